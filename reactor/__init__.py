@@ -1,0 +1,1 @@
+"""reactor makes a Linux host match a manifest and keeps it matched."""

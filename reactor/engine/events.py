@@ -1,0 +1,144 @@
+"""What the engine tells the world. Sinks (console, JSON, later journal and metrics) only read these.
+
+`as_json` is the documented form: one object per event, ``event`` naming its type, times in seconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from enum import IntFlag, StrEnum
+from typing import Any
+
+from reactor.resource.watch import WatchState
+
+
+class Cause(IntFlag):
+    """Why a check ran. Several that came together are one check."""
+
+    INITIAL = 1
+    INTENT = 2
+    DRIFT = 4
+    REFRESH = 8
+    RETRY = 16
+    AUDIT = 32
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The causes in it, in lower case."""
+        return tuple(cause.name.lower() for cause in Cause if cause in self and cause.name)
+
+
+class Result(StrEnum):
+    """How the last attempt at a resource ended."""
+
+    OK = "ok"
+    CHANGED = "changed"
+    WOULD_CHANGE = "would_change"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The base of all events. ``time`` is seconds since 1970."""
+
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(Event):
+    """One check ended. ``duration`` and ``retry_in`` are seconds; ``actions`` are sentences."""
+
+    ref: str
+    result: Result
+    causes: Cause
+    duration: float
+    actions: tuple[str, ...] = ()
+    diffs: tuple[str, ...] = ()
+    error: str | None = None
+    hint: str | None = None
+    retry_in: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked(Event):
+    """A resource can't be checked because ``culprits``, which it requires directly or not, have failed."""
+
+    ref: str
+    culprits: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unblocked(Event):
+    """Everything the resource requires is ok again."""
+
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped(Event):
+    """The resource was not attempted, for ``reason``."""
+
+    ref: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output(Event):
+    """A running check said one line."""
+
+    ref: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatcherChanged(Event):
+    """A watcher hears better or worse now, for one resource or (``ref`` is None) as a whole."""
+
+    watcher: str
+    state: WatchState
+    reason: str
+    ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventsLost(Event):
+    """A watcher lost events; everything it serves is checked."""
+
+    watcher: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFound(Event):
+    """The slow audit repaired drift that no event had announced."""
+
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Converged(Event):
+    """Nothing is in motion, and nothing failed or is blocked. ``duration``: seconds since it last was not so."""
+
+    resources: int
+    duration: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Event):
+    """The run is over. ``counts`` has every `Result` as a key; ``changes`` counts changes made over all the run."""
+
+    counts: dict[str, int]
+    changes: int
+    duration: float
+    reason: str
+
+
+def as_json(event: Event) -> dict[str, Any]:
+    """The event as a JSON object: ``event`` (its type, in lower case), ``time``, then its own fields."""
+    fields = {field.name: getattr(event, field.name) for field in dataclasses.fields(event)}
+    if isinstance(event, Checked):
+        fields["causes"] = event.causes.words
+    return {"event": type(event).__name__.lower(), **fields}

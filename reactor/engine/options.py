@@ -1,0 +1,25 @@
+"""How a run is to go: what the command line and the manifest's settings decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DEFAULT_JOBS = 64
+DEFAULT_AUDIT_INTERVAL = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """``watch`` keeps the run going and listens for drift; without it the run ends when nothing is in motion.
+
+    ``converged_timeout`` (seconds) ends a run once nothing has changed for so long. ``audit_interval`` (seconds)
+    is the mean time between two slow re-checks of everything; None switches them off.
+    """
+
+    watch: bool = False
+    noop: bool = False
+    diff: bool = False
+    jobs: int = DEFAULT_JOBS
+    fail_fast: bool = False
+    converged_timeout: float | None = None
+    audit_interval: float | None = DEFAULT_AUDIT_INTERVAL

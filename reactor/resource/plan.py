@@ -1,0 +1,37 @@
+"""What to do, as data. Noop prints a plan, apply runs it: there is no second code path."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One step of a plan. Two actions are equal when they say the same; how they run is not compared.
+
+    ``would`` is the sentence for noop (``Would have created the file``), ``did`` the one for a change made
+    (``created the file``). ``run`` makes the change, and raises `ResourceError` or `OSError` when it can't.
+    ``diff`` reads the world and returns a unified diff, without changing anything.
+    """
+
+    would: str
+    did: str
+    run: Callable[[], Awaitable[None]] = field(compare=False, repr=False)
+    diff: Callable[[], Awaitable[str]] | None = field(default=None, compare=False, repr=False)
+
+
+Plan = tuple[Action, ...]
+"""The steps to the desired state, in order. An empty plan means: as desired."""
+
+
+class ResourceError(Exception):
+    """A resource could not be observed or changed. It is the state of one vertex, never the end of a run.
+
+    ``hint`` says how to mend it, when the kind knows.
+    """
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint

@@ -1,0 +1,98 @@
+"""Property types that kinds share. Each turns the text of a manifest into a checked value."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os.path
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Strict
+
+Flag = Annotated[bool, Strict()]
+"""``true`` or ``false`` and nothing else: in YAML 1.2 ``yes`` and ``on`` are strings."""
+
+
+def _check_path(value: str) -> str:
+    if not value.startswith("/"):
+        raise ValueError("the path must be absolute")
+    if "\0" in value:
+        raise ValueError("the path must not hold a NUL character")
+    if value.startswith("//") or os.path.normpath(value) != value:
+        raise ValueError(f"the path must be canonical: write {re.sub('^//', '/', os.path.normpath(value))}")
+    return value
+
+
+AbsolutePath = Annotated[str, AfterValidator(_check_path)]
+"""A path that starts with ``/`` and has no ``.``, ``..``, doubled or trailing slashes."""
+
+
+def _check_reference(value: str) -> str:
+    kind, separator, name = value.partition("#")
+    if not (separator and kind and name):
+        raise ValueError(f"a reference is written kind#name, as in file#/etc/motd, not {value!r}")
+    return value
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Reference = Annotated[str, AfterValidator(_check_reference)]
+"""``kind#name`` or ``kind#alias``."""
+
+References = Annotated[tuple[Reference, ...], BeforeValidator(_as_list)]
+"""A list of references; a single one may stand alone."""
+
+_UNITS = {
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0,
+    "d": 86400.0, "D": 86400.0, "w": 604800.0, "W": 604800.0,
+    "M": 2592000.0, "y": 31536000.0, "Y": 31536000.0,
+}  # fmt: skip
+_DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|[smhdDwWMyY])")
+
+
+def parse_duration(value: Any) -> float:
+    """Seconds in a duration such as ``500ms``, ``30s``, ``1h30m`` or ``2w``.
+
+    The units are those of CCM: Go's, and d, w, M (30 days), y (365 days). Raises ValueError for anything else,
+    also for a bare number, whose unit would be a guess.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0:
+        raise ValueError(f"a duration needs a unit: write {value}s for seconds")
+    text = str(value)
+    if text == "0":
+        return 0.0
+    if not text or _DURATION_PART.sub("", text):
+        raise ValueError(f"{text!r} is not a duration: write it as 500ms, 30s, 5m or 1h30m")
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in _DURATION_PART.findall(text))
+    if not math.isfinite(seconds) or seconds > 100 * _UNITS["y"]:
+        raise ValueError(f"{text!r} is longer than a hundred years")
+    return seconds
+
+
+Duration = Annotated[float, BeforeValidator(parse_duration)]
+"""Seconds, written with a unit: ``500ms``, ``30s``, ``1h30m``."""
+
+
+def _parse_rate(value: Any) -> float:
+    number, slash, unit = str(value).partition("/")
+    try:
+        rate = float(number) / _UNITS[unit or "s"] if unit or not slash else math.nan
+    except (KeyError, ValueError):
+        rate = math.nan
+    if not (math.isfinite(rate) and rate > 0):
+        raise ValueError(f"{value!r} is not a rate: write it as 5/s or 10/m")
+    return rate
+
+
+Rate = Annotated[float, BeforeValidator(_parse_rate)]
+"""Events per second, written ``5/s``, ``10/m`` or ``1/h``."""
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
+    """The hint for a misspelt word, or None when nothing comes near it."""
+    close = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else None

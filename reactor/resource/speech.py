@@ -1,0 +1,15 @@
+"""How a running check tells people what it is doing: lines of output, progress notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+
+speaker: ContextVar[Callable[[str], None] | None] = ContextVar("speaker", default=None)
+"""Set by the engine for the task that runs a check."""
+
+
+def say(line: str) -> None:
+    """Pass one line on to whoever watches this check; outside of a check it goes nowhere."""
+    if (speak := speaker.get()) is not None:
+        speak(line)

@@ -1,0 +1,74 @@
+"""What could make a resource drift: declarations only. A watcher listens to each kind of declaration."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """The base of all declarations."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathWatch(Watch):
+    """The thing at an absolute path: its content, attributes and existence, whatever inode it is."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimerWatch(Watch):
+    """A check every ``interval`` seconds, for what sends no events."""
+
+    interval: float
+
+
+class WatchState(StrEnum):
+    """How well a watcher hears."""
+
+    ARMED = "armed"
+    POLLING = "polling"
+    DEGRADED = "degraded"
+    DOWN = "down"
+
+
+class WatchSink(Protocol):
+    """Where a watcher's findings go. Every method returns at once; a watcher never waits for a check."""
+
+    def mark(self, vertex: int, delay: float = 0.0) -> None:
+        """Say that something about ``vertex`` may have changed; check it after ``delay`` seconds."""
+
+    def mark_all(self, reason: str) -> None:
+        """Say that events were lost: everything this watcher serves may have changed."""
+
+    def report(self, state: WatchState, reason: str, vertex: int | None = None) -> None:
+        """Say how well the watcher hears now, for one vertex or (``None``) as a whole."""
+
+
+class Watcher(ABC):
+    """One source of events, turned into marks. It reads, coalesces and wakes the scheduler, nothing else.
+
+    The engine makes one instance per source, arms every watch declared for it, and runs it until the end.
+    When ``run`` or ``arm`` raises, the engine closes the instance, marks all it served, and starts a new one.
+    """
+
+    serves: ClassVar[type[Watch]]
+
+    def __init__(self, sink: WatchSink) -> None:
+        self.sink = sink
+
+    @abstractmethod
+    async def arm(self, watch: Watch, vertex: int) -> None:
+        """Listen for ``watch``; on return, no later change of it goes unnoticed."""
+
+    @abstractmethod
+    async def run(self) -> None:
+        """Read the source and mark, until cancelled. Raises when the source is dead."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the source's descriptors. Called once, also after a failure."""

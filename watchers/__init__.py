@@ -1,0 +1,1 @@
+"""The watchers that come with reactor: one module per event source."""
