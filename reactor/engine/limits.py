@@ -1,0 +1,65 @@
+"""What a resource's ``meta`` says about when and how often the engine may check it."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from reactor.resource.base import Meta
+
+UNLIMITED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The scheduler's view of one vertex's ``meta``. Times in seconds, ``rate`` in checks per second."""
+
+    retry: int | None = None
+    delay: float = 1.0
+    rate: float | None = None
+    semaphores: tuple[str, ...] = ()
+    noop: bool = False
+
+    @classmethod
+    def of(cls, meta: Meta, *, noop: bool) -> Limits:
+        """The limits of a resource; ``noop`` is that of the whole run."""
+        return cls(meta.retry, meta.delay, meta.limit, meta.semaphores, noop or meta.noop)
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(slots=True)
+class Semaphores:
+    """Counting semaphores, taken all at once or not at all, so that no order of taking can deadlock.
+
+    ``name`` lets one vertex run at a time, ``name:3`` three; the same name with another count is another semaphore.
+    """
+
+    _free: dict[str, int] = field(default_factory=dict)
+    _waiting: dict[str, deque[int]] = field(default_factory=dict)
+
+    def acquire(self, names: tuple[str, ...], vertex: int) -> bool:
+        """Take all of ``names`` for ``vertex``; if one is taken already, remember the vertex and take none."""
+        for name in names:
+            if self._free.setdefault(name, _count(name)) == 0:
+                self._waiting.setdefault(name, deque()).append(vertex)
+                return False
+        for name in names:
+            self._free[name] -= 1
+        return True
+
+    def release(self, names: tuple[str, ...]) -> list[int]:
+        """Give ``names`` back; return the vertices that should try again."""
+        woken: list[int] = []
+        for name in names:
+            self._free[name] += 1
+            waiting = self._waiting.pop(name, None)
+            if waiting:
+                woken += waiting
+        return woken
+
+
+def _count(name: str) -> int:
+    _, _, count = name.rpartition(":")
+    return int(count) if count.isdigit() and int(count) > 0 and count != name else 1

@@ -1,0 +1,211 @@
+"""The eight promises of the scheduler, checked after every step of random lives of random graphs."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from reactor.engine.events import Cause
+from reactor.engine.limits import Limits
+from reactor.engine.scheduler import Outcome, Scheduler
+from reactor.graph.graph import EdgeKind
+from reactor.graph.topology import Topology
+
+MOST = 9
+vertices = st.integers(0, MOST - 1)
+
+
+@st.composite
+def graphs(draw):
+    pairs = draw(st.lists(st.tuples(vertices, vertices), max_size=20, unique=True))
+    return {(a, b): draw(st.sampled_from(list(EdgeKind))) for a, b in pairs if a < b}
+
+
+@st.composite
+def limits(draw):
+    return Limits(
+        retry=draw(st.sampled_from([None, 0, 2])),
+        delay=draw(st.sampled_from([0.5, 10.0])),
+        rate=draw(st.sampled_from([None, None, 0.2])),
+        semaphores=draw(st.sampled_from([(), (), ("a",), ("a", "b:2")])),
+        noop=draw(st.booleans()),
+    )
+
+
+class Lives(RuleBasedStateMachine):
+    """A second, slow and obvious account of what is owed, kept beside the scheduler's own."""
+
+    @initialize(edges=graphs(), limits=st.lists(limits(), min_size=MOST, max_size=MOST), jobs=st.integers(1, 4))
+    def build(self, edges, limits, jobs):
+        self.edges = edges
+        self.limits = limits
+        self.now = 0.0
+        self.scheduler = Scheduler(
+            Topology.of_edges(MOST, [(a, b, kind) for (a, b), kind in edges.items()]),
+            jobs=jobs,
+            limits=dict(enumerate(limits)),
+            rng=random.Random(1),
+        )
+        self.ancestors = self.closure(lambda kind: True)
+        self.strong_ancestors = self.closure(lambda kind: kind is not EdgeKind.AFTER)
+        self.unseen = {v: Cause(0) for v in range(MOST)}  # marks no run has started with
+        self.refresh_owed = set()
+        self.running = {}  # vertex -> whether the run carries a refresh
+        self.failed = set()
+        self.held = set()
+        self.starts = [0] * MOST
+        self.jobs = jobs
+
+    def closure(self, wanted):
+        found = {v: set() for v in range(MOST)}
+        for b in range(MOST):
+            for (a, c), kind in self.edges.items():
+                if c == b and wanted(kind):
+                    found[b] |= {a} | found[a]
+        return found
+
+    @rule(v=vertices, cause=st.sampled_from([Cause.DRIFT, Cause.AUDIT, Cause.INITIAL]), delay=st.sampled_from([0, 0, 0.002, 3]))
+    def mark(self, v, cause, delay):
+        self.scheduler.mark(v, cause, self.now, delay)
+        self.unseen[v] |= cause
+
+    @rule(v=vertices)
+    def hold(self, v):
+        if v not in self.held:
+            self.held.add(v)
+            self.scheduler.hold(v)
+
+    @rule(v=vertices)
+    def release(self, v):
+        if v in self.held:
+            self.held.discard(v)
+            self.scheduler.release(v)
+
+    @rule()
+    def start(self):
+        self.start_one()
+
+    def start_one(self):
+        v = self.scheduler.next_ready(self.now)
+        if v is None:
+            return None
+        assert v not in self.running, "promise 2: one at a time"
+        assert len(self.running) < self.jobs
+        assert v not in self.held, "nothing starts before its watch is armed"
+        for up in self.ancestors[v]:
+            assert up not in self.running, "promise 1: order, an ancestor runs"
+            assert not self.scheduler.in_motion(up), "promise 1: order, an ancestor is dirty"
+        for up in self.strong_ancestors[v]:
+            assert up not in self.failed, "promise 5: started below a failure"
+        causes = self.scheduler.causes(v)
+        assert self.unseen[v] & ~causes == Cause(0), "promise 3: the run knows every mark before it"
+        assert (v not in self.refresh_owed) or Cause.REFRESH in causes, "promise 4: the refresh comes with the run"
+        self.unseen[v] = Cause(0)
+        self.running[v] = v in self.refresh_owed
+        self.refresh_owed.discard(v)
+        self.starts[v] += 1
+        return v
+
+    @precondition(lambda self: self.running)
+    @rule(data=st.data(), outcome=st.sampled_from(list(Outcome)))
+    def finish(self, data, outcome):
+        self.finish_one(data.draw(st.sampled_from(sorted(self.running))), outcome)
+
+    def finish_one(self, v, outcome):
+        carried_refresh = self.running.pop(v)
+        wait = self.scheduler.finished(v, outcome, self.now)
+        if outcome in (Outcome.FAILED, Outcome.CANCELLED):
+            if carried_refresh:
+                self.refresh_owed.add(v)
+        else:
+            self.failed.discard(v)
+        if outcome is Outcome.FAILED:
+            self.failed.add(v)
+            assert wait is None or wait > 0
+        else:
+            assert wait is None
+        for (a, b), kind in self.edges.items():
+            reaches = outcome is Outcome.CHANGED or (outcome is Outcome.WOULD_CHANGE and self.limits[b].noop)
+            if a == v and kind is EdgeKind.SUBSCRIBE and reaches:
+                self.refresh_owed.add(b)
+                self.unseen[b] |= Cause.REFRESH
+
+    @rule(step=st.sampled_from([0.001, 0.1, 1, 60, 3600]))
+    def pass_time(self, step):
+        self.now += step
+        self.scheduler.elapsed(self.now)
+
+    @invariant()
+    def nothing_owed_is_forgotten(self):
+        """Promises 3, 4 and 8: whoever is owed a run is in motion, blocked, or failed and said so."""
+        for v, causes in self.unseen.items():
+            if causes or v in self.refresh_owed:
+                known = self.scheduler.in_motion(v) or v in self.scheduler.blocked or v in self.scheduler.failed
+                assert known, f"{v} owes {causes} and nobody knows"
+
+    @invariant()
+    def failures_are_local_and_named(self):
+        """Promise 5: blocked means below a failure, and the culprits are failed strong ancestors."""
+        assert self.scheduler.failed == self.failed
+        for v in self.scheduler.blocked:
+            culprits = self.scheduler.culprits(v)
+            assert culprits
+            assert set(culprits) <= self.failed & self.strong_ancestors[v]
+
+    def run_dry(self, outcome):
+        """Let everything end without outside events; promise 6 says that takes boundedly many steps."""
+        for v in list(self.held):
+            self.release(v)
+        for _ in range(50 * MOST * MOST):
+            while self.start_one() is not None:
+                pass
+            if self.running:
+                self.finish_one(min(self.running), outcome)
+            elif self.scheduler.exhausted:
+                break
+            else:
+                self.now = max(self.now, self.scheduler.wake_at())
+                self.scheduler.elapsed(self.now)
+        else:
+            raise AssertionError("promise 6: it does not end")
+        assert self.scheduler.moving == 0, "promise 6: it ended with something in motion"
+
+    @rule()
+    def quiesce(self):
+        self.run_dry(Outcome.OK)
+        below_failed = {v for v in range(MOST) if self.strong_ancestors[v] & self.failed}
+        assert self.scheduler.blocked == below_failed, "promise 5: exactly the strong descendants are blocked"
+        for v in range(MOST):
+            if v not in below_failed | self.failed:
+                assert not self.unseen[v]
+                assert v not in self.refresh_owed
+
+    @rule(v=vertices)
+    def one_mark_is_one_check(self, v):
+        """Promise 7: at rest, a mark that finds all well runs one vertex and nothing else."""
+        self.run_dry(Outcome.OK)
+        before = list(self.starts)
+        self.mark(v, Cause.DRIFT, 0)
+        self.run_dry(Outcome.OK)
+        ran = [b - a for a, b in zip(before, self.starts, strict=True)]
+        freed = self.scheduler.blocked | {v}
+        assert all(times == 0 for u, times in enumerate(ran) if u not in freed and v not in self.strong_ancestors[u])
+        assert ran[v] == (0 if v in self.scheduler.blocked else 1)
+
+    def teardown(self):
+        if not hasattr(self, "scheduler"):
+            return
+        self.run_dry(Outcome.OK)
+        for v in sorted(self.failed):  # what gave up retrying is woken by the next event
+            self.mark(v, Cause.DRIFT, 0)
+            self.run_dry(Outcome.OK)
+        assert self.scheduler.converged
+        assert not any(self.unseen.values())
+        assert not self.refresh_owed
+
+
+TestSchedulerPromises = Lives.TestCase
+TestSchedulerPromises.settings = settings(max_examples=300, stateful_step_count=60, deadline=None)
