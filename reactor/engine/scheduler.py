@@ -32,6 +32,9 @@ from reactor.engine.events import Cause
 from reactor.engine.limits import DEFAULT_LIMITS, UNLIMITED, Limits, Semaphores
 from reactor.graph.topology import Topology
 
+_CAUSES = tuple(Cause(bits) for bits in range(2 * max(cause.value for cause in Cause)))
+"""Every set of causes, ready made: building one takes longer than a check of a small file."""
+
 EAGER_WAIT = 0.1
 EAGER_CAP = 5.0
 
@@ -195,9 +198,14 @@ class Scheduler:
         return self._timers[0][0] if self._timers else float("inf")
 
     @property
+    def has_ready(self) -> bool:
+        """Whether `next_ready` is worth asking."""
+        return bool(self._ready) and self.active < self.jobs
+
+    @property
     def exhausted(self) -> bool:
         """Whether nothing will happen any more without a new mark (ask after `next_ready` said None)."""
-        return not (self.active or self._start_at or self._retry_at or (self._ready and self.active < self.jobs))
+        return not (self.active or self._start_at or self._retry_at or self.has_ready)
 
     @property
     def converged(self) -> bool:
@@ -206,7 +214,7 @@ class Scheduler:
 
     def causes(self, vertex: int) -> Cause:
         """Why ``vertex`` runs, or is owed a run."""
-        return Cause(self._running.get(vertex, self._owed[vertex]))
+        return _CAUSES[self._running.get(vertex, self._owed[vertex])]
 
     def in_motion(self, vertex: int) -> bool:
         """Whether ``vertex`` is dirty or running."""

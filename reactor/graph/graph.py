@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from reactor.resource.base import Resource
+
+if TYPE_CHECKING:  # networkx takes 0.1 s to import, and the scheduler's side of the house never needs it
+    import networkx as nx
 
 
 class EdgeKind(StrEnum):
@@ -29,7 +31,7 @@ class Graph:
     (``"require in file#/etc/motd"``). ``resources`` maps each ref to its resource, in the same order.
     """
 
-    dag: "nx.DiGraph[str]"
+    dag: nx.DiGraph[str]
     resources: dict[str, Resource]
 
     @cached_property

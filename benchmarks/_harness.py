@@ -1,0 +1,261 @@
+"""What the benchmarks share: the files they manage, fair interleaving, medians, and the table at the end."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+REACTOR = str(Path(sys.executable).with_name("reactor"))
+ENGINE_CORE, PROBER_CORE = 1, 0
+PROBE_GAP_US = 1000
+START_PATIENCE_SECONDS = 120.0
+
+T = TypeVar("T")
+
+
+# --- the world: N files of about 220 bytes spread over D directories; floor.c and drift.c know the same one ---
+
+
+@dataclass(frozen=True)
+class World:
+    """``count`` managed files under ``base``, spread over ``dirs`` directories that exist already."""
+
+    base: Path
+    dirs: int
+    count: int
+
+    def directory(self, number: int) -> str:
+        """The directory of file ``number``."""
+        return f"{self.base}/d{number % self.dirs:05d}"
+
+    def path(self, number: int) -> str:
+        """The path of file ``number``."""
+        return f"{self.directory(number)}/f{number:06d}.conf"
+
+    def make_directories(self) -> None:
+        """Start afresh: the directories exist and are empty."""
+        shutil.rmtree(self.base, ignore_errors=True)
+        for number in range(min(self.dirs, self.count)):
+            Path(self.directory(number)).mkdir(parents=True)
+
+    def check_content(self) -> None:
+        """Raises AssertionError when a file is not as desired: a fast benchmark that did nothing is no benchmark."""
+        for number in range(self.count):
+            path = Path(self.path(number))
+            assert path.read_text() == content_of(number), path
+            assert path.stat().st_mode & 0o7777 == 0o644, path
+
+    def arguments(self) -> list[str]:
+        """The way floor.c and drift.c are told of it."""
+        return [str(self.base), str(self.dirs), str(self.count)]
+
+
+def content_of(number: int) -> str:
+    """What managed file ``number`` should hold. Keep in step with managed_content() in world.h."""
+    return f"# managed file {number}\n{'x' * 200}\n"
+
+
+def write_manifest(world: World, path: Path) -> Path:
+    """Write the manifest of ``world``: one list of files with shared defaults."""
+    lines = ["resources:", "  - file:"]
+    lines.append('      - defaults: {ensure: present, owner: root, group: root, mode: "0644"}')
+    for number in range(world.count):
+        text = json.dumps(content_of(number))
+        lines.append(f"      - {world.path(number)}:\n          content: {text}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+# --- running things ---
+
+
+def arguments(doc: str) -> argparse.Namespace:
+    """The options every benchmark has: ``--quick`` and ``--dir``."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller runs, to see that it works")
+    parser.add_argument(
+        "--dir", type=Path, default=Path("/dev/shm"), help="where the files go (default: %(default)s)"
+    )
+    return parser.parse_args()
+
+
+@contextlib.contextmanager
+def workspace(parent: Path) -> Iterator[Path]:
+    """A directory of our own under ``parent``, removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="reactor-bench-", dir=parent) as name:
+        yield Path(name)
+
+
+def compile_c(name: str, into: Path) -> str:
+    """Compile ``name``.c with ``cc -O2``; the path of the program."""
+    program = into / name
+    subprocess.run(["cc", "-O2", "-o", program, HERE / f"{name}.c"], check=True)
+    return str(program)
+
+
+def child_environment() -> dict[str, str]:
+    """The environment of an installed program: byte code is written and found, nothing else of Python's is set."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+
+
+def pinned(core: int, command: Sequence[str]) -> list[str]:
+    """``command``, on one core."""
+    return ["taskset", "-c", str(core), *command]
+
+
+def seconds_of(command: Sequence[str], statuses: Sequence[int] = (0,)) -> float:
+    """Run ``command`` with its output thrown away; its wall time in seconds."""
+    with tempfile.TemporaryFile("w+") as output:
+        start = time.perf_counter()
+        status = subprocess.run(
+            command, env=child_environment(), stdout=output, stderr=output, check=False
+        ).returncode
+        taken = time.perf_counter() - start
+        if status not in statuses:
+            output.seek(0)
+            sys.exit(f"{' '.join(command)[:300]}\nended with {status}:\n{output.read()[-3000:]}")
+    return taken
+
+
+@dataclass(frozen=True)
+class Running:
+    """A keeper of files at work: its process and the file that its output goes to."""
+
+    pid: int
+    output: Path
+
+
+@contextlib.contextmanager
+def started(command: Sequence[str], ready: Callable[[str], bool]) -> Iterator[Running]:
+    """Run ``command`` on the engine's core; wait for a line of output for which ``ready`` is true; stop it at last."""
+    with tempfile.TemporaryFile("w+") as errors, tempfile.NamedTemporaryFile("w+") as output:
+        process = subprocess.Popen(
+            pinned(ENGINE_CORE, command), stdout=output, stderr=errors, text=True, env=child_environment()
+        )
+        try:
+            if not _said(process, Path(output.name), ready):
+                errors.seek(0)
+                sys.exit(f"{command} was not ready (status {process.poll()}):\n{errors.read()[-3000:]}")
+            yield Running(process.pid, Path(output.name))
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _said(process: subprocess.Popen[str], output: Path, ready: Callable[[str], bool]) -> bool:
+    deadline = time.monotonic() + START_PATIENCE_SECONDS
+    with output.open() as lines:
+        while time.monotonic() < deadline and process.poll() is None:
+            if any(ready(line) for line in lines.readlines()):
+                return True
+            time.sleep(0.02)
+    return False
+
+
+def reactor_running(manifest: Path) -> contextlib.AbstractContextManager[Running]:
+    """``reactor run MANIFEST``, converged and watching."""
+    return started(
+        [REACTOR, "run", str(manifest), "--format", "json"], lambda line: '"event":"converged"' in line
+    )
+
+
+def probe(prober: str, world: World, how: str, samples: int, first: int = 0) -> list[float]:
+    """Change files from number ``first`` on, one at a time; microseconds until each was right, or -1 for never."""
+    settings = [first, samples, PROBE_GAP_US, 1, how]
+    command = pinned(PROBER_CORE, [prober, *world.arguments(), *map(str, settings)])
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [float(line) for line in output.split()]
+
+
+# --- numbers ---
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The value below which ``percent`` of a hundred lie."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+
+def interleaved(rounds: int, contenders: dict[str, Callable[[], T]]) -> dict[str, list[T]]:
+    """Call each contender once a round, so that what else the machine does hits all of them alike."""
+    results: dict[str, list[T]] = {name: [] for name in contenders}
+    for turn in range(rounds):
+        for name, run in contenders.items():
+            progress(f"round {turn + 1}/{rounds}: {name}")
+            results[name].append(run())
+    progress("")
+    return results
+
+
+def medians(results: dict[str, list[float]]) -> dict[str, float]:
+    """The median of each contender's results."""
+    return {name: statistics.median(values) for name, values in results.items()}
+
+
+def progress(text: str) -> None:
+    """Say what is being measured, on a terminal only."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+# --- the table ---
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing shown: ``ours`` and ``floor`` in ``unit``, and the most that ours may be.
+
+    With a floor the bar is a factor of it, without one it is an amount. A bar of None is for information.
+    """
+
+    what: str
+    ours: float
+    unit: str
+    bar: float | None = None
+    floor: float | None = None
+
+    @property
+    def measure(self) -> float:
+        """What is held against the bar."""
+        return self.ours if self.floor is None else self.ours / self.floor
+
+    def cells(self) -> tuple[str, ...]:
+        """The row as text."""
+        ratio = "" if self.floor is None else f"{self.measure:.2f} x"
+        verdict = "" if self.bar is None else ("pass" if self.measure <= self.bar else "MISS")
+        bar = "" if self.bar is None else f"{self.bar:g} {self.unit if self.floor is None else 'x'}"
+        floor = "" if self.floor is None else f"{_amount(self.floor)} {self.unit}"
+        return (self.what, f"{_amount(self.ours)} {self.unit}", floor, ratio, bar, verdict)
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def show(title: str, rows: Sequence[Row], against: str = "floor") -> None:
+    """Print the table. ``against`` names the column that the bar is a factor of."""
+    header = ("", "reactor", against, "ratio", "bar", "")
+    table = [header, *(row.cells() for row in rows)]
+    widths = [max(len(line[column]) for line in table) for column in range(len(header))]
+    print(f"\n{title}")
+    for line in table:
+        print(
+            "  ".join(
+                cell.rjust(width) if at else cell.ljust(width)
+                for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+        )

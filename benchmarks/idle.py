@@ -1,0 +1,81 @@
+"""What watching costs while nothing happens: CPU, descriptors, threads, memory.
+
+`reactor run` on 10,000 files, converged, over 20 s; then on 20,000, for the memory of one more file.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from _harness import Row, World, arguments, reactor_running, show, workspace, write_manifest
+
+SETTLE_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one idle process holds and uses."""
+
+    cpu_percent: float
+    inotify: int
+    threads: int
+    rss_kib: int
+
+
+def cpu_seconds(pid: int) -> float:
+    """Time on a processor of all threads of ``pid``, to the nanosecond."""
+    files = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(file.read_text().split()[0]) for file in files) / 1e9
+
+
+def status_field(pid: int, name: str) -> int:
+    """A number from /proc/PID/status."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(f"{name}:")).split()[1])
+
+
+def inotify_descriptors(pid: int) -> int:
+    """How many of its descriptors are inotify instances."""
+    return sum(str(link.readlink()) == "anon_inode:inotify" for link in Path(f"/proc/{pid}/fd").iterdir())
+
+
+def cost_of(pid: int, seconds: float) -> Cost:
+    """Leave the process alone for ``seconds``, then look."""
+    time.sleep(SETTLE_SECONDS)
+    before = cpu_seconds(pid)
+    time.sleep(seconds)
+    percent = 100 * (cpu_seconds(pid) - before) / seconds
+    return Cost(percent, inotify_descriptors(pid), status_field(pid, "Threads"), status_field(pid, "VmRSS"))
+
+
+def watch(space: Path, files: int, dirs: int, seconds: float) -> Cost:
+    """The cost of watching so many files."""
+    world = World(space / "w", dirs, files)
+    world.make_directories()
+    with reactor_running(write_manifest(world, space / "manifest.yaml")) as process:
+        return cost_of(process.pid, seconds)
+
+
+def main() -> None:
+    """Measure and print."""
+    options = arguments(__doc__)
+    files, dirs, seconds = (1000, 100, 3.0) if options.quick else (10_000, 1000, 20.0)
+    with workspace(options.dir) as space:
+        cost = watch(space, files, dirs, seconds)
+        double = watch(space, 2 * files, dirs, 0.1)
+    show(
+        f"idle: {files} files in {dirs} directories, {seconds:g} s",
+        [
+            Row("CPU", cost.cpu_percent, "% of a core", 0.1),
+            Row("inotify descriptors", cost.inotify, "", 1),
+            Row("threads", cost.threads, "", 3),
+            Row("resident memory", cost.rss_kib / 1024, "MiB", 130),
+            Row("one more file", (double.rss_kib - cost.rss_kib) / files, "KiB", 6),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""The exit codes of ``reactor run``; the README has them as a table."""
+
+from __future__ import annotations
+
+from reactor.engine.events import Ended, Result
+
+BAD_USAGE = 2
+BAD_USAGE_DETAILED = 1
+NOT_CONVERGED = 1
+CHANGED_BIT = 2
+FAILED_BIT = 4
+SIGNAL_BASE = 128
+
+
+def of_bad_usage(*, detailed: bool) -> int:
+    """The code for wrong usage or an invalid manifest: with detailed codes, 2 means something else."""
+    return BAD_USAGE_DETAILED if detailed else BAD_USAGE
+
+
+def of_run(ended: Ended, *, noop: bool, detailed: bool) -> int:
+    """The code for a run that came to its end. In noop, what would change counts as changed."""
+    failed = bool(ended.counts[Result.FAILED] or ended.counts[Result.BLOCKED])
+    if not detailed:
+        return NOT_CONVERGED if failed else 0
+    changed = bool(ended.changes or (noop and ended.counts[Result.WOULD_CHANGE]))
+    return CHANGED_BIT * changed + FAILED_BIT * failed
+
+
+def of_signal(number: int) -> int:
+    """The code for a run cut short, as shells have it."""
+    return SIGNAL_BASE + number

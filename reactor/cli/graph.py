@@ -1,0 +1,151 @@
+"""``reactor graph``: show what depends on what."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reactor.cli import exitcodes
+from reactor.cli.manifests import rejecting
+from reactor.console.style import is_terminal
+
+if TYPE_CHECKING:
+    from reactor.graph.graph import Graph
+
+FORMATS = {
+    "dot": (".dot", ".gv"),
+    "mermaid": (".mmd", ".mermaid"),
+    "json": (".json",),
+    "svg": (".svg",),
+    "png": (".png",),
+    "html": (".html", ".htm"),
+}
+"""The formats, each with the suffixes it is guessed from."""
+
+DEFAULT_DEPTH = 2
+
+
+@click.command(short_help="Show what depends on what.")
+@click.argument("manifest", type=click.Path())
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    help="The format.  [default: by the suffix of the output file, else dot]",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE, not to stdout."
+)
+@click.option(
+    "--state", is_flag=True, help="Check every resource, changing nothing, and colour it by what was found."
+)
+@click.option("--around", metavar="REF", help="Only this resource and its neighbourhood.")
+@click.option(
+    "--depth",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"How many edges away the neighbourhood reaches.  [default: {DEFAULT_DEPTH}]",
+)
+def graph(
+    manifest: str, form: str | None, output: Path | None, state: bool, around: str | None, depth: int | None
+) -> None:
+    """Show the resources of MANIFEST and the order between them.
+
+    Solid edges are `require`, bold ones `subscribe`, dashed ones were found by reactor, dotted ones are order only.
+    The same manifest gives the same bytes, so a picture can be kept beside it in version control. svg and html
+    need nothing installed; the html page pans, zooms, searches and shows properties, offline. png needs Graphviz.
+
+    \b
+    Exit codes: 0 done; 1 the picture can't be made; 2 bad usage or an invalid manifest.
+
+    \b
+    Examples:
+      reactor graph site.yaml -o site.html
+      reactor graph --state --format svg site.yaml > site.svg
+      reactor graph --around 'file#/etc/nginx' --depth 1 --format mermaid site.yaml
+    """
+    form = form or _guess(output)
+    if depth is not None and around is None:
+        raise click.UsageError("--depth tells how far to go around a resource: name it with --around REF")
+    if form == "png" and output is None and is_terminal(sys.stdout):
+        raise click.UsageError("a PNG would garble the terminal: write it to a file with -o FILE")
+    with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
+        whole, shown = _load(manifest, around, DEFAULT_DEPTH if depth is None else depth)
+    states = _states(whole) if state else None
+    _write(_exported(shown, form, states), output)
+
+
+def _guess(output: Path | None) -> str:
+    if output is None:
+        return "dot"
+    for form, suffixes in FORMATS.items():
+        if output.suffix.lower() in suffixes:
+            return form
+    raise click.UsageError(
+        f"the name {output.name} does not tell a format: add --format, one of {', '.join(FORMATS)}"
+    )
+
+
+def _load(manifest: str, centre: str | None, depth: int) -> tuple[Graph, Graph]:
+    """The graph of the manifest, and the part of it to show."""
+    from reactor.graph.select import around
+    from reactor.loading import load
+
+    whole = load(manifest).graph
+    return whole, whole if centre is None else around(whole, centre, depth)
+
+
+def _states(whole: Graph) -> dict[str, str]:
+    from reactor.cli.session import look
+
+    states, interruption = look(whole, lambda message: click.echo(message, err=True))
+    if interruption.taken:
+        raise click.exceptions.Exit(exitcodes.of_signal(interruption.number))
+    return states
+
+
+def _exported(shown: Graph, form: str, states: dict[str, str] | None) -> bytes:
+    from reactor.graph.export import export
+    from reactor.graph.export.png import GraphvizError
+
+    try:
+        picture = export(shown, form, states)
+    except GraphvizError as error:
+        raise click.ClickException(str(error)) from error
+    return picture if isinstance(picture, bytes) else picture.encode()
+
+
+def _write(picture: bytes, output: Path | None) -> None:
+    if output is None:
+        click.echo(picture, nl=False)
+        return
+    try:
+        if output.exists() and not output.is_file():
+            output.write_bytes(picture)  # a device or a pipe: there is nothing to replace
+        else:
+            _replace(output.resolve(), picture)
+    except OSError as error:
+        raise click.ClickException(f"can't write {output}: {error.strerror}") from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file so that readers see the old one or the new one, with the mode a new file gets."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            os.fchmod(descriptor, 0o666 & ~_umask())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    os.umask(mask := os.umask(0o077))
+    return mask

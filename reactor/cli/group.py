@@ -1,0 +1,75 @@
+"""The ``reactor`` command itself: finds the module of a subcommand and reports what goes wrong at the top."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+COMMANDS = ("run", "validate", "graph", "example")
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are invoked or listed."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """The names of all commands, the most used first."""
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command ``cmd_name``, from the module and the function of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"reactor.cli.{cmd_name}"), cmd_name)
+        return command if isinstance(command, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command to run. An unknown one is answered with the nearest name."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+            hint = f"did you mean {close[0]!r}?" if close else f"commands: {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. What the system refuses on the way is told in a line."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # click ends quietly
+        except OSError as error:
+            raise click.ClickException(str(error)) from error
+
+
+def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(f"reactor {version('reactor')} (Python {sys.version.split()[0]})")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
+    help="Show the version and exit.",
+)  # fmt: skip
+def reactor() -> None:
+    """Make this host match a manifest and keep it matched.
+
+    A manifest lists resources, such as files and commands, in the state they shall be in. reactor brings them
+    there in the order their dependencies ask for. Then it sleeps on kernel events, and when something drifts it
+    repairs that one thing at once.
+
+    \b
+    Try it, without root and in a directory of your own:
+      reactor example quickstart /tmp/reactor-quickstart
+      reactor run --converge-once /tmp/reactor-quickstart/quickstart.yaml
+    """

@@ -1,0 +1,171 @@
+"""``reactor run``: converge, then stay and repair, or end."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from reactor.cli import exitcodes
+from reactor.cli.manifests import rejecting
+from reactor.console.introduction import message_record, selection_record, selection_text
+from reactor.engine.options import DEFAULT_JOBS, Options
+
+if TYPE_CHECKING:
+    from reactor.cli.signals import Interruption
+    from reactor.console.display import Display
+    from reactor.engine.events import Ended
+    from reactor.graph.select import Selection
+    from reactor.loading import Program
+
+DETAILED = "--detailed-exitcodes"
+
+
+class DetailedUsageError(click.UsageError):
+    """Wrong usage with detailed exit codes, where 2 means "changed"."""
+
+    exit_code = exitcodes.of_bad_usage(detailed=True)
+
+
+class RunCommand(click.Command):
+    """A command whose usage errors respect ``--detailed-exitcodes``."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Parse the command line."""
+        detailed = DETAILED in args
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            if not detailed:
+                raise
+            raise DetailedUsageError(error.format_message(), error.ctx) from error
+
+
+def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter("give a number of seconds")
+    return value
+
+
+@click.command(cls=RunCommand, short_help="Converge, then stay and repair.")
+@click.argument("manifest", type=click.Path())
+@click.option(
+    "--converge-once", is_flag=True, help="End when nothing is left to do, instead of staying to repair."
+)
+@click.option("--noop", is_flag=True, help="Only say what would be done. Changes nothing.")
+@click.option("--diff", is_flag=True, help="Show what changes as unified diffs.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Lines for people, or one JSON object per event.",
+)
+@click.option(
+    "--converged-timeout",
+    type=click.FloatRange(min=0),
+    callback=_finite,
+    metavar="SECONDS",
+    help="End once nothing has changed for so long.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Checks that may run at once.  [default: {DEFAULT_JOBS}]",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="REF",
+    help="Only these resources, and what they require. REF may be a glob: 'file#/etc/*'. Repeatable.",
+)
+@click.option(
+    "--exclude", multiple=True, metavar="REF", help="All but these, and what requires them. Repeatable."
+)
+@click.option(
+    DETAILED, is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage or manifest."
+)
+def run(
+    manifest: str,
+    converge_once: bool,
+    noop: bool,
+    diff: bool,
+    form: Literal["text", "json"],
+    converged_timeout: float | None,
+    jobs: int | None,
+    only: tuple[str, ...],
+    exclude: tuple[str, ...],
+    detailed_exitcodes: bool,
+) -> None:
+    """Bring this host into the state MANIFEST describes, and keep it there.
+
+    The whole manifest is validated before anything is touched. Then every resource is checked, in the order its
+    dependencies ask for, and repaired where needed. After that reactor sleeps until the kernel reports a change,
+    and repairs what has drifted. ^C ends it: the first waits for what is running, the second cancels it, the
+    third kills it.
+
+    \b
+    Exit codes: 0 all is as desired; 1 something failed or is blocked;
+    2 bad usage or an invalid manifest; 130 or 143 cut short by a signal.
+
+    \b
+    Examples:
+      reactor run site.yaml
+      reactor run --converge-once --noop --diff site.yaml
+      reactor run --only 'file#/etc/nginx/*' --format json site.yaml
+    """
+    rejected_code = exitcodes.of_bad_usage(detailed=detailed_exitcodes)
+    with rejecting(as_json=form == "json", exit_code=rejected_code):
+        program, selection = _load(manifest, only, exclude)
+    options = Options(
+        watch=not converge_once or converged_timeout is not None,
+        noop=noop,
+        diff=diff,
+        jobs=jobs or program.settings.jobs or DEFAULT_JOBS,
+        fail_fast=program.settings.fail_fast,
+        converged_timeout=converged_timeout,
+    )
+    ended, interruption = _converge(program, selection, options, form)
+    if interruption.cut_short:
+        raise click.exceptions.Exit(exitcodes.of_signal(interruption.number))
+    raise click.exceptions.Exit(exitcodes.of_run(ended, noop=noop, detailed=detailed_exitcodes))
+
+
+def _load(manifest: str, only: tuple[str, ...], exclude: tuple[str, ...]) -> tuple[Program, Selection]:
+    from reactor.graph.select import select
+    from reactor.loading import load
+
+    program = load(manifest)
+    return program, select(program.graph, only, exclude)
+
+
+def _converge(
+    program: Program, selection: Selection, options: Options, form: Literal["text", "json"]
+) -> tuple[Ended, Interruption]:
+    from reactor.cli.session import converge
+    from reactor.console.display import Display
+
+    display = Display(form, resources=len(selection.graph.resources), continuous=options.watch)
+    _introduce(display, program, selection)
+    ended = None
+    try:
+        ended, interruption = converge(selection.graph, options, display)
+        if program.post_message:
+            display.say(program.post_message, message_record(program.post_message))
+    finally:
+        display.finish(ended)
+    return ended, interruption
+
+
+def _introduce(display: Display, program: Program, selection: Selection) -> None:
+    """What is to be known before the first event: the manifest's own words, and what this run leaves aside."""
+    if program.pre_message:
+        display.say(program.pre_message, message_record(program.pre_message))
+    total = len(program.graph.resources)
+    if len(selection.graph.resources) < total:
+        display.say(selection_text(selection, total), selection_record(selection, total))

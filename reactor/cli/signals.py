@@ -1,0 +1,69 @@
+"""Ends a run on signals, step by step: first wait, then cancel, then kill."""
+
+from __future__ import annotations
+
+import math
+import signal
+from collections.abc import Callable
+
+import trio
+
+from reactor.cli.children import kill_children
+from reactor.console.ledger import name_some
+from reactor.engine.engine import Engine
+
+PATIENCE = 15.0
+"""Seconds until a termination that has not ended the run takes the next step by itself."""
+
+_HEEDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interruption:
+    """What signals have asked of a run.
+
+    The first one lets running checks end and starts none; the second cancels them; the third kills the
+    processes they have started. A person at the keyboard decides when to take the next step. SIGTERM and SIGHUP
+    come from a service manager or a closed terminal, where nobody does: they climb every `PATIENCE` seconds.
+    """
+
+    def __init__(self, engine: Engine, tell: Callable[[str], None]) -> None:
+        self._engine = engine
+        self._tell = tell
+        self._steps = (self._stop, self._cancel, self._kill)
+        self.taken = 0
+        self.number = 0
+        """The signal that came last."""
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether running checks were cancelled."""
+        return self.taken > 1
+
+    async def listen(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Take a step for each signal. Those ignored since before our start, as under nohup, stay ignored."""
+        heeded = [number for number in _HEEDED if signal.getsignal(number) is not signal.SIG_IGN]
+        with trio.open_signal_receiver(*heeded) as arriving:
+            task_status.started()
+            while True:
+                with trio.move_on_after(self._patience()):
+                    self.number = await anext(arriving)
+                self._steps[min(self.taken, len(self._steps) - 1)]()
+                self.taken += 1
+
+    def _patience(self) -> float:
+        climbs = self.number in (signal.SIGTERM, signal.SIGHUP) and self.taken < len(self._steps)
+        return PATIENCE if climbs else math.inf
+
+    def _stop(self) -> None:
+        self._engine.stop()
+        if running := self._engine.running:
+            self._tell(f"stopping: waiting for {name_some(running)}; interrupt again to cancel")
+
+    def _cancel(self) -> None:
+        self._engine.cancel()
+        if running := self._engine.running:
+            self._tell(f"cancelling {name_some(running)}; interrupt again to kill what they run")
+
+    def _kill(self) -> None:
+        groups = kill_children()
+        self._tell(f"killed {groups} process group{'s' if groups != 1 else ''}")

@@ -1,0 +1,78 @@
+"""Everything that shows one run: where its events go, the progress bar beside them, the summary after them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Any, Literal
+
+import trio
+
+from reactor.console.jsonlines import JsonSink, line
+from reactor.console.progress import ERASE_LINE, ProgressBar
+from reactor.console.style import Style, is_terminal, printable, wants_colour
+from reactor.console.summary import plain_summary, table_summary
+from reactor.console.text import TextSink
+from reactor.console.writer import Writer
+from reactor.engine.events import Ended, Event
+
+Format = Literal["text", "json"]
+
+
+class Display:
+    """The face of one run. It is itself a sink: call it with each event; `run` writes beside the engine."""
+
+    def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
+        self._writer = Writer(sys.stdout.fileno())
+        self._style = Style(wants_colour(sys.stdout))
+        self._text = (
+            TextSink(self._writer.write, self._style, continuous=continuous) if form == "text" else None
+        )
+        self._bar = ProgressBar(resources, self._writer) if self._text and is_terminal(sys.stderr) else None
+        self._sinks = self._wire()
+
+    def _wire(self) -> tuple[Callable[[Event], None], ...]:
+        main = self._text or JsonSink(self._writer.write)
+        return (main, self._bar) if self._bar else (main,)
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        for sink in self._sinks:
+            sink(event)
+
+    def say(self, message: str, record: dict[str, Any]) -> None:
+        """Say something that is no event, in its place among them: to people ``message``, to programs ``record``."""
+        if self._text:
+            self._writer.write("".join(f"{printable(part)}\n" for part in message.splitlines()))
+        else:
+            self._writer.write(line(record))
+
+    def tell(self, message: str) -> None:
+        """Tell the person at the terminal something about the program itself, on stderr."""
+        erase = ERASE_LINE.decode() if self._bar and self._bar.shown else ""
+        sys.stderr.write(f"{erase}reactor: {printable(message)}\n")
+
+    @property
+    def reader_gone(self) -> trio.Event:
+        """Set when nobody reads what we write any more."""
+        return self._writer.broken
+
+    async def run(self) -> None:
+        """Write and draw, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._writer.run)
+            if self._bar:
+                nursery.start_soon(self._bar.run)
+
+    def finish(self, ended: Ended | None) -> None:
+        """Write the summary and all that still waits. Without an end there is only the latter."""
+        if self._text and ended:
+            self._writer.write(self._summary(ended, self._text))
+        self._writer.flush()
+
+    def _summary(self, ended: Ended, text: TextSink) -> str:
+        if is_terminal(sys.stdout):
+            width = shutil.get_terminal_size().columns
+            return table_summary(ended, text.ledger, width, coloured=self._style.coloured)
+        return plain_summary(ended, text.ledger, self._style)

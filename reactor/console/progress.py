@@ -1,0 +1,85 @@
+"""The progress bar of a first convergence, on stderr, for people who wait longer than a moment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import trio
+
+from reactor.console.writer import Writer
+from reactor.engine.events import Blocked, Checked, Converged, Ended, Event, Skipped
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+MOMENT = 0.5
+"""Seconds before the bar appears. What ends sooner needs none, and rich takes 0.1 s to import."""
+
+INTERVAL = 0.1
+"""Seconds between two drawings."""
+
+ERASE_LINE = b"\r\x1b[2K"
+
+
+class ProgressBar:
+    """Counts resources that have a first result. Takes events like any sink; `run` draws.
+
+    The bar is one line. ``writer`` erases it before each batch of lines, and the next drawing puts it below.
+    """
+
+    def __init__(self, total: int, writer: Writer) -> None:
+        self._total = total
+        self._seen: set[str] = set()
+        self._writer = writer
+        self._complete = trio.Event()
+        self.shown = False
+        """Whether the bar is on the terminal now."""
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if isinstance(event, (Checked, Blocked, Skipped)):
+            self._seen.add(event.ref)
+            if len(self._seen) == self._total:
+                self._complete.set()
+        elif isinstance(event, (Converged, Ended)):
+            self._complete.set()
+
+    async def run(self) -> None:
+        """Draw, after a moment, until every resource has a result."""
+        with trio.move_on_after(MOMENT):
+            await self._complete.wait()
+            return
+        bar = _rich_bar()
+        task = bar.add_task("converging", total=self._total)
+        self._show(True)
+        try:
+            with bar:
+                while not self._complete.is_set():
+                    bar.update(task, completed=len(self._seen))
+                    if self._writer.idle:
+                        bar.refresh()
+                    with trio.move_on_after(INTERVAL):
+                        await self._complete.wait()
+        finally:
+            self._show(False)
+
+    def _show(self, shown: bool) -> None:
+        self.shown = shown
+        self._writer.prefix = ERASE_LINE if shown else b""
+
+
+def _rich_bar() -> Progress:
+    """A bar without a thread of its own: threads beside the event loop make it late."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    console = Console(stderr=True)
+    return Progress(
+        *columns,
+        console=console,
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )

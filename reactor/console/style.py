@@ -1,0 +1,68 @@
+"""How text looks: colours where they are wanted, and no control characters where they are not."""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+_CODES = {
+    "ok": "32",
+    "changed": "33",
+    "would change": "36",
+    "failed": "1;31",
+    "blocked": "35",
+    "skipped": "2",
+    "...": "2",
+    "warning": "33",
+    "dim": "2",
+    "bold": "1",
+    "added": "32",
+    "removed": "31",
+    "hunk": "36",
+}
+
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code != ord("\t")}
+
+
+def printable(text: str) -> str:
+    """The text with control characters spelt out, so that no file name or output line can drive a terminal."""
+    return text if text.isprintable() else text.translate(_CONTROL)
+
+
+def wants_colour(stream: TextIO | None) -> bool:
+    """Whether to colour what goes to ``stream``: on a terminal, unless NO_COLOR or a dumb one says not to.
+
+    CLICOLOR_FORCE colours a pipe too. Both variables count when set to something, as no-color.org asks.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        return True
+    return is_terminal(stream) and os.environ.get("TERM") != "dumb"
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person looks at ``stream``. A stream closed by the parent process is None, and nobody does."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+class Style:
+    """Wraps text in colour codes, or leaves it alone."""
+
+    def __init__(self, coloured: bool) -> None:
+        self.coloured = coloured
+
+    def __call__(self, name: str, text: str) -> str:
+        """``text`` in the style ``name``: the word of a result, or a role such as ``dim``."""
+        return f"\x1b[{_CODES[name]}m{text}\x1b[0m" if self.coloured else text
+
+    def diff(self, diff: str) -> str:
+        """A unified diff, its added and removed lines and hunk headers coloured."""
+        return "".join(f"{self._diff_line(line)}\n" for line in diff.removesuffix("\n").split("\n"))
+
+    def _diff_line(self, line: str) -> str:
+        shown = printable(line)
+        if line.startswith(("+++", "---")):
+            return self("bold", shown)
+        roles = {"+": "added", "-": "removed", "@": "hunk"}
+        return self(roles[line[0]], shown) if line[:1] in roles else shown

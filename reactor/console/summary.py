@@ -1,0 +1,88 @@
+"""What is said at the end of a run: how many of each result, and what is not as desired."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from typing import Literal
+
+from reactor.console.ledger import Ledger, Trouble
+from reactor.console.style import Style, printable
+from reactor.console.text import seconds
+from reactor.engine.events import Ended, Result
+
+_LISTED = 20
+"""Troubles named in the summary. The lines above it have named all of them."""
+
+_ALWAYS_SHOWN = (Result.OK, Result.CHANGED)
+
+_MORE = "..."
+
+_COLOURS = {
+    "ok": "green",
+    "changed": "yellow",
+    "would change": "cyan",
+    "failed": "bold red",
+    "blocked": "magenta",
+    "skipped": "dim",
+    _MORE: "",
+}
+
+
+def plain_summary(ended: Ended, ledger: Ledger, style: Style) -> str:
+    """The summary for a pipe: results on one line, then one line for each trouble."""
+    counts = "  ".join(f"{style(word, word)} {count}" for word, count in _results(ended))
+    lines = [f"{counts}  ({_how_it_went(ended)})"]
+    lines += [f"{style(word, f'{word:7}')}  {what}" for word, what in _troubles(ledger)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def table_summary(ended: Ended, ledger: Ledger, width: int, *, coloured: bool) -> str:
+    """The summary for a terminal of ``width`` columns, as tables."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    out = io.StringIO()
+    colour_system: Literal["standard"] | None = "standard" if coloured else None
+    console = Console(file=out, width=width, force_terminal=True, color_system=colour_system, highlight=False)
+    results = Table(box=box.ROUNDED)
+    for word, _ in _results(ended):
+        results.add_column(Text(word, _COLOURS[word]), justify="right")
+    results.add_row(*(str(count) for _, count in _results(ended)))
+    console.print(results, Text(_how_it_went(ended)))
+    troubles = Table.grid(padding=(0, 2))
+    for word, what in _troubles(ledger):
+        troubles.add_row(Text(word, _COLOURS[word]), Text(what, overflow="fold"))
+    if troubles.row_count:
+        console.print(troubles)
+    return out.getvalue()
+
+
+def _results(ended: Ended) -> list[tuple[str, int]]:
+    shown = [result for result in Result if ended.counts[result] or result in _ALWAYS_SHOWN]
+    return [(str(result).replace("_", " "), ended.counts[result]) for result in shown]
+
+
+def _how_it_went(ended: Ended) -> str:
+    changes = f"{ended.changes} change{'s' if ended.changes != 1 else ''}"
+    return f"{ended.reason}, {changes} in {seconds(ended.duration)}"
+
+
+def _troubles(ledger: Ledger) -> list[tuple[str, str]]:
+    """Failed and blocked resources one by one, skipped ones by their reason."""
+    lasting = [
+        (ref, trouble) for ref, trouble in ledger.troubles.items() if trouble.result is not Result.SKIPPED
+    ]
+    lasting.sort(key=lambda item: item[1].result is Result.BLOCKED)
+    shown = [(str(trouble.result), printable(_describe(ref, trouble))) for ref, trouble in lasting[:_LISTED]]
+    if len(lasting) > _LISTED:
+        shown.append((_MORE, f"and {len(lasting) - _LISTED} more"))
+    skipped = Counter(t.reason for t in ledger.troubles.values() if t.result is Result.SKIPPED)
+    return shown + [("skipped", printable(f"{count}: {reason}")) for reason, count in skipped.items()]
+
+
+def _describe(ref: str, trouble: Trouble) -> str:
+    first_line = trouble.reason.partition("\n")[0]
+    return f"{ref}  {first_line}" if trouble.result is Result.BLOCKED else f"{ref}: {first_line}"

@@ -1,0 +1,117 @@
+"""Events as lines for people: one per transition, nothing while all stays well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from reactor.console.ledger import Ledger, Trouble
+from reactor.console.style import Style, printable
+from reactor.engine.events import (
+    AuditFound,
+    Blocked,
+    Checked,
+    Converged,
+    Event,
+    EventsLost,
+    Output,
+    Result,
+    WatcherChanged,
+)
+from reactor.resource.watch import WatchState
+
+_INDENT = "    "
+_MINUTE = 60
+_TWO_DIGITS = 99.95
+_THREE_DIGITS = 999.5
+
+
+class TextSink:
+    """Turns events into lines. ``ledger`` is fed here and holds the standing troubles for the summary."""
+
+    def __init__(self, write: Callable[[str], None], style: Style, *, continuous: bool) -> None:
+        self.ledger = Ledger()
+        self._write = write
+        self._style = style
+        self._continuous = continuous
+        self._announce_converged = continuous
+        self._hearing: dict[tuple[str, str | None], WatchState] = {}
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if type(event) is Checked and event.result is Result.OK and event.ref not in self.ledger.troubles:
+            return
+        before = self.ledger.note(event)
+        if self.ledger.troubles:
+            self._announce_converged = self._continuous
+        for line in self._lines(event, before):
+            self._write(line)
+
+    def _lines(self, event: Event, before: Trouble | None) -> Iterable[str]:
+        match event:
+            case Checked():
+                yield from self._checked(event, before)
+            case Blocked() if before is None or before.result is not Result.BLOCKED:
+                yield self._line(event.ref, "blocked", self.ledger.troubles[event.ref].reason)
+            case Output():
+                yield f"{printable(event.ref)} | {printable(event.line)}\n"
+            case WatcherChanged():
+                yield from self._watcher(event)
+            case EventsLost():
+                yield self._line(f"watcher {event.watcher}", "warning", f"events lost: {event.reason}")
+            case AuditFound():
+                yield self._line(event.ref, "warning", "the audit found drift that no event had announced")
+            case Converged() if self._announce_converged:
+                self._announce_converged = False
+                count = f"{event.resources} resources" if event.resources != 1 else "1 resource"
+                yield f"{self._style('ok', 'converged')}  {count} in {seconds(event.duration)}\n"
+
+    def _line(self, subject: str, word: str, rest: str) -> str:
+        return f"{printable(subject)}  {self._style(word, word)}  {printable(rest)}\n"
+
+    def _checked(self, event: Checked, before: Trouble | None) -> Iterable[str]:
+        why = self._style("dim", f"({', '.join((*event.causes.words, seconds(event.duration)))})")
+        word = str(event.result).replace("_", " ")
+        again = before is not None and before == self.ledger.troubles.get(event.ref)
+        said = printable(self._said(event, again=again, recovered=before is not None))
+        yield f"{printable(event.ref)}  {self._style(word, word)}  {said}{' ' if said else ''}{why}\n"
+        if event.result is Result.FAILED and not again:
+            yield from self._error(event)
+        for diff in event.diffs:
+            yield self._style.diff(diff)
+
+    def _said(self, event: Checked, *, again: bool, recovered: bool) -> str:
+        if event.result is Result.OK:
+            return "again" if recovered else ""
+        if event.result is Result.FAILED:
+            retry = f"retry in {seconds(event.retry_in)}" if event.retry_in is not None else ""
+            return ", ".join(filter(None, ("again" if again else "", retry)))
+        return ", ".join(event.actions)
+
+    def _error(self, event: Checked) -> Iterable[str]:
+        for line in (event.error or "").splitlines():
+            yield f"{_INDENT}{printable(line)}\n"
+        if event.hint:
+            yield f"{_INDENT}{self._style('bold', 'hint:')} {printable(event.hint)}\n"
+
+    def _watcher(self, event: WatcherChanged) -> Iterable[str]:
+        """A watcher that hears well from the start is nothing to tell."""
+        key = (event.watcher, event.ref)
+        before = self._hearing.get(key, WatchState.ARMED)
+        self._hearing[key] = event.state
+        if event.state is not before:
+            word = "ok" if event.state is WatchState.ARMED else "warning"
+            subject = event.ref or f"watcher {event.watcher}"
+            watching = f"watching: {event.state}" if event.ref else str(event.state)
+            yield f"{printable(subject)}  {self._style(word, watching)}  {printable(event.reason)}\n"
+
+
+def seconds(duration: float) -> str:
+    """A duration for people: two or three digits and a unit."""
+    milliseconds = duration * 1000
+    if milliseconds < _THREE_DIGITS:
+        return f"{milliseconds:.{1 if milliseconds < _TWO_DIGITS else 0}f} ms"
+    if duration < _MINUTE:
+        return f"{duration:.3g} s"
+    minutes, rest = divmod(round(duration), _MINUTE)
+    hours, minutes_left = divmod(minutes, 60)
+    return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"

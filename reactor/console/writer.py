@@ -1,0 +1,104 @@
+"""Puts lines on a descriptor without making the event loop wait for a slow reader."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import stat
+import sys
+
+import trio
+
+CHUNK = select.PIPE_BUF
+"""What a pipe that polls as writable takes without blocking."""
+
+LIMIT = 16 << 20
+"""Bytes that may wait for a reader. Beyond it we wait for the reader: memory must not grow without end."""
+
+
+class Writer:
+    """Collects text and writes it from a task of its own, `run`.
+
+    So a paused ``less`` or a stopped terminal never stops repairs. The descriptor stays in blocking mode,
+    for others share it. When the reader is gone, ``broken`` is set and all further text is dropped. failure, such as a full disk, is told once on stderr and costs only the text it hit.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._pending: list[str] = []
+        self._pending_size = 0
+        self._rest = memoryview(b"")
+        self._wake = trio.Event()
+        self.broken = trio.Event()
+        self._complained = False
+        self._can_wait = _can_wait(descriptor)
+        self.prefix = b""
+        """Written before each batch of lines; the progress bar erases itself with it."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything has been written."""
+        return not self._pending and not self._rest
+
+    def write(self, text: str) -> None:
+        """Take whole lines, each with its newline."""
+        if self.broken.is_set():
+            return
+        self._pending.append(text)
+        self._pending_size += len(text)
+        if len(self._pending) == 1:
+            self._wake.set()
+        elif self._pending_size > LIMIT:
+            self.flush()
+
+    async def run(self) -> None:
+        """Write what comes, until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake = trio.Event()
+            self._take()
+            while self._rest:
+                if self._can_wait:
+                    await trio.lowlevel.wait_writable(self._descriptor)
+                self._put(CHUNK if self._can_wait else len(self._rest))
+
+    def flush(self) -> None:
+        """Write everything that waits, however long the reader takes."""
+        while not self.idle:
+            if not self._rest:
+                self._take()
+            if self._can_wait:
+                select.select((), (self._descriptor,), ())
+            self._put(len(self._rest))
+
+    def _take(self) -> None:
+        batch = "".join(self._pending).encode(errors="backslashreplace")
+        self._pending.clear()
+        self._pending_size = 0
+        self._rest = memoryview(self.prefix + batch)
+
+    def _put(self, size: int) -> None:
+        try:
+            written = os.write(self._descriptor, self._rest[:size])
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._fail(error)
+            return
+        self._rest = self._rest[written:]
+
+    def _fail(self, error: OSError) -> None:
+        self._rest = memoryview(b"")
+        if error.errno in (errno.EPIPE, errno.ECONNRESET, errno.EIO):
+            self._pending.clear()
+            self.broken.set()
+        elif not self._complained and sys.stderr is not None:
+            self._complained = True
+            sys.stderr.write(f"reactor: output is lost: {error.strerror}\n")
+
+
+def _can_wait(descriptor: int) -> bool:
+    """Whether the kernel tells when the descriptor takes more. Files always take, so it refuses to for those."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)

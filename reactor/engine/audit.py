@@ -1,0 +1,37 @@
+"""The slow audit: re-check everything now and then, and count drift that no event announced.
+
+That count is the honesty metric of watching, and should stay 0.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import trio
+
+from reactor.engine.events import Cause
+
+if TYPE_CHECKING:
+    from reactor.engine.engine import Engine
+
+CHUNK = 64
+PAUSE = 0.01
+
+
+class Audit:
+    """Marks every vertex about every ``interval`` seconds, spread by ±10 % so that hosts do not march in step."""
+
+    def __init__(self, engine: Engine, interval: float, rng: random.Random) -> None:
+        self._engine = engine
+        self._interval = interval
+        self._rng = rng
+
+    async def run(self) -> None:
+        """Audit until cancelled. Goes through the vertices in chunks, so that live events are not held up."""
+        while True:
+            await trio.sleep(self._interval * self._rng.uniform(0.9, 1.1))
+            for first in range(0, len(self._engine.refs), CHUNK):
+                for vertex in range(first, min(first + CHUNK, len(self._engine.refs))):
+                    self._engine.mark(vertex, Cause.AUDIT)
+                await trio.sleep(PAUSE)

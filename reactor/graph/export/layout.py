@@ -1,0 +1,142 @@
+"""Where every box of a picture stands. All lengths are in pixels, all boxes are of one size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reactor.graph.digraph import Successors, predecessors
+from reactor.graph.export.layers import Column, columns, components
+
+BOX_HEIGHT = 42
+GUTTER = 68
+"""Free space between two columns. Edges run in it, and never a box stands there."""
+
+_PITCH = BOX_HEIGHT + 18
+_BAND_GAP = 46
+_GROUP_GAP = 44
+_ASPECT = 1.6
+_RELAXATIONS = 6
+
+
+@dataclass(frozen=True)
+class Spot:
+    """The place of one box: its upper left corner, and the column and band it belongs to."""
+
+    x: float
+    y: float
+    column: int
+    band: int
+
+
+@dataclass
+class Block:
+    """One group of connected boxes. Its columns stand side by side in bands, like words in lines.
+
+    ``columns`` are in reading order over all bands; ``tops`` and ``bottoms`` are those of the bands.
+    """
+
+    columns: list[Column]
+    spots: dict[int, Spot]
+    tops: list[float]
+    bottoms: list[float]
+    width: float
+
+    @property
+    def height(self) -> float:
+        """From the top of the first band to the bottom of the last."""
+        return self.bottoms[-1]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All blocks, with the corner of each, and the size of the whole."""
+
+    blocks: list[tuple[float, float, Block]]
+    width: float
+    height: float
+
+
+def lay_out(successors: Successors, box_width: float) -> Layout:
+    """A place for each vertex of a DAG, so that edges lead to the right, or on to the next band."""
+    backwards = predecessors(successors)
+    blocks = [
+        _block(columns(group, successors), successors, backwards, box_width)
+        for group in components(successors)
+    ]
+    return _packed(blocks)
+
+
+def _block(parts: list[Column], successors: Successors, backwards: Successors, box_width: float) -> Block:
+    step = box_width + GUTTER
+    per_band = _columns_per_band(parts, step)
+    # Edges from one band to the next run around the outside.
+    margin = GUTTER if len(parts) > per_band else 0
+    block = Block(parts, {}, [], [], 2 * margin - GUTTER + step * min(per_band, len(parts)))
+    top = 0.0
+    for band, start in enumerate(range(0, len(parts), per_band)):
+        line = parts[start : start + per_band]
+        heights = _heights(line, successors, backwards)
+        highest = min(heights.values())
+        for place, column in enumerate(line):
+            for vertex in column:
+                y = top + heights[vertex] - highest
+                block.spots[vertex] = Spot(margin + step * place, y, start + place, band)
+        block.tops.append(top)
+        block.bottoms.append(top + max(heights.values()) - highest + BOX_HEIGHT)
+        top = block.bottoms[-1] + _BAND_GAP
+    return block
+
+
+def _columns_per_band(parts: Sequence[Column], step: float) -> int:
+    """So many that the block is not much wider than high."""
+    band_height = max(map(len, parts)) * _PITCH + _BAND_GAP
+    return max(8, math.ceil(math.sqrt(_ASPECT * len(parts) * band_height / step)))
+
+
+def _heights(line: Sequence[Column], successors: Successors, backwards: Successors) -> dict[int, float]:
+    """The top of each box of a band: near the middle of its neighbours, as far as the others in its column let it."""
+    height: dict[int, float] = {}
+    for column in line:
+        for place, vertex in enumerate(column):
+            height[vertex] = (place - len(column) / 2) * _PITCH
+    for sweep in range(_RELAXATIONS):
+        for column in reversed(line) if sweep % 2 else line:
+            wanted = []
+            for vertex in column:
+                around = [height[n] for n in (*backwards[vertex], *successors[vertex]) if n in height]
+                wanted.append(sum(around) / len(around) if around else height[vertex])
+            height.update(zip(column, _spaced(wanted), strict=True))
+    return height
+
+
+def _spaced(wanted: Sequence[float]) -> list[float]:
+    """The heights nearest to ``wanted`` that keep the order and leave room for a box: isotonic regression."""
+    runs: list[tuple[float, int]] = []
+    for place, height in enumerate(wanted):
+        mean, count = height - place * _PITCH, 1
+        while runs and runs[-1][0] > mean:
+            other_mean, other_count = runs.pop()
+            mean = (mean * count + other_mean * other_count) / (count + other_count)
+            count += other_count
+        runs.append((mean, count))
+    means = [mean for mean, count in runs for _ in range(count)]
+    return [mean + place * _PITCH for place, mean in enumerate(means)]
+
+
+def _packed(blocks: list[Block]) -> Layout:
+    """The blocks on shelves, the highest first, on a page not much wider than high."""
+    area = sum((block.width + _GROUP_GAP) * (block.height + _GROUP_GAP) for block in blocks)
+    widest = max((block.width for block in blocks), default=0.0)
+    page_width = max(widest, math.sqrt(_ASPECT * area))
+    placed: list[tuple[float, float, Block]] = []
+    x = y = shelf = width = 0.0
+    for block in sorted(blocks, key=lambda block: -block.height):
+        if x and x + block.width > page_width:
+            x, y, shelf = 0.0, y + shelf + _GROUP_GAP, 0.0
+        placed.append((x, y, block))
+        shelf = max(shelf, block.height)
+        x += block.width + _GROUP_GAP
+        width = max(width, x - _GROUP_GAP)
+    return Layout(placed, width, y + shelf)

@@ -1,0 +1,135 @@
+"""What all pictures of a graph have in common: which edges are drawn, what the states and kinds look like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from reactor.graph.export.reduction import reduced
+from reactor.graph.graph import EdgeKind, Graph
+from reactor.resource.base import Resource
+
+
+class Look(NamedTuple):
+    """The colours of a vertex, on light and on dark paper, and the dashes of its border."""
+
+    fill: str
+    border: str
+    dark_fill: str
+    dark_border: str
+    dashes: str = ""
+
+
+STATES = {
+    "ok": Look("#e3f5e9", "#2b8a4b", "#15301f", "#4cb872"),
+    "changed": Look("#fff1cc", "#b07a00", "#3a2d0b", "#e0ac3a"),
+    "would_change": Look("#fff8e6", "#b07a00", "#2b2513", "#e0ac3a", "6 3"),
+    "failed": Look("#fde2e1", "#c62f2a", "#3f1817", "#f2665f"),
+    "blocked": Look("#f6e4f2", "#9a3b86", "#331a2e", "#d277bf", "6 3"),
+    "skipped": Look("#eeeff1", "#767c85", "#25282d", "#8b929c", "2 3"),
+    "unknown": Look("#ffffff", "#767c85", "#1c1f24", "#8b929c", "2 3"),
+}
+"""How each state looks. It is also written out in the vertex, so that no one needs the colours."""
+
+PLAIN = Look("#f4f7fc", "#5b7bb0", "#1d2430", "#7d9fd6")
+"""How a vertex looks when no states are given."""
+
+EDGE_DASHES = {
+    EdgeKind.REQUIRE: "",
+    EdgeKind.SUBSCRIBE: "",
+    EdgeKind.AUTOMATIC: "7 4",
+    EdgeKind.AFTER: "1.5 4",
+}
+"""The dashes of each kind of edge, in the order of legends; ``subscribe`` is the bold one."""
+
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+
+
+class Vertex(NamedTuple):
+    """One resource of a picture; ``name`` and ``kind`` hold printable characters only, ``ref`` is as it is."""
+
+    ref: str
+    kind: str
+    name: str
+    state: str | None
+
+    @property
+    def look(self) -> Look:
+        """How to draw it."""
+        return STATES[self.state] if self.state else PLAIN
+
+
+class Arrow(NamedTuple):
+    """One edge of a picture, by vertex numbers."""
+
+    first: int
+    second: int
+    kind: EdgeKind
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A graph to draw: vertices in the order of the manifest, and the edges that matter."""
+
+    vertices: list[Vertex]
+    arrows: list[Arrow]
+
+    @property
+    def edge_kinds(self) -> list[EdgeKind]:
+        """The kinds of edges in it, for the legend."""
+        present = {arrow.kind for arrow in self.arrows}
+        return [kind for kind in EDGE_DASHES if kind in present]
+
+    @property
+    def states(self) -> list[str]:
+        """The states in it, for the legend."""
+        present = {vertex.state for vertex in self.vertices}
+        return [state for state in STATES if state in present]
+
+
+def picture(graph: Graph, states: Mapping[str, str] | None) -> Picture:
+    """What to draw of ``graph``. With ``states``, a ref that is not among them is ``unknown``."""
+    number = {ref: vertex for vertex, ref in enumerate(graph.refs)}
+    edges = [
+        {number[second]: attributes["kind"] for second, attributes in graph.dag.succ[ref].items()}
+        for ref in graph.refs
+    ]
+    return Picture(list(_vertices(graph, states)), list(_arrows(reduced(edges))))
+
+
+def _vertices(graph: Graph, states: Mapping[str, str] | None) -> Iterator[Vertex]:
+    for ref, resource in graph.resources.items():
+        yield Vertex(ref, printable(resource.kind), printable(resource.name), state_of(ref, states))
+
+
+def _arrows(edges: list[dict[int, EdgeKind]]) -> Iterator[Arrow]:
+    for first, seconds in enumerate(edges):
+        for second, kind in sorted(seconds.items()):
+            yield Arrow(first, second, kind)
+
+
+def state_of(ref: str, states: Mapping[str, str] | None) -> str | None:
+    """The state to show for ``ref``: None when none are asked for, ``unknown`` when this one is not known."""
+    if states is None:
+        return None
+    state = states.get(ref, "unknown")
+    return state if state in STATES else "unknown"
+
+
+def words(state: str) -> str:
+    """The state as people read it."""
+    return state.replace("_", " ")
+
+
+def printable(text: str) -> str:
+    """``text`` on one line, with a sign for each character that can't be shown or that XML forbids."""
+    return _UNPRINTABLE.sub(
+        "\N{REPLACEMENT CHARACTER}", text.replace("\n", "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}")
+    )
+
+
+def properties(resource: Resource) -> dict[str, Any]:
+    """What the manifest sets of ``resource``, ready for JSON: the one place that decides what is shown."""
+    return resource.model_dump(mode="json", exclude_defaults=True)

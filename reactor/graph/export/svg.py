@@ -1,0 +1,106 @@
+"""The graph as an SVG picture that needs nothing else, for light and dark screens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from xml.sax.saxutils import escape
+
+from reactor.graph.export import lettering
+from reactor.graph.export.layout import BOX_HEIGHT, Block, lay_out
+from reactor.graph.export.picture import Arrow, Picture, Vertex, picture, printable, words
+from reactor.graph.export.routes import route
+from reactor.graph.export.stylesheet import STYLESHEET
+from reactor.graph.graph import EdgeKind, Graph
+
+_MARGIN = 28
+_PADDING = 12
+_LEGEND_HEIGHT = 34
+_LEGEND_STEP = 136
+_NARROWEST, _WIDEST = 110, 260
+
+
+def render(graph: Graph, states: Mapping[str, str] | None = None) -> str:
+    """``graph`` as an SVG document. Each vertex is a ``g`` with its number in ``data-vertex``."""
+    return "\n".join(_document(picture(graph, states))) + "\n"
+
+
+def _document(drawn: Picture) -> Iterator[str]:
+    box_width = _box_width(drawn.vertices)
+    successors: list[list[int]] = [[] for _ in drawn.vertices]
+    for arrow in drawn.arrows:
+        successors[arrow.first].append(arrow.second)
+    layout = lay_out(successors, box_width)
+    legend = list(_legend(drawn))
+    width = max(layout.width, len(legend) * _LEGEND_STEP, _WIDEST) + 2 * _MARGIN
+    height = layout.height + 2 * _MARGIN + (_LEGEND_HEIGHT if legend else 0)
+    size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{_summary(drawn)}">'
+    yield f"<style>\n{STYLESHEET}</style>"
+    yield f"<defs>{''.join(map(_arrowhead, EdgeKind))}</defs>"
+    yield '<rect class="page" width="100%" height="100%"/>'
+    for x, y, block in layout.blocks:
+        yield f'<g transform="translate({_MARGIN + x:.1f},{_MARGIN + y:.1f})">'
+        yield from _block(drawn, block, box_width)
+        yield "</g>"
+    for number, item in enumerate(legend):
+        yield f'<g transform="translate({_MARGIN + number * _LEGEND_STEP},{height - _MARGIN})">{item}</g>'
+    yield "</svg>"
+
+
+def _summary(drawn: Picture) -> str:
+    return f"{len(drawn.vertices)} resources, {len(drawn.arrows)} edges"
+
+
+def _box_width(vertices: list[Vertex]) -> float:
+    """The same for all boxes: enough for the longest name, up to a limit."""
+    widest = max((lettering.width(vertex.name) for vertex in vertices), default=0)
+    headings = max(
+        (lettering.width(f"{vertex.kind}  {vertex.state or ''}") for vertex in vertices), default=0
+    )
+    return round(min(max(widest, headings, _NARROWEST) + 2 * _PADDING, _WIDEST))
+
+
+def _block(drawn: Picture, block: Block, box_width: float) -> Iterator[str]:
+    for arrow in drawn.arrows:
+        if arrow.first in block.spots:
+            yield _edge(arrow, route(block, arrow.first, arrow.second, box_width))
+    for number, spot in sorted(block.spots.items()):
+        yield f'<g transform="translate({spot.x:.1f},{spot.y:.1f})"{_box(number, drawn.vertices[number], box_width)}</g>'
+
+
+def _edge(arrow: Arrow, path: str) -> str:
+    ends = f'data-from="{arrow.first}" data-to="{arrow.second}"'
+    return f'<path class="edge {arrow.kind}" {ends} d="{path}" marker-end="url(#head-{arrow.kind})"/>'
+
+
+def _box(number: int, vertex: Vertex, box_width: float) -> str:
+    room = box_width - 2 * _PADDING
+    name = escape(lettering.fitted(vertex.name, room))
+    kind = escape(lettering.fitted(vertex.kind, room))
+    state = (
+        f'<text class="state" x="{box_width - _PADDING:.0f}" y="16">{words(vertex.state)}</text>'
+        if vertex.state
+        else ""
+    )
+    return (
+        f' class="vertex {vertex.state or "plain"}" data-vertex="{number}">'
+        f"<title>{escape(printable(vertex.ref))}</title>"
+        f'<rect width="{box_width:.0f}" height="{BOX_HEIGHT}" rx="7"/>'
+        f'<text class="kind" x="{_PADDING}" y="16">{kind}</text>{state}'
+        f'<text class="name" x="{_PADDING}" y="33">{name}</text>'
+    )
+
+
+def _arrowhead(kind: EdgeKind) -> str:
+    shape = '<path d="M0,0L9,4L0,8L2.2,4Z"/>'
+    placing = 'viewBox="0 0 9 8" refX="8.5" refY="4" markerWidth="9" markerHeight="8"'
+    return f'<marker id="head-{kind}" class="head {kind}" {placing} markerUnits="userSpaceOnUse" orient="auto">{shape}</marker>'
+
+
+def _legend(drawn: Picture) -> Iterator[str]:
+    for kind in drawn.edge_kinds:
+        line = f'<path class="edge {kind}" d="M0,0H40" marker-end="url(#head-{kind})"/>'
+        yield f'{line}<text class="legend" x="48" y="4">{kind}</text>'
+    for state in drawn.states:
+        box = '<rect x="14" y="-8" width="26" height="16" rx="4"/>'
+        yield f'<g class="vertex {state}">{box}</g><text class="legend" x="48" y="4">{words(state)}</text>'

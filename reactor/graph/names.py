@@ -1,0 +1,57 @@
+"""Finding a resource by what people call it, and what they may have meant when there is none."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from reactor.resource.base import Resource
+from reactor.resource.properties import did_you_mean
+
+_NEIGHBOURS = 8
+
+
+class Names:
+    """The vertex for each ``kind#name`` and ``kind#alias``; a name goes before an equal alias."""
+
+    def __init__(self, resources: Iterable[Resource], refs: Sequence[str]) -> None:
+        self._vertices: dict[str, int] = {}
+        self._hints: dict[str, str | None] = {}
+        for vertex, resource in enumerate(resources):
+            if resource.alias is not None:
+                self._vertices.setdefault(f"{resource.kind}#{resource.alias}", vertex)
+        self._vertices.update((ref, vertex) for vertex, ref in enumerate(refs))
+
+    def find(self, name: str) -> int | None:
+        """The vertex called ``name``, or None."""
+        return self._vertices.get(name)
+
+    def items(self) -> Iterable[tuple[str, int]]:
+        """Every name with its vertex; one with an alias comes twice."""
+        return self._vertices.items()
+
+    def hint(self, name: str) -> str | None:
+        """The hint for a name that is not there, or None when nothing comes near it.
+
+        Comparing with all of 10,000 names takes a second. A misspelt name is like the right one before or after
+        the mistake, so it sorts next to it when read forwards or backwards: only those neighbours are compared.
+        """
+        if name not in self._hints:
+            forwards = _around(self._sorted, name)
+            backwards = (word[::-1] for word in _around(self._sorted_backwards, name[::-1]))
+            self._hints[name] = did_you_mean(name, dict.fromkeys([*forwards, *backwards]))
+        return self._hints[name]
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self._vertices)
+
+    @cached_property
+    def _sorted_backwards(self) -> list[str]:
+        return sorted(name[::-1] for name in self._vertices)
+
+
+def _around(words: list[str], word: str) -> list[str]:
+    here = bisect_left(words, word)
+    return words[max(0, here - _NEIGHBOURS) : here + _NEIGHBOURS]

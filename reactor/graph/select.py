@@ -1,0 +1,140 @@
+"""A part of the graph: what somebody asked for by name, and what has to come or go with it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+import networkx as nx
+
+from reactor.graph.graph import EdgeKind, Graph
+from reactor.graph.names import Names
+from reactor.resource.diagnostic import Diagnostic, ManifestError
+
+
+class Follower(NamedTuple):
+    """A resource nobody named: ``because`` is its neighbour on the way to one that was named."""
+
+    ref: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is left of a graph. ``pulled_in`` is needed by what was asked for, ``left_out`` needs what was excluded."""
+
+    graph: Graph
+    pulled_in: list[Follower]
+    left_out: list[Follower]
+
+
+def select(graph: Graph, only: Sequence[str], exclude: Sequence[str]) -> Selection:
+    """The part of ``graph`` that matches ``only`` (empty: all of it) and not ``exclude``.
+
+    Both hold globs over ``kind#name`` and ``kind#alias``, where ``*`` also matches ``/``. What matches ``only``
+    brings along everything it needs; what matches ``exclude`` takes with it everything that needs it, and wins
+    over ``only``. Raises ManifestError with every glob that matches nothing.
+    """
+    names = Names(graph.resources.values(), graph.refs)
+    wanted, unwanted = _matching(graph, names, only=only, exclude=exclude)
+    needed = _spread(wanted, lambda ref: _strong(graph.dag.pred[ref]))
+    kept = {*wanted, *needed} if only else set(graph.refs)
+    lost = _spread(unwanted & kept, lambda ref: (n for n in _strong(graph.dag.succ[ref]) if n in kept))
+    kept -= {*unwanted, *lost}
+    return Selection(
+        restricted(graph, kept),
+        pulled_in=[Follower(ref, needed[ref]) for ref in graph.refs if ref in needed and ref in kept],
+        left_out=[Follower(ref, lost[ref]) for ref in graph.refs if ref in lost],
+    )
+
+
+def around(graph: Graph, name: str, depth: int) -> Graph:
+    """The resource called ``name`` (a ref or ``kind#alias``) and what is at most ``depth`` edges away, both ways.
+
+    Raises ManifestError when there is no such resource.
+    """
+    names = Names(graph.resources.values(), graph.refs)
+    if (vertex := names.find(name)) is None:
+        raise ManifestError([Diagnostic(f"there is no {name} in the manifest", hint=names.hint(name))])
+    near = {graph.refs[vertex]}
+    for _ in range(depth):
+        further = {n for ref in near for n in (*graph.dag.pred[ref], *graph.dag.succ[ref])} - near
+        if not further:
+            break
+        near |= further
+    return restricted(graph, near)
+
+
+def restricted(graph: Graph, kept: set[str]) -> Graph:
+    """The graph of ``kept`` alone, in the same order.
+
+    Where a way from one to another led through what is gone, an ``after`` edge keeps their order.
+    """
+    dag: nx.DiGraph[str] = nx.DiGraph()
+    resources = {ref: resource for ref, resource in graph.resources.items() if ref in kept}
+    dag.add_nodes_from(resources)
+    for first in resources:
+        for second, attributes in graph.dag.succ[first].items():
+            if second in kept:
+                dag.add_edge(first, second, **attributes)
+        for second in _beyond(graph, first, kept):
+            if not dag.has_edge(first, second):
+                dag.add_edge(first, second, kind=EdgeKind.AFTER, reason="order through what is left out")
+    return Graph(dag, resources)
+
+
+def _beyond(graph: Graph, start: str, kept: set[str]) -> Iterator[str]:
+    """The nearest kept vertices on all ways that begin with one that is not kept."""
+    stack = [ref for ref in graph.dag.succ[start] if ref not in kept]
+    seen = set(stack)
+    while stack:
+        for ref in graph.dag.succ[stack.pop()]:
+            if ref in seen:
+                continue
+            seen.add(ref)
+            if ref in kept:
+                yield ref
+            else:
+                stack.append(ref)
+
+
+def _strong(neighbours: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+    return (ref for ref, attributes in neighbours.items() if attributes["kind"] is not EdgeKind.AFTER)
+
+
+def _spread(start: set[str], neighbours: Callable[[str], Iterable[str]]) -> dict[str, str]:
+    """What can be reached from ``start`` and is not in it, each with the vertex it was reached from."""
+    reached: dict[str, str] = {}
+    queue = deque(sorted(start))
+    while queue:
+        ref = queue.popleft()
+        for neighbour in neighbours(ref):
+            if neighbour not in reached and neighbour not in start:
+                reached[neighbour] = ref
+                queue.append(neighbour)
+    return reached
+
+
+def _matching(graph: Graph, names: Names, **globs: Sequence[str]) -> Iterator[set[str]]:
+    """For each option, the refs that match one of its globs."""
+    found: list[set[str]] = []
+    problems: list[Diagnostic] = []
+    for option, patterns in globs.items():
+        matched: set[str] = set()
+        for pattern in patterns:
+            matches = {
+                graph.refs[vertex]
+                for name, vertex in names.items()
+                if name == pattern or fnmatchcase(name, pattern)
+            }
+            if not matches:
+                hint = names.hint(pattern) or "write it as kind#name; * stands for anything: 'file#/etc/*'"
+                problems.append(Diagnostic(f"--{option} {pattern}: no resource matches", hint=hint))
+            matched |= matches
+        found.append(matched)
+    if problems:
+        raise ManifestError(problems)
+    return iter(found)

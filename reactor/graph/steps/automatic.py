@@ -1,0 +1,93 @@
+"""The step that finds edges by itself, from the paths resources provide, use and remove.
+
+A resource with ``automatic_edges: false`` takes no part in it: no automatic edge starts or ends there, and the
+search for the nearest provider of a path passes it over.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import chain
+
+from reactor.graph.draft import Draft, Edge
+from reactor.graph.graph import EdgeKind
+from reactor.graph.steps.acyclic import Pair, without_cycles
+
+_PathIndex = dict[str, list[int]]
+"""The vertices that named each path, in the order of the manifest."""
+
+
+def add_automatic_edges(draft: Draft) -> None:
+    """Add what follows from paths, but never an edge that would close a cycle.
+
+    Does nothing when the edges there are already hold a cycle: that has been reported.
+    """
+    paths = _Paths(draft)
+    wanted: dict[Pair, Edge] = {}
+    for first, second, owner, reason in chain(paths.from_uses(), paths.from_removes()):
+        wanted.setdefault((first, second), Edge(EdgeKind.AUTOMATIC, reason, owner))
+    for first, second in without_cycles(draft.successors, wanted):
+        draft.connect(first, second, wanted[first, second])
+
+
+_Wanted = Iterator[tuple[int, int, int, str]]
+"""First, second, the one of the two that asks for the edge, and the reason."""
+
+
+class _Paths:
+    """What each resource says of the file system, and the edges that follow."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._refs = draft.refs
+        self._provided: _PathIndex = {}
+        self._used: _PathIndex = {}
+        self._removed: _PathIndex = {}
+        for vertex, resource in enumerate(draft.resources):
+            if resource.meta.automatic_edges:
+                for path in resource.provides():
+                    self._provided.setdefault(path, []).append(vertex)
+                for path in resource.uses():
+                    self._used.setdefault(path, []).append(vertex)
+                for path in resource.removes():
+                    self._removed.setdefault(path, []).append(vertex)
+
+    def from_uses(self) -> _Wanted:
+        """The nearest provider at or above a path goes before its user."""
+        for path, users in self._used.items():
+            for user in users:
+                for provider in self._nearest_providers(path, user):
+                    yield provider, user, user, f"{self._refs[user]} uses {path}"
+
+    def _nearest_providers(self, path: str, user: int) -> list[int]:
+        """Whoever provides ``path``, or else its parent, and so on: usually one resource. Never the user itself."""
+        here = path
+        while True:
+            if found := [provider for provider in self._provided.get(here, ()) if provider != user]:
+                return found
+            if here in ("", "/"):
+                return []
+            here = here.rpartition("/")[0] or "/"
+
+    def from_removes(self) -> _Wanted:
+        """What lies in a directory is used, made or removed before the directory is removed."""
+        if not self._removed:
+            return
+        below = sorted({*self._provided, *self._used, *self._removed})
+        for path, removers in self._removed.items():
+            others = {*self._provided.get(path, ()), *self._used.get(path, ())}
+            others.update(self._strictly_below(path, below))
+            for remover in removers:
+                for other in sorted(others - {remover}):
+                    yield other, remover, remover, f"{self._refs[remover]} removes {path}"
+
+    def _strictly_below(self, path: str, every_path: list[str]) -> Iterator[int]:
+        """Who has to do with paths below: sorted, those start with ``path/``, and all others lie to either side."""
+        prefix = path.rstrip("/") + "/"
+        for position in range(bisect_left(every_path, prefix), len(every_path)):
+            below = every_path[position]
+            if not below.startswith(prefix):
+                return
+            if below != path:
+                for index in (self._provided, self._used, self._removed):
+                    yield from index.get(below, ())

@@ -1,0 +1,79 @@
+"""The step that looks for cycles, and shows a short one of each knot."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import networkx as nx
+
+from reactor.graph.digraph import Successors, tangled
+from reactor.graph.draft import Draft
+from reactor.graph.graph import EdgeKind
+from reactor.graph.steps.ordering import MANIFEST_ORDER
+from reactor.resource.diagnostic import Diagnostic, Place
+
+# Automatic edges are missing here: they are added later, and never close a cycle.
+_VERBS = {
+    EdgeKind.AFTER: "comes after",
+    EdgeKind.REQUIRE: "requires",
+    EdgeKind.SUBSCRIBE: "subscribes to",
+}
+
+_SEARCH_LIMIT = 1_000_000
+"""Vertices to visit in one knot, well under a second. In a knot of over 1,000 the cycle may be a longer one."""
+
+
+def report_cycles(draft: Draft) -> None:
+    """Report a shortest cycle of every set of resources that wait for each other."""
+    left = tangled(draft.successors)
+    residue: nx.DiGraph[int] = nx.DiGraph()
+    residue.add_edges_from(
+        (first, second) for first in left for second in draft.successors[first] if second in left
+    )
+    knots = [sorted(knot) for knot in nx.strongly_connected_components(residue) if len(knot) > 1]
+    for knot in sorted(knots):
+        draft.diagnostics.append(_report(draft, _shortest_cycle(draft.successors, knot)))
+
+
+def _shortest_cycle(successors: Successors, knot: list[int]) -> list[int]:
+    """The vertices of a shortest cycle in a strongly connected ``knot``, the lowest number first.
+
+    Every cycle has an edge that leads to a lower number, so it is enough to start where such edges end.
+    """
+    inside = set(knot)
+    ends = {second for first in knot for second in successors[first] if second < first and second in inside}
+    starts = sorted(ends)[: max(1, _SEARCH_LIMIT // len(knot))]
+    cycle = min((_cycle_through(start, successors, inside) for start in starts), key=len)
+    lowest = cycle.index(min(cycle))
+    return cycle[lowest:] + cycle[:lowest]
+
+
+def _cycle_through(start: int, successors: Successors, inside: set[int]) -> list[int]:
+    """The shortest way from ``start`` back to it, breadth first. There is one: ``inside`` is a knot."""
+    came_from = {start: start}
+    queue = deque([start])
+    while start not in successors[vertex := queue.popleft()]:
+        for second in successors[vertex]:
+            if second in inside and second not in came_from:
+                came_from[second] = vertex
+                queue.append(second)
+    way = [vertex]
+    while way[-1] != start:
+        way.append(came_from[way[-1]])
+    return way[::-1]
+
+
+def _report(draft: Draft, cycle: list[int]) -> Diagnostic:
+    edges = list(zip(cycle, cycle[1:] + cycle[:1], strict=True))
+    notes = tuple(_note(draft, first, second) for first, second in reversed(edges))
+    hint = "take one of these references away"
+    if any(draft.successors[first][second].reason == MANIFEST_ORDER for first, second in edges):
+        hint += ", or change the order of the resources, or set 'ordering: graph' in the settings"
+    message = f"these {len(cycle)} resources wait for each other in a circle, so none can go first"
+    return Diagnostic(message, notes[0][1], hint, notes)
+
+
+def _note(draft: Draft, first: int, second: int) -> tuple[str, Place | None]:
+    edge = draft.successors[first][second]
+    text = f"{draft.refs[second]} {_VERBS[edge.kind]} {draft.refs[first]} ({edge.reason})"
+    return text, draft.locate(edge.owner, edge.path)

@@ -1,0 +1,33 @@
+"""The step that turns ``require``, ``subscribe`` and ``after`` into edges."""
+
+from __future__ import annotations
+
+from reactor.graph.draft import Draft, Edge
+from reactor.graph.graph import EdgeKind
+from reactor.resource.diagnostic import Diagnostic
+
+_PROPERTIES = {"require": EdgeKind.REQUIRE, "subscribe": EdgeKind.SUBSCRIBE, "after": EdgeKind.AFTER}
+
+
+def add_references(draft: Draft) -> None:
+    """Add an edge for each reference; report those that lead nowhere or back to where they stand."""
+    for vertex, resource in enumerate(draft.resources):
+        for name, kind in _PROPERTIES.items():
+            for position, target in enumerate(getattr(resource, name)):
+                _refer(draft, target, Edge(kind, f"{name} in {draft.refs[vertex]}", vertex, (name, position)))
+
+
+def _refer(draft: Draft, target: str, edge: Edge) -> None:
+    found = draft.names.find(target)
+    if found is not None and found != edge.owner:
+        draft.connect(found, edge.owner, edge)
+    elif target not in draft.broken:
+        draft.diagnostics.append(_problem(draft, target, edge, to_itself=found is not None))
+
+
+def _problem(draft: Draft, target: str, edge: Edge, *, to_itself: bool) -> Diagnostic:
+    ref, place = draft.refs[edge.owner], draft.locate(edge.owner, edge.path)
+    if to_itself:
+        return Diagnostic(f"{ref} refers to itself in {edge.path[0]}", place, "take this reference away")
+    hint = draft.names.hint(target) or "declare it, or take this reference away"
+    return Diagnostic(f"{edge.path[0]} of {ref}: there is no {target} in the manifest", place, hint)

@@ -1,0 +1,83 @@
+"""The graph as the scheduler wants it: lists of integers, compiled once for each generation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reactor.graph.collector import collector_paused
+from reactor.graph.graph import EdgeKind, Graph
+
+Adjacency = list[tuple[int, ...]]
+"""For each vertex, the vertices on the other end of its edges."""
+
+_Lists = defaultdict[int, list[int]]
+_NONE: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """Who goes before whom, by vertex number; vertices are numbered as in `Graph.refs`.
+
+    Every list has ``size`` entries and is only read once built. ``strong`` holds the edges over which a failure
+    blocks: all but ``after``. ``notify`` holds those that carry a refresh. Equal neighbour lists are one object,
+    so a graph of ``require`` edges only pays for them once.
+    """
+
+    size: int
+    successors: Adjacency
+    strong: Adjacency
+    notify: Adjacency
+    strong_predecessors: Adjacency
+    indegree: list[int]
+
+    @classmethod
+    def of(cls, graph: Graph) -> Topology:
+        """The topology of ``graph``, which must be acyclic, as `build` returns it."""
+        number = {ref: vertex for vertex, ref in enumerate(graph.refs)}
+        return cls.of_edges(
+            len(number),
+            (
+                (number[first], number[second], attributes["kind"])
+                for first, seconds in graph.dag.adjacency()
+                for second, attributes in seconds.items()
+            ),
+        )
+
+    @classmethod
+    def of_edges(cls, size: int, edges: Iterable[tuple[int, int, EdgeKind]]) -> Topology:
+        """The topology of ``size`` vertices and ``(first, second, kind)`` edges: no pair twice, no cycle."""
+        strong, after, notify, strong_predecessors = (_Lists(list) for _ in range(4))
+        indegree = [0] * size
+        with collector_paused():
+            for first, second, kind in edges:
+                indegree[second] += 1
+                if kind is EdgeKind.AFTER:
+                    after[first].append(second)
+                    continue
+                strong[first].append(second)
+                strong_predecessors[second].append(first)
+                if kind is EdgeKind.SUBSCRIBE:
+                    notify[first].append(second)
+            strongly = _adjacency(size, strong)
+            return cls(
+                size=size,
+                successors=[
+                    strongly[vertex] + tuple(after[vertex]) if vertex in after else strongly[vertex]
+                    for vertex in range(size)
+                ],
+                strong=strongly,
+                notify=_adjacency(size, notify, strongly),
+                strong_predecessors=_adjacency(size, strong_predecessors),
+                indegree=indegree,
+            )
+
+
+def _adjacency(size: int, lists: _Lists, shared: Adjacency | None = None) -> Adjacency:
+    """A tuple for each vertex: the one in ``shared`` where that is equal."""
+    adjacency = [_NONE] * size
+    for vertex, neighbours in lists.items():
+        found = tuple(neighbours)
+        adjacency[vertex] = shared[vertex] if shared is not None and shared[vertex] == found else found
+    return adjacency

@@ -1,0 +1,217 @@
+"""From the entries of a manifest to resources: both entry forms, defaults, identity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from reactor.manifest.declaration import Declaration
+from reactor.manifest.kinds import Kinds
+from reactor.manifest.nodes import BROKEN, Mapping, Sequence
+from reactor.manifest.source import Problems
+from reactor.manifest.validation import Inspector
+from reactor.manifest.values import ValueReader, Values
+from reactor.manifest.wording import listed, shown
+from reactor.resource.base import Resource
+from reactor.resource.properties import did_you_mean
+
+_DEFAULTS = "defaults"
+
+
+class Binder:
+    """Binds entries one after the other. ``base`` is the directory that relative paths of resources start from.
+
+    ``resources`` and ``declarations`` belong together by index. ``broken`` holds the refs of what is declared but
+    could not be built, so that a reference to it is no further problem.
+    """
+
+    def __init__(self, problems: Problems, kinds: Kinds, base: str) -> None:
+        self.resources: list[Resource] = []
+        self.declarations: list[Declaration] = []
+        self.broken: set[str] = set()
+        self._problems = problems
+        self._kinds = kinds
+        self._context = {"base": base}
+        self._place = problems.source.lines.place
+        self._reader = ValueReader(problems)
+        self._models: dict[str, type[Resource] | None] = {}
+        self._claims: dict[str, tuple[int, int]] = {}
+        self._serial = 0
+
+    def bind(self, entries: Sequence) -> None:
+        """Bind every entry of the list under ``resources``."""
+        for index, entry in enumerate(entries):
+            if isinstance(entry, Mapping) and entry:
+                self._bind_entry(entry)
+            elif entry is not BROKEN:
+                message = (
+                    f"an entry of resources maps a kind to its resources; this is {shown(entry or None)}"
+                )
+                self._problems.add(
+                    message, entries.value_at(index), "write '- file:' and what belongs to it below"
+                )
+
+    def _bind_entry(self, entry: Mapping) -> None:
+        first, *others = entry
+        if others:
+            hint = f"indent what belongs to {first} below it"
+            if self._find(others[0]):
+                hint = f"start a new entry: '- {others[0]}:'"
+            message = f"an entry declares one kind; this one has {listed((first, *others), 'and')}"
+            self._problems.add(message, entry.key_at(others[0]), hint)
+        for kind in entry:
+            if model := self._find(kind):
+                self._bind_kind(model, entry, kind)
+            elif kind == first:
+                self._report_unknown_kind(entry, kind)
+
+    def _bind_kind(self, model: type[Resource], entry: Mapping, kind: str) -> None:
+        node = entry[kind]
+        if isinstance(node, Sequence):
+            self._bind_list(model, node)
+        elif isinstance(node, Mapping):
+            values = self._reader.read(node, model)
+            name = values.plain.get("name")
+            self._bind_resource(model, name, Declaration(_name_at(node, entry.key_at(kind)), node), values)
+        elif node is not BROKEN and len(entry) == 1:
+            hint = "list them below it, each as '- NAME:'"
+            self._problems.add(
+                f"{kind} wants a list of resources, not {shown(node)}", entry.key_at(kind), hint
+            )
+
+    def _bind_list(self, model: type[Resource], items: Sequence) -> None:
+        defaults = self._defaults(model, items)
+        common = self._reader.read(defaults, model) if defaults else Values()
+        for index, item in enumerate(items):
+            if not isinstance(item, Mapping) or len(item) != 1:
+                self._report_item(item, items.value_at(index))
+                continue
+            [(name, body)] = item.items()
+            if name == _DEFAULTS or body is BROKEN:
+                continue
+            at = item.key_at(name)
+            if isinstance(body, Mapping):
+                self._bind_item(model, name, Declaration(at, body, defaults), common)
+            elif body is None:
+                self._bind_item(model, name, Declaration(at, None, defaults), common)
+            else:
+                message = f"the properties of {shown(name)} are a map, not {shown(body)}"
+                self._problems.add(message, item.value_at(name), "write each as 'property: value'")
+
+    def _bind_item(self, model: type[Resource], name: str, declaration: Declaration, common: Values) -> None:
+        """Bind one ``NAME: properties`` of a list; a property in the body replaces the default as a whole."""
+        values = Values({**common.plain}, {*common.spoilt})
+        if declaration.body is not None:
+            own = self._reader.read(declaration.body, model)
+            values = Values({**common.plain, **own.plain}, (common.spoilt - own.plain.keys()) | own.spoilt)
+            if "name" in declaration.body:
+                at = declaration.body.key_at("name")
+                self._problems.add(
+                    "the name is given twice", at, f"the key {shown(name)} is the name already"
+                )
+        values.plain["name"] = name
+        if not self._reader.accepts_text(name, declaration.at):
+            values.spoilt.add("name")
+        self._bind_resource(model, name, declaration, values)
+
+    def _bind_resource(
+        self, model: type[Resource], name: Any, declaration: Declaration, values: Values
+    ) -> None:
+        refs = self._claim_all(model, name, declaration, values) if "name" not in values.spoilt else ()
+        resource = None
+        try:
+            resource = model.model_validate(values.plain, context=self._context)
+        except ValidationError as error:
+            Inspector(self._problems, model, declaration, model.kind).report(error, values)
+        if resource is None or values.spoilt or not refs:
+            self.broken.update(refs)
+            return
+        resource._place = self._place(declaration.at)  # noqa: SLF001 - the manifest package alone sets it
+        self.resources.append(resource)
+        self.declarations.append(declaration)
+
+    def _claim_all(
+        self, model: type[Resource], name: Any, declaration: Declaration, values: Values
+    ) -> tuple[str, ...]:
+        """The refs that lead to a resource, by name and by alias; none when one of them is taken already."""
+        if not isinstance(name, str):
+            return ()
+        self._serial += 1
+        ref = f"{model.kind}#{name}"
+        if not self._claim(ref, declaration.at, "remove one of them, or rename it"):
+            return ()
+        alias = values.plain.get("alias")
+        if not isinstance(alias, str) or alias == name:
+            return (ref,)
+        if not self._claim(
+            f"{model.kind}#{alias}", declaration.find(model, ("alias",)).at, "choose another alias"
+        ):
+            self.broken.add(ref)
+            return ()
+        return (ref, f"{model.kind}#{alias}")
+
+    def _claim(self, ref: str, at: int, hint: str) -> bool:
+        owner, first_at = self._claims.setdefault(ref, (self._serial, at))
+        if owner != self._serial:
+            self._problems.add(f"{ref} is declared twice", at, hint, [("first declared here", first_at)])
+        return owner == self._serial
+
+    def _defaults(self, model: type[Resource], items: Sequence) -> Mapping | None:
+        """The properties under ``defaults`` of a list, which may stand anywhere in it."""
+        found = [item for item in items if isinstance(item, Mapping) and [*item] == [_DEFAULTS]]
+        for another in found[1:]:
+            notes = [("first given here", found[0].at)]
+            message = f"the list of {model.kind} resources has defaults already"
+            self._problems.add(message, another.at, "keep one of the two, or start a new list", notes)
+        defaults = found[0][_DEFAULTS] if found else None
+        if not isinstance(defaults, Mapping):
+            if defaults is not None and defaults is not BROKEN:
+                self._problems.add(f"defaults are a map, not {shown(defaults)}", found[0].value_at(_DEFAULTS))
+            return None
+        if "name" in defaults:
+            self._problems.add("defaults can't give a name", defaults.key_at("name"), "remove it")
+        return defaults
+
+    def _report_item(self, item: Any, at: int) -> None:
+        if item is BROKEN:
+            return
+        if isinstance(item, Mapping) and item:
+            first, second, *_ = item
+            hint = f"indent the properties below {first}:"
+            message = f"an item of the list is one name with its properties; this one has {len(item)} keys"
+            self._problems.add(message, item.key_at(second), hint)
+        else:
+            hint = f"write '- {item}:'" if isinstance(item, str) and item.isprintable() else "write '- NAME:'"
+            self._problems.add(
+                f"an item of the list is a name with its properties, not {shown(item or None)}", at, hint
+            )
+
+    def _find(self, kind: str) -> type[Resource] | None:
+        if kind not in self._models:
+            try:
+                self._models[kind] = self._kinds.find(kind)
+            except KeyError:
+                self._models[kind] = None
+        return self._models[kind]
+
+    def _report_unknown_kind(self, entry: Mapping, kind: str) -> None:
+        names = [*self._kinds.names()]
+        suggestion = did_you_mean(kind, names)
+        hint = suggestion or f"the kinds are {listed(names, 'and')}"
+        self._problems.add(f"unknown kind {shown(kind)}", entry.key_at(kind), hint)
+        meant = [name for name in names if suggestion and repr(name) in suggestion]
+        for name in _names_below(entry[kind]):
+            self.broken.update(f"{each}#{name}" for each in (kind, *meant))
+
+
+def _name_at(body: Mapping, otherwise: int) -> int:
+    return body.value_at("name") if "name" in body else otherwise
+
+
+def _names_below(node: Any) -> list[str]:
+    """The names of the resources declared below a kind, whatever is wrong with them."""
+    if isinstance(node, Mapping):
+        return [name] if isinstance(name := node.get("name"), str) else []
+    items = node if isinstance(node, Sequence) else []
+    return [name for item in items if isinstance(item, Mapping) for name in item]

@@ -1,0 +1,54 @@
+"""One resource as the manifest declares it: where its name stands, and where each of its properties."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from reactor.manifest.nodes import Mapping, Sequence
+from reactor.manifest.shapes import field_names
+from reactor.resource.diagnostic import PropertyPath
+
+
+class Spot(NamedTuple):
+    """Where a value stands. ``key_at`` is where its key does; ``label`` names it for people: ``require[0]``."""
+
+    at: int
+    key_at: int
+    label: str
+
+
+class Declaration(NamedTuple):
+    """``at`` is the offset of the name. ``defaults`` are those of the list around; ``body`` wins over them."""
+
+    at: int
+    body: Mapping | None
+    defaults: Mapping | None = None
+
+    def find(self, model: type[BaseModel], path: PropertyPath) -> Spot:
+        """The place of the value at ``path``, or of the closest thing around it that is written."""
+        at = key_at = self.at
+        node, steps = self._start(model, path)
+        labels = [] if steps else [f".{step}" for step in path[:1]]
+        for step in steps:
+            if isinstance(node, Mapping) and step in node:
+                at, key_at = node.value_at(str(step)), node.key_at(str(step))
+                labels.append(f".{step}")
+            elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node):
+                at = key_at = node.value_at(step)
+                labels.append(f"[{step}]")
+            else:  # pydantic's paths also name the members of unions, which lead nowhere
+                continue
+            node = node[step]
+        return Spot(at, key_at, "".join(labels)[1:])
+
+    def _start(self, model: type[BaseModel], path: PropertyPath) -> tuple[Any, PropertyPath]:
+        """The map that holds the property, and the path with the property's name as it is written there."""
+        names = field_names(model)
+        wanted = names.get(str(path[0]), path[0]) if path else None
+        for node in (self.body, self.defaults):
+            for key in node or ():
+                if names.get(key, key) == wanted:
+                    return node, (key, *path[1:])
+        return None, ()

@@ -1,0 +1,183 @@
+"""The two forms of a manifest, brought into one: what to converge, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from reactor.manifest.declaration import Declaration
+from reactor.manifest.nodes import BROKEN, Mapping, Sequence
+from reactor.manifest.source import Problems
+from reactor.manifest.validation import Inspector
+from reactor.manifest.values import ValueReader
+from reactor.manifest.wording import listed, shown
+from reactor.resource.properties import Flag, did_you_mean
+
+_DATA_KEYS = ("data", "hierarchy", "overrides")
+_NATIVE_KEYS = (*_DATA_KEYS, "resources", "settings")
+_CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "settings")
+
+
+class Settings(BaseModel):
+    """How a manifest wants to be converged.
+
+    ``ordering``: ``manifest`` runs the resources one after the other as they are written, ``graph`` only orders
+    what depends on each other. ``jobs``: how many run at once; unset leaves it to the command line.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ordering: Literal["manifest", "graph"] = "graph"
+    fail_fast: Flag = False
+    jobs: Annotated[int, Field(ge=1)] | None = None
+
+
+class _Hierarchy(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    order: list[str] = ["default"]
+    merge: Literal["first", "deep"] = "first"
+
+
+class _CcmOptions(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    fail_on_error: Flag = False
+    pre_message: str | None = None
+    post_message: str | None = None
+    resources: Any = None
+    resources_jet_file: Any = None
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A manifest whose outline is understood. ``entries`` is the list of resources, still unread."""
+
+    settings: Settings = field(default_factory=Settings)
+    entries: Sequence | None = None
+    pre_message: str | None = None
+    post_message: str | None = None
+
+
+def read_document(root: Any, problems: Problems) -> Document:
+    """Understand the outline of the tree ``root``; everything wrong with it is added to ``problems``."""
+    if root is None and not problems:
+        problems.add("the manifest is empty", 0, "declare something under 'resources:'")
+    if root is None or root is BROKEN:
+        return Document()
+    if not isinstance(root, Mapping):
+        at = root.at if isinstance(root, Sequence) else 0
+        hint = "put the list under 'resources:'" if isinstance(root, Sequence) else "start with 'resources:'"
+        problems.add(f"a manifest is a map with the key 'resources', not {shown(root)}", at, hint)
+        return Document()
+    return _Outline(root, problems).read()
+
+
+class _Outline:
+    """Reads the top level of one manifest."""
+
+    def __init__(self, root: Mapping, problems: Problems) -> None:
+        self._root = root
+        self._problems = problems
+
+    def read(self) -> Document:
+        is_ccm = "ccm" in self._root and "resources" not in self._root
+        self._check_keys(_CCM_FORM_KEYS if is_ccm else _NATIVE_KEYS)
+        self._check_data()
+        return self._ccm_form() if is_ccm else self._native_form()
+
+    def _native_form(self) -> Document:
+        settings = self._section("settings", Settings)
+        return Document(settings or Settings(), self._entries(self._root, self._root.at, may_be_empty=True))
+
+    def _ccm_form(self) -> Document:
+        block, at = self._root["ccm"], self._root.key_at("ccm")
+        options = (
+            self._section("ccm", _CcmOptions, leave=("resources", "resources_jet_file")) or _CcmOptions()
+        )
+        settings = self._section("settings", Settings) or Settings()
+        inherited = {"ordering": "manifest", "fail_fast": options.fail_on_error}
+        own = {name: getattr(settings, name) for name in settings.model_fields_set}
+        return Document(
+            settings=Settings.model_validate({**inherited, **own}),
+            entries=self._ccm_entries(block, at) if isinstance(block, Mapping) else None,
+            pre_message=options.pre_message,
+            post_message=options.post_message,
+        )
+
+    def _ccm_entries(self, block: Mapping, at: int) -> Sequence | None:
+        if "resources_jet_file" not in block:
+            return self._entries(block, at, may_be_empty=False)
+        self._problems.add(
+            "resources_jet_file: templates for resources come with a later version",
+            block.key_at("resources_jet_file"),
+            "list the resources under 'resources:'",
+        )
+        return self._entries(block, at, may_be_empty=False) if "resources" in block else None
+
+    def _entries(self, holder: Mapping, at: int, *, may_be_empty: bool) -> Sequence | None:
+        """The list under ``resources``, or None when there is nothing to go on with."""
+        if "resources" not in holder:
+            if not any(did_you_mean(key, ["resources"]) for key in holder):
+                self._problems.add("the manifest declares no resources", at, "add a list under 'resources:'")
+            return None
+        entries = holder["resources"]
+        if isinstance(entries, Sequence) and (entries or may_be_empty):
+            return entries
+        if not entries:
+            hint = "start each entry with '- ', as in '- file:'"
+            self._problems.add("the manifest declares no resources", holder.key_at("resources"), hint)
+        elif entries is not BROKEN:
+            hint = "start each entry with '- ', as in '- file:'"
+            self._problems.add(
+                f"resources wants a list, not {shown(entries)}", holder.value_at("resources"), hint
+            )
+        return None
+
+    def _check_keys(self, known: Collection[str]) -> None:
+        for key in self._root:
+            if key in known:
+                continue
+            hint = did_you_mean(key, known) or f"a manifest takes {listed(known, 'and')}"
+            if key == "ccm":
+                hint = "a manifest has either 'ccm:' or 'resources:' at the top"
+            self._problems.add(f"unknown key {shown(key)}", self._root.key_at(key), hint)
+
+    def _check_data(self) -> None:
+        self._section("hierarchy", _Hierarchy, expressions=True)
+        self._check_map(self._root, "data")
+        self._check_map(self._root, "overrides")
+        overrides = self._root.get("overrides")
+        if isinstance(overrides, Mapping):
+            for key in overrides:
+                self._check_map(overrides, key)
+
+    def _check_map(self, holder: Mapping, key: str) -> Mapping | None:
+        value = holder.get(key)
+        if isinstance(value, Mapping):
+            return value
+        if value is not None and value is not BROKEN:
+            self._problems.add(f"{key} wants a map, not {shown(value)}", holder.value_at(key))
+        return None
+
+    def _section(
+        self, key: str, model: type[_Model], *, leave: Collection[str] = (), expressions: bool = False
+    ) -> _Model | None:
+        """The map under ``key`` as a ``model``; None when it is missing or wrong. ``leave`` is read elsewhere."""
+        node = self._check_map(self._root, key)
+        if node is None:
+            return None
+        values = ValueReader(self._problems, expressions=expressions).read(node, model, leave)
+        try:
+            section = model.model_validate(values.plain)
+        except ValidationError as error:
+            declaration = Declaration(self._root.key_at(key), node)
+            Inspector(self._problems, model, declaration, key).report(error, values)
+            return None
+        return section

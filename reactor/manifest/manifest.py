@@ -1,0 +1,95 @@
+"""A manifest as the rest of the program sees it, and the one function that reads it."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from reactor.manifest.binding import Binder
+from reactor.manifest.declaration import Declaration
+from reactor.manifest.document import Settings, read_document
+from reactor.manifest.kinds import INSTALLED, Kinds
+from reactor.manifest.source import LineMap, Problems, read_source
+from reactor.manifest.tree import parse
+from reactor.resource.base import Resource
+from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Where everything of a manifest stands. It holds the whole tree, so it is large; resources do not need it."""
+
+    lines: LineMap
+    declarations: list[Declaration]
+
+
+@dataclass
+class Manifest:
+    """What is to be converged. ``resources`` are in the order of the file, without those that are wrong.
+
+    ``broken`` holds the refs of these, by name and by alias: a reference to one is no further problem.
+    ``positions`` may be set to None once nothing is located any more.
+    """
+
+    path: str
+    resources: list[Resource] = field(default_factory=list)
+    settings: Settings = field(default_factory=Settings)
+    broken: frozenset[str] = frozenset()
+    pre_message: str | None = None
+    post_message: str | None = None
+    positions: Positions | None = field(default=None, repr=False)
+
+    def locate(self, index: int, path: PropertyPath = ()) -> Place | None:
+        """The place of a property's value in the resource at ``index``, or of the closest thing around it."""
+        resource = self.resources[index]
+        if self.positions is None:
+            return resource.place
+        spot = self.positions.declarations[index].find(type(resource), path)
+        return self.positions.lines.place(spot.at)
+
+
+def read_manifest(
+    path: str | os.PathLike[str], kinds: Kinds = INSTALLED
+) -> tuple[Manifest, list[Diagnostic]]:
+    """Read the manifest at ``path``, and all that is wrong with it, in the order of the file.
+
+    Never raises for bad input: what can't be read at all gives an empty manifest. Touches nothing on the host.
+    """
+    with _without_garbage_collection():
+        return _read(os.fsdecode(path), kinds)
+
+
+def _read(path: str, kinds: Kinds) -> tuple[Manifest, list[Diagnostic]]:
+    source = read_source(path)
+    if isinstance(source, Diagnostic):
+        return Manifest(path), [source]
+    problems = Problems(source)
+    document = read_document(parse(problems), problems)
+    binder = Binder(problems, kinds, os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120 - "..": as typed
+    if document.entries is not None:
+        binder.bind(document.entries)
+    manifest = Manifest(
+        path=path,
+        resources=binder.resources,
+        settings=document.settings,
+        broken=frozenset(binder.broken),
+        pre_message=document.pre_message,
+        post_message=document.post_message,
+        positions=Positions(source.lines, binder.declarations),
+    )
+    return manifest, problems.sorted()
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Nothing built here is cyclic garbage, and looking for some is three quarters of the time of a big load."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,99 @@
+"""The values of a manifest together with where they stand: maps and lists that know their positions.
+
+A position is the offset of a character in the text, one number; `reactor.manifest.source` turns it into a line and
+column when somebody asks. Scalars are plain Python values, so their positions are kept by the map or list around
+them, and so is their text where it says more than the value: ``0644``, ``1.10``, ``true``.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any, Final
+
+
+class Broken:
+    """The type of `BROKEN`."""
+
+    def __repr__(self) -> str:
+        return "BROKEN"
+
+
+BROKEN: Final = Broken()
+"""Stands where a value can't be used and its problem has been reported already."""
+
+
+class Mapping(dict[str, Any]):
+    """A YAML map. Keys are always text."""
+
+    __slots__ = ("_marks", "_raw", "at")
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.at = at
+        # Offset of key, offset of value, and so on in the order of the keys: 8 bytes a pair, not two objects.
+        self._marks = array("I")
+        self._raw: dict[str, str] | None = None
+
+    def put(self, key: str, value: Any, key_at: int, value_at: int, raw: str | None) -> None:
+        """Add an entry. ``raw`` is the text of a scalar that is not a text."""
+        self[key] = value
+        self._marks.append(key_at)
+        self._marks.append(value_at)
+        if raw is not None:
+            if self._raw is None:
+                self._raw = {}
+            self._raw[key] = raw
+
+    def merge(self, other: Mapping) -> None:
+        """Take over the entries of ``other`` whose keys are not here yet, positions included."""
+        for index, (key, value) in enumerate(other.items()):
+            if key not in self:
+                key_at, value_at = other._marks[2 * index : 2 * index + 2]
+                self.put(key, value, key_at, value_at, other.raw(key))
+
+    def key_at(self, key: str) -> int:
+        """Where ``key`` stands. Raises KeyError when it does not."""
+        return self._marks[2 * self._index(key)]
+
+    def value_at(self, key: str) -> int:
+        """Where the value of ``key`` stands. Raises KeyError when there is none."""
+        return self._marks[2 * self._index(key) + 1]
+
+    def raw(self, key: str) -> str | None:
+        """The value of ``key`` as written, if it is a scalar but not a text."""
+        return self._raw.get(key) if self._raw else None
+
+    def _index(self, key: str) -> int:
+        try:
+            return list(self).index(key)
+        except ValueError:
+            raise KeyError(key) from None
+
+
+class Sequence(list[Any]):
+    """A YAML list."""
+
+    __slots__ = ("_marks", "_raw", "at")
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.at = at
+        self._marks = array("I")
+        self._raw: dict[int, str] | None = None
+
+    def put(self, value: Any, value_at: int, raw: str | None) -> None:
+        """Add an item. ``raw`` is the text of a scalar that is not a text."""
+        if raw is not None:
+            if self._raw is None:
+                self._raw = {}
+            self._raw[len(self)] = raw
+        self.append(value)
+        self._marks.append(value_at)
+
+    def value_at(self, index: int) -> int:
+        """Where the item stands. Raises IndexError when there is none."""
+        return self._marks[index]
+
+    def raw(self, index: int) -> str | None:
+        """The item as written, if it is a scalar but not a text."""
+        return self._raw.get(index) if self._raw else None

@@ -1,0 +1,121 @@
+"""Diagnostics as text for people: what and where, the lines around it with a caret, how to mend it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from reactor.resource.diagnostic import Diagnostic, Place
+
+_WIDTH = 100
+_BEFORE_CARET = 60
+_TAB = "    "
+_STYLES = {
+    "place": "\x1b[1m",
+    "error": "\x1b[1;31m",
+    "note": "\x1b[1;36m",
+    "hint": "\x1b[1;32m",
+    "dim": "\x1b[2m",
+}
+_RESET = "\x1b[0m"
+
+
+def render(diagnostics: Iterable[Diagnostic], *, color: bool) -> str:
+    """All diagnostics in the order given, and a last line that counts them.
+
+    The files are read again for the lines shown; one that is gone or has changed only costs its excerpt.
+    """
+    found = list(diagnostics)
+    report = _Report(color=color)
+    blocks = ["\n".join(report.diagnostic(each)) for each in found]
+    return "\n\n".join([*blocks, report.count(found)]) + "\n"
+
+
+class _Report:
+    """One rendering: its colours, and the lines of each file it has looked into."""
+
+    def __init__(self, *, color: bool) -> None:
+        self._color = color
+        self._files: dict[str, list[str]] = {}
+
+    def diagnostic(self, diagnostic: Diagnostic) -> Iterator[str]:
+        yield from self._finding("error", diagnostic.message, diagnostic.place)
+        if diagnostic.hint:
+            yield f"{self._paint('hint:', 'hint')} {_printable(diagnostic.hint)}"
+        for message, place in diagnostic.notes:
+            yield from self._finding("note", message, place)
+
+    def count(self, diagnostics: list[Diagnostic]) -> str:
+        files = {each.place.file for each in diagnostics if each.place}
+        errors = _counted(len(diagnostics), "error")
+        return self._paint(f"{errors} in {_counted(len(files), 'file')}" if files else errors, "place")
+
+    def _finding(self, word: str, message: str, place: Place | None) -> Iterator[str]:
+        where = f"{self._paint(_printable(str(place)) + ':', 'place')} " if place else ""
+        yield f"{where}{self._paint(f'{word}:', word)} {_printable(message)}"
+        if place:
+            yield from self._excerpt(place)
+
+    def _excerpt(self, place: Place) -> Iterator[str]:
+        """The line of ``place`` between its neighbours, and a caret below its column."""
+        lines = self._lines(place.file)
+        if place.line > len(lines):
+            return
+        start = _window_start(lines[place.line - 1], place.column)
+        digits = len(str(place.line + 1))
+        for number in range(max(1, place.line - 1), min(len(lines), place.line + 1) + 1):
+            text = _window(lines[number - 1], start)
+            yield f"{self._paint(f'{number:{digits + 2}} |', 'dim')} {text}".rstrip()
+            if number == place.line:
+                before = lines[number - 1][start : place.column - 1].ljust(place.column - 1 - start)
+                indent = " " * (_columns(before) + (start > 0))
+                yield f"{self._paint(' ' * (digits + 2) + ' |', 'dim')} {indent}{self._paint('^', 'error')}"
+
+    def _lines(self, file: str) -> list[str]:
+        if file not in self._files:
+            try:
+                # A pipe can't be read again, and opening a named one would wait for a writer.
+                content = Path(file).read_bytes() if Path(file).is_file() else b""
+            except (OSError, ValueError):
+                content = b""
+            lines = content.decode("utf-8-sig", errors="replace").split("\n") if content else []
+            self._files[file] = lines[:-1] if lines and not lines[-1] else lines
+        return self._files[file]
+
+    def _paint(self, text: str, style: str) -> str:
+        return f"{_STYLES[style]}{text}{_RESET}" if self._color else text
+
+
+def _window_start(line: str, column: int) -> int:
+    """The first character shown of a line, so that the caret stays in sight."""
+    return max(0, column - 1 - _BEFORE_CARET) if len(line) > _WIDTH else 0
+
+
+def _window(line: str, start: int) -> str:
+    text = _printable(line.rstrip("\r")[start : start + _WIDTH])
+    return f"{'…' if start else ''}{text}{'…' if len(line) > start + _WIDTH else ''}"
+
+
+def _printable(text: str) -> str:
+    """The text with tabs widened, and with all that a terminal would obey or hide shown as an escape."""
+    return text if text.isascii() and text.isprintable() else "".join(map(_cell, text))
+
+
+def _cell(char: str) -> str:
+    if char == "\t":
+        return _TAB
+    if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
+        return char.encode("unicode_escape", "surrogatepass").decode("ascii")
+    return char
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal the printable form of ``text`` takes."""
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    combining = sum(unicodedata.category(char) in ("Mn", "Me") for char in text)
+    return len(_printable(text)) + wide - combining
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -1,0 +1,119 @@
+"""Which scalars a property takes, so that a text property gets ``0644`` the way it is written.
+
+The shape of a type is read from its annotation once per kind. Where the annotation does not tell, values pass as they are.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Collection
+from collections.abc import Mapping as AbstractMapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import AliasChoices, BaseModel
+from pydantic.fields import FieldInfo
+
+_SCALARS = (str, int, float, bool)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """``scalars`` are the types a scalar may have, empty when unknown; the rest describes lists and maps.
+
+    ``choices`` are the only texts it may have, if only some are allowed.
+    """
+
+    scalars: frozenset[type] = frozenset()
+    choices: tuple[str, ...] = ()
+    items: Shape | None = None
+    values: Shape | None = None
+    fields: AbstractMapping[str, Shape] = field(default_factory=dict, hash=False)
+
+    def inside(self, key: str | int) -> Shape:
+        """The shape of an entry of a map or of an item of a list."""
+        if isinstance(key, int):
+            return self.items or UNKNOWN
+        return self.fields.get(key) or self.values or UNKNOWN
+
+    def fit(self, value: Any, raw: str) -> Any:
+        """The value of a scalar, or its text where only a text will do."""
+        if not self.scalars or type(value) in self.scalars:
+            return value
+        return value if type(value) is int and float in self.scalars else raw
+
+
+UNKNOWN = Shape()
+
+
+@cache
+def shape_of(model: type[BaseModel]) -> Shape:
+    """The shape of a whole model: that of each of its fields, under every name the field goes by."""
+    fields = {
+        name: _shape(info.annotation)
+        for field_name, info in model.model_fields.items()
+        for name in _names(field_name, info)
+    }
+    return Shape(fields=fields)
+
+
+@cache
+def field_names(model: type[BaseModel]) -> dict[str, str]:
+    """The field each accepted name stands for. A field may go by several names, or by another than its own."""
+    return {
+        name: field_name
+        for field_name, info in model.model_fields.items()
+        for name in (*_names(field_name, info), field_name)
+    }
+
+
+def _names(field_name: str, info: FieldInfo) -> tuple[str, ...]:
+    alias = info.validation_alias
+    if isinstance(alias, AliasChoices):
+        return tuple(choice for choice in alias.choices if isinstance(choice, str))
+    return (alias,) if isinstance(alias, str) else (field_name,)
+
+
+def _shape(annotation: Any) -> Shape:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _shape(arguments[0])
+    if origin in (Union, types.UnionType):
+        return _union([_shape(argument) for argument in arguments if argument is not type(None)])
+    if origin is Literal:
+        return _choice_shape(arguments)
+    if isinstance(annotation, type):
+        return _class_shape(annotation)
+    if isinstance(origin, type) and arguments:
+        return _container_shape(origin, arguments)
+    return UNKNOWN
+
+
+def _class_shape(annotation: type) -> Shape:
+    if issubclass(annotation, BaseModel):
+        return shape_of(annotation)
+    if issubclass(annotation, Enum):
+        return _choice_shape([member.value for member in annotation])
+    return Shape(scalars=frozenset(scalar for scalar in _SCALARS if annotation is scalar))
+
+
+def _choice_shape(choices: Collection[Any]) -> Shape:
+    return Shape(frozenset(type(choice) for choice in choices), tuple(str(choice) for choice in choices))
+
+
+def _container_shape(origin: type, arguments: tuple[Any, ...]) -> Shape:
+    if issubclass(origin, AbstractMapping):
+        return Shape(values=_shape(arguments[-1]))
+    return Shape(items=_shape(arguments[0]))
+
+
+def _union(shapes: list[Shape]) -> Shape:
+    return Shape(
+        scalars=frozenset().union(*(shape.scalars for shape in shapes)),
+        choices=tuple(choice for shape in shapes for choice in shape.choices),
+        items=next((shape.items for shape in shapes if shape.items), None),
+        values=next((shape.values for shape in shapes if shape.values), None),
+        fields={name: inner for shape in shapes for name, inner in shape.fields.items()},
+    )

@@ -1,0 +1,122 @@
+"""The text of a manifest, and the way from a character in it to a line and column."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+
+from reactor.resource.diagnostic import Diagnostic, Place
+from reactor.resource.properties import did_you_mean
+
+MAX_BYTES = 64 * 1024 * 1024
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class LineMap:
+    """Where the lines of a text start, as character offsets. All that is needed once the text itself is gone."""
+
+    file: str
+    starts: array[int]
+
+    @classmethod
+    def of(cls, file: str, text: str) -> LineMap:
+        """The map of ``text``, whose lines end with a line feed."""
+        ends = accumulate(map(len, text.split("\n")), lambda end, length: end + length + 1)
+        return cls(file, array("I", [0, *(end + 1 for end in ends)][:-1]))
+
+    def place(self, at: int) -> Place:
+        """The line and column of the character at offset ``at``."""
+        line = bisect_right(self.starts, at)
+        return Place(self.file, line, at - self.starts[line - 1] + 1)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A manifest's text under the name its user gave it. Positions in it are character offsets."""
+
+    file: str
+    text: str
+
+    @cached_property
+    def lines(self) -> LineMap:
+        """Where its lines start."""
+        return LineMap.of(self.file, self.text)
+
+
+class Problems:
+    """Collects what is wrong with one manifest. Says the same thing about the same place only once."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._found: dict[Diagnostic, None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def add(
+        self, message: str, at: int, hint: str | None = None, notes: Iterable[tuple[str, int]] = ()
+    ) -> None:
+        """Note a problem at the offset ``at``; ``notes`` are further offsets that belong to it."""
+        place = self.source.lines.place
+        placed = tuple((note, place(where)) for note, where in notes)
+        self._found[Diagnostic(message, place(at), hint, placed)] = None
+
+    def sorted(self) -> list[Diagnostic]:
+        """All problems, in the order of their places."""
+        return sorted(self._found, key=lambda found: found.place or Place("", 0, 0))
+
+
+def read_source(path: str | os.PathLike[str]) -> Source | Diagnostic:
+    """The text of the manifest at ``path``, or what keeps it from being read."""
+    file = os.fsdecode(path)
+    try:
+        with open(file, "rb") as stream:  # noqa: PTH123 - a path as the user wrote it, "./x" included
+            content = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        return _unreadable(file, error)
+    if len(content) > MAX_BYTES:
+        hint = "is this the right file? A manifest this large must be split"
+        return Diagnostic(f"the manifest is larger than {MAX_BYTES // 2**20} MiB", Place(file, 1, 1), hint)
+    try:
+        return Source(file, content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        return _not_text(file, content, error)
+
+
+def _unreadable(file: str, error: OSError | ValueError) -> Diagnostic:
+    path = Path(file)
+    hint = None
+    if isinstance(error, FileNotFoundError):
+        hint = _sibling_hint(path)
+    elif isinstance(error, IsADirectoryError):
+        inside = path / "manifest.yaml"
+        hint = f"name a file, such as {inside}" if inside.is_file() else "name the manifest file in it"
+    elif isinstance(error, PermissionError):
+        hint = "check the permissions of the file and of the directories above it"
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return Diagnostic(f"can't read the manifest: {reason}", Place(file, 1, 1), hint)
+
+
+def _sibling_hint(path: Path) -> str | None:
+    try:
+        return did_you_mean(path.name, os.listdir(path.parent))  # noqa: PTH208 - names are what is compared
+    except OSError:
+        return f"there is no directory {path.parent}"
+
+
+def _not_text(file: str, content: bytes, error: UnicodeDecodeError) -> Diagnostic:
+    before = content[: error.start]
+    line_start = before.rfind(b"\n") + 1
+    place = Place(file, before.count(b"\n") + 1, len(before[line_start:].decode(errors="replace")) + 1)
+    message = f"the manifest is not UTF-8 text: byte 0x{content[error.start]:02x} at offset {error.start}"
+    if content.startswith(_UTF16_MARKS):
+        return Diagnostic(message, place, "the file looks like UTF-16: save it as UTF-8")
+    hint = "this looks like a binary file, not a manifest" if b"\0" in content else "save the file as UTF-8"
+    return Diagnostic(message, place, hint)

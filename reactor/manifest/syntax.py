@@ -1,0 +1,77 @@
+"""What the YAML parser's complaints mean, in plain words, with how to mend them."""
+
+from __future__ import annotations
+
+import yaml
+from yaml.reader import Reader, ReaderError
+
+from reactor.manifest.source import Problems
+
+_INDENTATION = "check the indentation: keys of one map start in the same column, with spaces"
+_QUOTE = "quote the text if it is one"
+_ADVICE = {
+    "mapping values are not allowed": (
+        "a map can't start here",
+        "check the indentation, and quote a text that holds ': '",
+    ),
+    "did not find expected key": ("a key is expected here", _INDENTATION),
+    "expected <block end>": ("a key is expected here", _INDENTATION),
+    "did not find expected '-'": (
+        "a list item is expected here",
+        "check the indentation: the items of one list start in the same column, each with '- '",
+    ),
+    "did not find expected ','": ("the list is not closed", "a ',' or ']' is missing"),
+    "expected ',' or '": ("the list or map is not closed", "a ',', ']' or '}' is missing"),
+    "could not find expected ':'": (
+        "a key without a ':'",
+        "write 'key: value', and indent the further lines of a text",
+    ),
+    "found unexpected end of stream": ("the quoted text is not closed", "the closing quote is missing"),
+    "found unknown escape character": (
+        "unknown escape in a double-quoted text",
+        "write \\\\ for a backslash, or use single quotes",
+    ),
+    "that violates indentation": ("a tab in the indentation", "YAML is indented with spaces only"),
+    "found undefined tag handle": ("an undefined tag", "a text that starts with '!' must be quoted"),
+    "found incompatible YAML": ("this YAML version is not supported", "remove the %YAML line"),
+    "expected alphabetic or numeric": ("an anchor or alias without a name", _QUOTE),
+}
+
+
+def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
+    """Add what the parser found to ``problems``, at the place it found it."""
+    text = problems.source.text
+    if isinstance(error, ReaderError):
+        _report_unprintable(text, problems)
+        return
+    mark = getattr(error, "problem_mark", None)
+    problem = str(getattr(error, "problem", None) or error)
+    at = min(mark.index, len(text)) if mark else 0
+    message, hint = _explain(problem, text[at : at + 1])
+    context = getattr(error, "context_mark", None)
+    notes = [(f"{error.context}, begun here", context.index)] if context and _is_far(context, mark) else []
+    problems.add(f"bad YAML: {message}", at, hint, notes)
+
+
+def _explain(problem: str, character: str) -> tuple[str, str | None]:
+    if "cannot start any token" in problem:
+        if character == "\t":
+            return _ADVICE["that violates indentation"]
+        return f"a text can't start with {character!r} unless it is quoted", "put quotes around it"
+    for phrase, advice in _ADVICE.items():
+        if phrase in problem:
+            return advice
+    return problem, None
+
+
+def _is_far(context: yaml.Mark, mark: yaml.Mark | None) -> bool:
+    return mark is None or context.line != mark.line
+
+
+def _report_unprintable(text: str, problems: Problems) -> None:
+    found = Reader.NON_PRINTABLE.search(text)
+    at = found.start() if found else 0
+    hint = (
+        "this looks like a binary file, not a manifest" if "\0" in text else 'write it as an escape in "..."'
+    )
+    problems.add(f"the character U+{ord(text[at]):04X} is not allowed in YAML", at, hint)

@@ -1,0 +1,155 @@
+"""What pydantic says about a model's values, in plain words and at the right place of the manifest."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from reactor.manifest.declaration import Declaration
+from reactor.manifest.shapes import Shape, field_names, shape_of
+from reactor.manifest.source import Problems
+from reactor.manifest.values import Values
+from reactor.manifest.wording import listed, shown
+from reactor.resource.base import Resource
+from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, PropertyProblem
+from reactor.resource.properties import did_you_mean
+
+_WANTED = {
+    **dict.fromkeys(("string_type", "string_unicode"), "a text"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a number"),
+    **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type"), "a list"),
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a map"),
+}
+_YAML_1_1_FLAGS = frozenset(("yes", "no", "on", "off"))
+
+
+class Inspector:
+    """Reports what is wrong with the values of one model. ``subject`` is what messages call the model."""
+
+    def __init__(
+        self, problems: Problems, model: type[BaseModel], declaration: Declaration, subject: str
+    ) -> None:
+        self._problems = problems
+        self._model = model
+        self._declaration = declaration
+        self._subject = subject
+        self._doubtful: set[str] = set()
+        self._wants: dict[tuple[str, int], tuple[list[str], Any]] = {}
+
+    def report(self, error: ValidationError, values: Values) -> None:
+        """Add every problem of ``error``, and the conflicts pydantic does not look for once a field is wrong."""
+        self._doubt(*values.spoilt)
+        conflicts: list[PropertyProblem] = []
+        for details in sorted(
+            error.errors(include_url=False), key=lambda details: details["type"] == "missing"
+        ):
+            cause = details.get("ctx", {}).get("error")
+            if isinstance(cause, InvalidPropertiesError):
+                conflicts.extend(cause.problems)
+            else:
+                self._report_field(details["type"], details["loc"], details)
+        self._report_wants()
+        for problem in self._untested_conflicts(values) if self._doubtful else conflicts:
+            if not (problem.path and self._is_doubtful(problem.path[0])):
+                at = self._declaration.find(self._model, problem.path).at
+                self._problems.add(problem.message, at, problem.hint)
+
+    def _report_field(self, kind: str, path: PropertyPath, details: Any) -> None:
+        if kind == "missing":
+            self._report_missing(path)
+        elif kind == "extra_forbidden":
+            self._report_unknown(path)
+        elif details["input"] is None or kind in _WANTED:
+            spot = self._declaration.find(self._model, path)
+            wanted = self._wants.setdefault((spot.label, spot.at), ([], details["input"]))[0]
+            wanted.append(_WANTED.get(kind, "a value"))
+        elif kind in ("literal_error", "enum"):
+            self._report_choice(path, details["ctx"]["expected"], details["input"])
+        else:
+            spot = self._declaration.find(self._model, path)
+            self._problems.add(f"{spot.label}: {_cleaned(details['msg'])}", spot.at)
+        self._doubt(*path[:1])
+
+    def _report_missing(self, path: PropertyPath) -> None:
+        if len(path) == 1 and self._is_doubtful(path[0]):
+            return
+        at = self._declaration.find(self._model, path[:-1]).at
+        choices = self._shape_at(path).choices
+        hint = f"add {path[-1]}: {listed(choices)}" if choices else f"add {path[-1]}: ..."
+        self._problems.add(f"{self._subject} needs the property {'.'.join(map(str, path))!r}", at, hint)
+
+    def _report_unknown(self, path: PropertyPath) -> None:
+        word, known = str(path[-1]), sorted(self._shape_at(path[:-1]).fields)
+        suggestion = did_you_mean(word, known)
+        spot, around = (
+            self._declaration.find(self._model, path),
+            self._declaration.find(self._model, path[:-1]),
+        )
+        hint = suggestion or f"it takes {listed(known, 'and')}"
+        message = f"{around.label or self._subject} has no property {shown(word)}"
+        self._problems.add(message, spot.key_at, hint)
+        if len(path) == 1:
+            self._doubt(*(name for name in known if suggestion and repr(name) in suggestion))
+
+    def _report_choice(self, path: PropertyPath, expected: str, found: Any) -> None:
+        spot = self._declaration.find(self._model, path)
+        hint = did_you_mean(str(found), re.findall(r"'([^']*)'", expected))
+        self._problems.add(f"{spot.label} must be {expected}, not {shown(found)}", spot.at, hint)
+
+    def _report_wants(self) -> None:
+        """One message a value, also where it fits none of several types."""
+        for (label, at), (wanted, found) in self._wants.items():
+            if found is None:
+                self._problems.add(f"{label} has no value", at, "give it one, or remove the line")
+                continue
+            hint = None
+            if "true or false" in wanted and str(found).lower() in _YAML_1_1_FLAGS:
+                hint = f"in YAML 1.2 {found} is a text: write true or false"
+            self._problems.add(
+                f"{label} wants {' or '.join(dict.fromkeys(wanted))}, not {shown(found)}", at, hint
+            )
+
+    def _untested_conflicts(self, values: Values) -> list[PropertyProblem]:
+        """The conflicts among the properties that are not in doubt; a rule that reads one in doubt stops there."""
+        if not issubclass(self._model, Resource):
+            return []
+        names = field_names(self._model)
+        sound = {
+            key: value for key, value in values.plain.items() if not self._is_doubtful(key) and key in names
+        }
+        draft = self._model.model_construct(**sound)
+        for name in self._doubtful & draft.__dict__.keys():
+            del draft.__dict__[name]
+        found: list[PropertyProblem] = []
+        with suppress(AttributeError, LookupError, TypeError, ValueError):
+            for problem in draft.conflicts():
+                found.append(problem)  # noqa: PERF402 - keeps what came before an exception
+        return found
+
+    def _shape_at(self, path: PropertyPath) -> Shape:
+        shape = shape_of(self._model)
+        for step in path:
+            shape = shape.inside(step)
+        return shape
+
+    def _doubt(self, *names: str | int) -> None:
+        self._doubtful.update(self._field(name) for name in names)
+
+    def _is_doubtful(self, name: str | int) -> bool:
+        return self._field(name) in self._doubtful
+
+    def _field(self, name: str | int) -> str:
+        return field_names(self._model).get(str(name), str(name))
+
+
+def _cleaned(message: str) -> str:
+    """A validator's own text, or pydantic's in the words of the house."""
+    text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    return re.sub(r"^(Input|String|Value|Tuple|List) should", "it must", text).replace(
+        "it must be", "must be", 1
+    )

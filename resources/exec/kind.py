@@ -1,0 +1,201 @@
+"""The kind `exec`: its properties and its decisions."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import AliasChoices, Field, PrivateAttr, model_validator
+
+from reactor.resource.base import Resource
+from reactor.resource.diagnostic import InvalidPropertiesError, PropertyProblem
+from reactor.resource.plan import Action, Plan, ResourceError
+from reactor.resource.properties import AbsolutePath, Duration, Flag
+from reactor.resource.speech import say
+from reactor.resource.watch import PathWatch, Watch
+from resources.exec.output import last_words
+from resources.exec.posix import Posix
+from resources.exec.process import Command, Completed, run
+from resources.exec.properties import ExitCodes, SearchPath, Variable
+from resources.exec.provider import Provider
+from resources.exec.shell import Shell
+from resources.exec.state import ExecState
+
+ENVIRONMENT: Final = {
+    "PATH": "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin",
+    "LANG": "C",
+    "LC_ALL": "C",
+}
+"""All that a command sees besides its own variables: it must not matter who started reactor, or from where."""
+
+_PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
+
+
+class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
+    """Run a command: once, while its guards ask for it, or when something it subscribes to has changed."""
+
+    ensure: Literal["present", "absent"] = "present"
+    """Means nothing here; accepted because every resource has it."""
+    command: str | None = None
+    """The command; without one the name is it."""
+    cwd: AbsolutePath = "/"
+    """Where the command and its guards run."""
+    environment: tuple[Variable, ...] = ()
+    """Further variables, as KEY=value. Nothing is inherited."""
+    path: SearchPath | None = None
+    """The PATH of the command, and where the program is looked up."""
+    returns: ExitCodes = (0,)
+    """The exit codes that mean success."""
+    timeout: Duration | None = None
+    """After this time the command and all its children are killed; so for each guard. 0 is no limit."""
+    creates: AbsolutePath | None = None
+    """While this path exists, the command need not run."""
+    onlyif: str | None = None
+    """A command that changes nothing: run only if it returns 0."""
+    unless: str | None = None
+    """A command that changes nothing: do not run if it returns 0."""
+    refreshonly: Flag = Field(default=False, validation_alias=AliasChoices("refreshonly", "refresh_only"))
+    """Run only when something subscribed to has changed."""
+    logoutput: Flag = False
+    """Show what the command writes, line by line."""
+
+    _ran: bool = PrivateAttr(default=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reject_both_spellings(cls, properties: Any) -> Any:
+        if isinstance(properties, dict) and {"refreshonly", "refresh_only"} <= properties.keys():
+            message = "refreshonly and refresh_only are the same property"
+            raise InvalidPropertiesError([PropertyProblem(("refresh_only",), message, "keep one of them")])
+        return properties
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """Adds commands that can't be understood, and a PATH that is set twice."""
+        yield from super().conflicts()
+        if (provider := _PROVIDERS.get(self.provider or "posix")) is not None:
+            commands = {
+                "onlyif": self.onlyif,
+                "unless": self.unless,
+                "command" if self.command else "name": self._text,
+            }
+            for key, text in commands.items():
+                if text is not None and (problem := _find_fault(provider, text)):
+                    yield PropertyProblem(
+                        (key,), problem, f"write one command in `{key}`, its quotes in pairs"
+                    )
+        for index, variable in enumerate(self.environment):
+            if self.path is not None and variable.startswith("PATH="):
+                message = "PATH is set here and by `path`"
+                yield PropertyProblem(("environment", index), message, "keep `path`")
+
+    def watches(self) -> Iterable[Watch]:
+        """The path that the command creates: when it goes, the command runs again."""
+        if self.creates is not None:
+            yield PathWatch(self.creates)
+
+    def provides(self) -> Iterable[str]:
+        """The path that the command creates."""
+        if self.creates is not None:
+            yield self.creates
+
+    def uses(self) -> Iterable[str]:
+        """Where it runs, the programs it starts, the absolute paths among the arguments of the command."""
+        yield self.cwd
+        if self.creates is not None:
+            yield str(Path(self.creates).parent)
+        program, *arguments = self._provider.words(self._text) or [""]
+        guards = [self._provider.words(guard) for guard in (self.onlyif, self.unless) if guard is not None]
+        for word in (program, *(words[0] for words in guards if words)):
+            if "/" in word:
+                yield os.path.normpath(Path(self.cwd, word))
+        yield from (word for word in arguments if _is_path(word) and word != self.creates)
+
+    async def observe(self) -> ExecState:
+        """Ask the guards, up to the first that decides.
+
+        Raises ResourceError when one of them can't be run, is killed or takes too long: that is no answer.
+        """
+        creates_exists = None if self.creates is None else _exists(self.creates)
+        if creates_exists:
+            return ExecState(creates_exists=True, ran=self._ran)
+        onlyif_ok = await self._ask("onlyif", self.onlyif)
+        unless_ok = None if onlyif_ok is False else await self._ask("unless", self.unless)
+        return ExecState(creates_exists, onlyif_ok, unless_ok, self._ran)
+
+    def plan(self, state: ExecState, *, refresh: bool) -> Plan:
+        """Run on a refresh, whatever the guards say; else if they let it; without any, once in a generation."""
+        if refresh:
+            return (Action("Would have executed via subscribe", "executed via subscribe", self._execute),)
+        done = state.ran and self.creates is None and self.onlyif is None and self.unless is None
+        if done or state.declined or self.refreshonly:
+            return ()
+        return (Action("Would have executed", "executed", self._execute),)
+
+    async def verify(self) -> Plan:
+        """Nothing: the exit code has proved the command, and a guard need not answer otherwise after it."""
+        return ()
+
+    @property
+    def _text(self) -> str:
+        return self.command or self.name
+
+    @property
+    def _provider(self) -> Provider:
+        return _PROVIDERS[self.provider or "posix"]
+
+    async def _ask(self, guard: str, text: str | None) -> bool | None:
+        if text is None:
+            return None
+        try:
+            return (await run(self._command(text))).exit_code == 0
+        except ResourceError as error:
+            raise ResourceError(f"{guard}: {error.message}", error.hint) from error
+
+    async def _execute(self) -> None:
+        """Run the command. Raises ResourceError unless it ends as ``returns`` says, or ``creates`` is there."""
+        completed = await run(self._command(self._text), say if self.logoutput else None)
+        if completed.exit_code not in self.returns and not (
+            self.creates is not None and _exists(self.creates)
+        ):
+            raise ResourceError(self._complain(completed))
+        self._ran = True
+
+    def _complain(self, completed: Completed) -> str:
+        accepted = ", ".join(map(str, self.returns))
+        which = "one of the accepted" if len(self.returns) > 1 else "the accepted"
+        words = last_words(completed.stdout, completed.stderr)
+        return f"exit code {completed.exit_code} is not {which} {accepted}{words}"
+
+    def _command(self, text: str) -> Command:
+        environment = ENVIRONMENT | ({"PATH": self.path} if self.path is not None else {})
+        for variable in self.environment:
+            key, _, value = variable.partition("=")
+            environment[key] = value
+        return Command(self._provider.arguments(text), self.cwd, environment, self.timeout or math.inf)
+
+
+def _find_fault(provider: Provider, text: str) -> str | None:
+    """What is wrong with the text of a command, if anything."""
+    if "\0" in text:
+        return "a command can't hold a NUL character"
+    try:
+        arguments = provider.arguments(text)
+    except ValueError as error:
+        return str(error)
+    return None if arguments and arguments[0] else "the command is empty"
+
+
+def _exists(path: str) -> bool:
+    """Whether the path leads to something. Raises OSError when that can't be told."""
+    try:
+        Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _is_path(word: str) -> bool:
+    return word.startswith("/") and not word.startswith("//") and os.path.normpath(word) == word

@@ -1,0 +1,55 @@
+"""Property types of exec: variables, the search path, accepted exit codes."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _check_variable(text: str) -> str:
+    key, separator, value = text.partition("=")
+    if not separator:
+        raise ValueError(f"the variable {text!r} has no '=': write it as KEY=value")
+    if not key:
+        raise ValueError(f"the variable {text!r} has an empty key: write it as KEY=value")
+    if not _KEY.fullmatch(key):
+        raise ValueError(f"{key!r} is no name for a variable: use letters, digits and _, not a digit first")
+    if not value:
+        raise ValueError(f"the variable {text!r} has an empty value: leave it out, or give it one")
+    if "\0" in value:
+        raise ValueError(f"the value of the variable {key!r} must not hold a NUL character")
+    return text
+
+
+def _check_search_path(text: str) -> str:
+    for directory in text.split(":"):
+        if not directory:
+            raise ValueError(
+                "the search path has an empty directory: write /usr/bin:/bin, with single colons"
+            )
+        if not directory.startswith("/"):
+            raise ValueError(f"{directory!r} in the search path is not an absolute path")
+        if "\0" in directory:
+            raise ValueError("the search path must not hold a NUL character")
+    return text
+
+
+def _zero_if_none(codes: tuple[int, ...]) -> tuple[int, ...]:
+    return codes or (0,)
+
+
+Variable = Annotated[str, AfterValidator(_check_variable)]
+"""One variable of the environment, written ``KEY=value``."""
+
+SearchPath = Annotated[str, AfterValidator(_check_search_path)]
+"""Absolute directories, separated by colons."""
+
+ExitCode = Annotated[int, Field(ge=0, le=255)]
+"""What a process can return."""
+
+ExitCodes = Annotated[tuple[ExitCode, ...], AfterValidator(_zero_if_none)]
+"""The exit codes that mean success; an empty list is the usual 0."""

@@ -1,0 +1,57 @@
+r"""Splits the text of a command into words the way a POSIX shell does, without being one.
+
+Quotes, backslashes and continued lines mean what they mean to ``/bin/sh``; everything else (``$``, ``*``, ``|``,
+``#``) is literal. The standard library's shlex keeps the newline of a continued line and the backslash of
+``"\$"``, which a shell does not.
+"""
+
+from __future__ import annotations
+
+import re
+
+_PIECE = re.compile(
+    r"""
+      (?P<gap>      [ \t\n]+ )
+    | (?P<joint>    \\\n )
+    | (?P<plain>    [^ \t\n'"\\]+ )
+    | '(?P<single>  [^']* )'
+    | "(?P<double>  (?: [^"\\] | \\. )* )"
+    | \\(?P<escaped> . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE_IN_DOUBLE_QUOTES = re.compile(r'\\(?:\n|([$`"\\]))')
+_UNTERMINATED = {
+    "'": "unterminated single quote",
+    '"': "unterminated double quote",
+    "\\": "a backslash at the end escapes nothing",
+}
+
+
+def split_words(text: str) -> list[str]:
+    """The words of ``text``, without their quotes. Raises ValueError when a quote or an escape has no end."""
+    words: list[str] = []
+    word: str | None = None
+    at = 0
+    while at < len(text):
+        piece = _PIECE.match(text, at)
+        if piece is None:
+            raise ValueError(_UNTERMINATED[text[at]])
+        at = piece.end()
+        if piece.lastgroup != "gap":
+            word = _join(word, piece)
+        elif word is not None:
+            words.append(word)
+            word = None
+    return words if word is None else [*words, word]
+
+
+def _join(word: str | None, piece: re.Match[str]) -> str | None:
+    """The word so far with one more piece; a continued line is no piece of any word."""
+    kind = str(piece.lastgroup)
+    if kind == "joint":
+        return word
+    value = piece[kind]
+    if kind == "double":
+        value = _ESCAPE_IN_DOUBLE_QUOTES.sub(r"\1", value)
+    return (word or "") + value

@@ -1,0 +1,162 @@
+"""Where the bytes of a file come from: the manifest itself, or another file on the host.
+
+Up to `INLINE_LIMIT` bytes are read and written on the spot: a thread would cost ten times the work. Above it a
+thread goes through them in pieces, so that neither the loop nor the memory feels the size.
+"""
+
+# ruff: noqa: PTH116
+# Pathlib knows no descriptors.
+from __future__ import annotations
+
+import io
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Protocol
+
+import trio
+
+from reactor.resource.plan import ResourceError
+from resources.file.errors import explained
+from resources.file.stamp import Stamp, settled, stamp_of
+
+INLINE_LIMIT = 256 * 1024
+_CHUNK = 256 * 1024
+
+
+class Content(Protocol):
+    """The bytes a file is to hold."""
+
+    def unchanged(self) -> bool:
+        """Whether they are still those that `equals` last compared, told by one stat at most."""
+
+    async def equals(self, fd: int, size: int) -> bool:
+        """Whether the file open at ``fd``, of ``size`` bytes, holds them."""
+
+    async def copy_to(self, fd: int) -> None:
+        """Write them to ``fd`` from where it stands."""
+
+    def head(self, limit: int) -> bytes:
+        """Their first ``limit`` bytes."""
+
+
+class Inline:
+    """Content written in the manifest."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def unchanged(self) -> bool:
+        """Always: a manifest that changed makes another resource."""
+        return True
+
+    async def equals(self, fd: int, size: int) -> bool:
+        """Whether the file open at ``fd``, of ``size`` bytes, holds the text."""
+        wanted = self._text.encode()
+        if len(wanted) != size:
+            return False
+        if size <= INLINE_LIMIT:
+            return read(fd, size) == wanted
+        return await trio.to_thread.run_sync(_same, fd, io.BytesIO(wanted).read)
+
+    async def copy_to(self, fd: int) -> None:
+        """Write the text to ``fd``."""
+        data = self._text.encode()
+        if len(data) <= INLINE_LIMIT:
+            _write(fd, data)
+        else:
+            await trio.to_thread.run_sync(_write, fd, data)
+
+    def head(self, limit: int) -> bytes:
+        """The first ``limit`` bytes of the text."""
+        return self._text.encode()[:limit]
+
+
+class Source:
+    """Content of another file on the host; a symlink to it is followed."""
+
+    __slots__ = ("_path", "_stamp")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._stamp: Stamp | None = None
+
+    def unchanged(self) -> bool:
+        """Whether a stat of the source equals the stamp of the last comparison."""
+        try:
+            return self._stamp is not None and stamp_of(os.stat(self._path)) == self._stamp
+        except OSError:
+            return False
+
+    async def equals(self, fd: int, size: int) -> bool:
+        """Whether the file open at ``fd``, of ``size`` bytes, holds what the source holds."""
+        now = time.time_ns()
+        with self._opened() as (source, found):
+            self._stamp = stamp_of(found) if settled(found, now) else None
+            if found.st_size != size:
+                return False
+            if size <= INLINE_LIMIT:
+                return _same(fd, partial(read, source))
+            return await trio.to_thread.run_sync(_same, fd, partial(read, source))
+
+    async def copy_to(self, fd: int) -> None:
+        """Write what the source holds now to ``fd``."""
+        with self._opened() as (source, found):
+            if found.st_size <= INLINE_LIMIT:
+                _copy(source, fd)
+            else:
+                await trio.to_thread.run_sync(_copy, source, fd)
+
+    def head(self, limit: int) -> bytes:
+        """The first ``limit`` bytes of the source."""
+        with self._opened() as (source, _):
+            return read(source, limit)
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[int, os.stat_result]]:
+        try:
+            fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError as error:
+            hint = "correct the path, or require the resource that makes the file"
+            raise ResourceError(f"the source {self._path} does not exist", hint) from error
+        except OSError as error:
+            raise explained(error, f"read the source {self._path}") from error
+        try:
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode):
+                raise ResourceError(f"the source {self._path} is not a regular file", "name a file to copy")
+            yield fd, found
+        finally:
+            os.close(fd)
+
+
+def read(fd: int, size: int) -> bytes:
+    """Read ``size`` bytes, or what there is up to the end."""
+    data = os.read(fd, size)
+    while len(data) < size and (more := os.read(fd, size - len(data))):
+        data += more
+    return data
+
+
+def _write(fd: int, data: bytes) -> None:
+    written = os.write(fd, data)
+    while written < len(data):
+        written += os.write(fd, memoryview(data)[written:])
+
+
+def _copy(source: int, fd: int) -> None:
+    while data := os.read(source, _CHUNK):
+        _write(fd, data)
+
+
+def _same(fd: int, read_wanted: Callable[[int], bytes]) -> bool:
+    """Whether the file at ``fd`` and what ``read_wanted`` gives are equal to their ends."""
+    while (found := read(fd, _CHUNK)) == read_wanted(_CHUNK):
+        if not found:
+            return True
+    return False

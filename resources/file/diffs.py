@@ -1,0 +1,92 @@
+"""What a change would do to a file, as a unified diff. Reads the world and changes nothing."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+import trio
+
+from resources.file.content import Content, read
+from resources.file.state import Change
+
+_LIMIT = 1024 * 1024
+"""Bytes. Nobody reads the diff of more, and making it takes long."""
+
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+async def content_diff(path: str, content: Content | None, changes: Sequence[Change]) -> str:
+    """The diff from what is at ``path`` to ``content``, or to nothing, and of the attributes that change."""
+    return await trio.to_thread.run_sync(partial(_content_diff, path, content, changes))
+
+
+async def attributes_diff(path: str, changes: Sequence[Change], *, created: bool = False) -> str:
+    """The diff of the attributes alone."""
+    return "".join(_header(path, old=not created, new=True)) + "".join(_attribute_lines(changes))
+
+
+def _content_diff(path: str, content: Content | None, changes: Sequence[Change]) -> str:
+    old = _head(path)
+    new = None if content is None else content.head(_LIMIT + 1)
+    lines = _header(path, old=old is not None, new=new is not None)
+    return "".join([*lines, *_attribute_lines(changes), *_body(old or b"", new or b"")])
+
+
+def _header(path: str, *, old: bool, new: bool) -> list[str]:
+    return [f"--- {path if old else '/dev/null'}\n", f"+++ {path if new else '/dev/null'}\n"]
+
+
+def _attribute_lines(changes: Sequence[Change]) -> list[str]:
+    old = [f"-{change.attribute}: {change.old}\n" for change in changes if change.old]
+    return old + [f"+{change.attribute}: {change.new}\n" for change in changes]
+
+
+def _body(old: bytes, new: bytes) -> Iterable[str]:
+    before, after = _text(old), _text(new)
+    if before is None or after is None:
+        return (f"Content differs: {_summary(old)} before, {_summary(new)} after\n",)
+    hunks = difflib.unified_diff(_lines(before), _lines(after), n=3)
+    return (_terminated(line) for line in list(hunks)[2:])  # without difflib's own header
+
+
+def _text(data: bytes) -> str | None:
+    """The text of ``data``, or None when it is binary or too large to show."""
+    if len(data) > _LIMIT or b"\0" in data:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _summary(data: bytes) -> str:
+    return f"more than {_LIMIT} bytes" if len(data) > _LIMIT else f"{len(data)} bytes"
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends; only a newline ends one, unlike for str.splitlines."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def _terminated(line: str) -> str:
+    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _head(path: str) -> bytes | None:
+    """The start of the regular file at ``path``, or None when there is none to read."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return None
+        fd = os.open(path, _OPEN)
+    except OSError:
+        return None
+    try:
+        return read(fd, _LIMIT + 1)
+    finally:
+        os.close(fd)

@@ -1,0 +1,36 @@
+"""Turns errors of the operating system into sentences with a way to mend them."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from reactor.resource.plan import ResourceError
+
+_HINTS = {
+    errno.EACCES: "run as root, or as a user who may use every directory of the path",
+    errno.EPERM: "run as root, and see whether lsattr shows the file as immutable",
+    errno.EROFS: "the file system is mounted read-only: mount it writable",
+    errno.ENOSPC: "the file system is full: free some space or inodes",
+    errno.EDQUOT: "the disk quota is used up: free some space or raise it",
+    errno.EBUSY: "something is mounted there: unmount it first",
+    errno.ENAMETOOLONG: "shorten the path",
+    errno.ELOOP: "its directories hold a loop of symlinks: see namei -l",
+    errno.EMFILE: "raise the limit of open files: ulimit -n",
+}
+
+
+def explained(error: OSError, doing: str) -> ResourceError:
+    """The error to raise when ``doing`` (``write /etc/motd``) has failed with ``error``."""
+    reason = error.strerror or str(error)
+    return ResourceError(f"cannot {doing}: {reason}", _HINTS.get(error.errno or 0))
+
+
+@contextmanager
+def explaining(doing: str) -> Iterator[None]:
+    """Raise every OSError of the block as a `ResourceError` that says what was being done."""
+    try:
+        yield
+    except OSError as error:
+        raise explained(error, doing) from error

@@ -1,0 +1,180 @@
+"""The properties of a file resource, and what of them goes together."""
+
+# ruff: noqa: PTH118, PTH120
+# Paths are plain strings everywhere in a manifest.
+from __future__ import annotations
+
+import os.path
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, ValidationInfo
+
+from reactor.resource.base import Resource
+from reactor.resource.diagnostic import PropertyProblem
+from reactor.resource.plan import Plan
+from reactor.resource.properties import AbsolutePath, Flag
+from reactor.resource.watch import PathWatch
+from resources.file.content import Content, Inline, Source
+from resources.file.decision import decide
+from resources.file.observer import Observer
+from resources.file.owners import MAX_ID, is_id
+from resources.file.state import Desired, FileState
+
+_MAX_MODE = 0o777
+
+
+def parse_mode(text: str) -> int:
+    """The permission bits in ``0644``, ``644``, ``0o644`` or ``0O644``. Raises ValueError for anything else."""
+    digits = text[2:] if text[:2] in ("0o", "0O") else text
+    if not digits or not set(digits) <= set("01234567"):
+        raise ValueError(f"mode {text!r} is not a valid octal number: write it as 0644")
+    mode = int(digits, 8)
+    if mode > _MAX_MODE:
+        raise ValueError(
+            f"mode {text!r} exceeds the maximum 0777: setuid, setgid and sticky can't be set by mode"
+        )
+    return mode
+
+
+def _check_mode(text: str) -> str:
+    parse_mode(text)
+    return text
+
+
+def _check_account(name: str) -> str:
+    if not name:
+        raise ValueError("it must not be empty: write a name or a numeric id")
+    if is_id(name) and int(name) > MAX_ID:
+        raise ValueError(f"{name} is not an id: the highest is {MAX_ID}")
+    return name
+
+
+def _check_content(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"character {error.start + 1} can't be written as UTF-8: use source for binary content"
+        ) from None
+    return text
+
+
+def _resolve_source(path: str, info: ValidationInfo) -> str:
+    """The absolute path of a source: a relative one starts at the directory of the manifest."""
+    base = (info.context or {}).get("base")
+    if not path or "\0" in path:
+        raise ValueError("write the path of a file to copy")
+    if not path.startswith("/") and base is None:
+        raise ValueError("the path must be absolute: there is no manifest for it to be relative to")
+    return os.path.normpath(os.path.join(base or "/", path))
+
+
+Account = Annotated[str, AfterValidator(_check_account)]
+"""The name of a user or group, or its id in decimal digits."""
+
+
+class File(Resource, kind="file", providers=("posix",)):
+    """Manage one file or directory: existence, content, owner, group and mode.
+
+    ``content`` and ``source`` are two ways to say what a file holds. With neither, only owner, group and mode
+    are managed, and what is in the file is never read.
+    """
+
+    name: AbsolutePath
+    ensure: Literal["present", "absent", "directory"]
+    content: Annotated[str, AfterValidator(_check_content)] | None = None
+    """What the file holds, as text."""
+    source: Annotated[str, AfterValidator(_resolve_source)] | None = None
+    """A file to copy; relative to the directory of the manifest."""
+    owner: Account | None = None
+    group: Account | None = None
+    mode: Annotated[str, AfterValidator(_check_mode)] | None = None
+    """Permissions in octal, at most 0777."""
+    force: Flag = False
+    """Whether ``ensure: absent`` may remove a directory that is not empty."""
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """What is wrong with the properties taken together."""
+        yield from super().conflicts()
+        if self.content is not None and self.source is not None:
+            yield PropertyProblem(
+                ("source",), "'content' and 'source' are mutually exclusive", "remove one of them"
+            )
+        if self.ensure == "directory":
+            yield from self._content_of_a_directory()
+        if self.ensure != "absent":
+            yield from self._missing()
+            if self.force:
+                words = f"'force: true' is only valid with 'ensure: absent', got 'ensure: {self.ensure}'"
+                yield PropertyProblem(("force",), words, "remove force")
+        elif self.force and self.name == "/":
+            words = "'force: true' cannot be used with the filesystem root"
+            yield PropertyProblem(("force",), words, "name what is to be removed")
+
+    def _content_of_a_directory(self) -> Iterable[PropertyProblem]:
+        for name in ("content", "source"):
+            if getattr(self, name) is not None:
+                hint = f"remove {name}, or write ensure: present for a file"
+                yield PropertyProblem((name,), f"a directory has no {name}", hint)
+
+    def _missing(self) -> Iterable[PropertyProblem]:
+        examples = {"owner": "owner: root", "group": "group: root", "mode": 'mode: "0644"'}
+        for name, example in examples.items():
+            if getattr(self, name) is None:
+                words = f"{name} is required, unless ensure is absent"
+                yield PropertyProblem((), words, f"add it, for example {example}")
+
+    def watches(self) -> Iterable[PathWatch]:
+        """The path, and the source whose changes are to be copied."""
+        yield PathWatch(self.name)
+        if self.source is not None and self.ensure == "present":
+            yield PathWatch(self.source)
+
+    async def observe(self) -> FileState:
+        """The state of the path. Raises ResourceError when it can't be told."""
+        return await self._observer.observe()
+
+    def plan(self, state: FileState, *, refresh: bool) -> Plan:  # noqa: ARG002  a file has nothing to refresh
+        """What to do, by the decision table. Raises ResourceError where that says so."""
+        return decide(self._desired, state)
+
+    def provides(self) -> Iterable[str]:
+        """The path, unless it is to go."""
+        return () if self.ensure == "absent" else (self.name,)
+
+    def removes(self) -> Iterable[str]:
+        """The path, if it is to go."""
+        return (self.name,) if self.ensure == "absent" else ()
+
+    def uses(self) -> Iterable[str]:
+        """The parent directory, and the source."""
+        if self.name != "/":
+            yield os.path.dirname(self.name)
+        if self.source is not None and self.ensure == "present":
+            yield self.source
+
+    def __copy__(self) -> Self:
+        """Copy the properties only: what was derived from them does not fit a copy with other ones."""
+        copied = super().__copy__()
+        copied.__dict__.pop("_desired", None)
+        copied.__dict__.pop("_observer", None)
+        return copied
+
+    @cached_property
+    def _desired(self) -> Desired:
+        if self.owner is None or self.group is None or self.mode is None or self.ensure == "absent":
+            return Desired(self.name, "absent", force=self.force)
+        return Desired(
+            self.name, self.ensure, self._wanted_content(), self.owner, self.group, parse_mode(self.mode)
+        )
+
+    def _wanted_content(self) -> Content | None:
+        if self.content is not None:
+            return Inline(self.content)
+        return None if self.source is None else Source(self.source)
+
+    @cached_property
+    def _observer(self) -> Observer:
+        return Observer(self._desired)

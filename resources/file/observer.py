@@ -1,0 +1,133 @@
+"""Looks at the path of a file resource, and remembers a stamp when all was well there."""
+
+# ruff: noqa: PTH116
+# Pathlib would double the time of a check.
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+
+from resources.file.content import Content
+from resources.file.decision import decide
+from resources.file.errors import explained
+from resources.file.litter import find_litter
+from resources.file.owners import accounts
+from resources.file.stamp import Stamp, settled, stamp_of
+from resources.file.state import Desired, FileState, FileType, type_of
+
+_PERMISSIONS = 0o777
+_ALL_BITS = 0o7777
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Observer:
+    """Finds the state of one path. Reads only, and waits for nobody: not for a FIFO's writer, nor for a device.
+
+    A stamp is kept when content was read and all was as desired. While a stat equals it, the content need not
+    be read again.
+    """
+
+    __slots__ = ("_desired", "_stamp")
+
+    def __init__(self, desired: Desired) -> None:
+        self._desired = desired
+        self._stamp: Stamp | None = None
+
+    async def observe(self) -> FileState:
+        """The state of the path. Raises ResourceError when it can't be told."""
+        desired = self._desired
+        wanted = accounts.known(desired.owner, desired.group)
+        if wanted is None:
+            wanted = await accounts.look_up(desired.owner, desired.group)
+        try:
+            found = os.lstat(desired.path)
+            if self._stamp is not None and self._proven(found, wanted):
+                mode = stat.S_IMODE(found.st_mode)
+                return FileState(FileType.FILE, mode, found.st_uid, found.st_gid, wanted, same_content=True)
+            return await self._look(found, wanted)
+        except (FileNotFoundError, NotADirectoryError):
+            return FileState(FileType.ABSENT, wanted=wanted, litter=self._litter(wanted))
+        except OSError as error:
+            raise explained(error, f"look at {desired.path}") from error
+
+    def _proven(self, found: os.stat_result, wanted: tuple[int, int]) -> bool:
+        """Whether the stamp says that all is as it was; otherwise it is dropped."""
+        content = self._desired.content
+        if (
+            stamp_of(found) == self._stamp
+            and (found.st_uid, found.st_gid) == wanted
+            and content is not None
+            and content.unchanged()
+        ):
+            return True
+        self._stamp = None
+        return False
+
+    async def _look(self, found: os.stat_result, wanted: tuple[int, int]) -> FileState:
+        desired = self._desired
+        kind = type_of(found.st_mode)
+        if kind is FileType.FILE and desired.ensure == "present" and desired.content is not None:
+            return await self._compare(found, desired.content, wanted)
+        if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
+            return self._follow(wanted)
+        if kind is FileType.DIRECTORY and desired.ensure == "absent":
+            return self._state(found, wanted)._replace(occupied=_occupied(desired.path))
+        return self._state(found, wanted)
+
+    async def _compare(self, found: os.stat_result, content: Content, wanted: tuple[int, int]) -> FileState:
+        now = time.time_ns()
+        try:
+            fd = os.open(self._desired.path, _OPEN)
+        except PermissionError:
+            if found.st_uid != os.geteuid() or found.st_mode & stat.S_IRUSR:
+                raise
+            return self._state(found, wanted)  # our own, unreadable only by its mode: that can be mended
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            return FileState(FileType.SYMLINK, wanted=wanted)  # it came after the stat
+        try:
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode):
+                return self._state(found, wanted)
+            same = await content.equals(fd, found.st_size)
+        finally:
+            os.close(fd)
+        state = self._state(found, wanted, same_content=same)
+        if same and settled(found, now) and not decide(self._desired, state):
+            self._stamp = stamp_of(found)
+        return state
+
+    def _follow(self, wanted: tuple[int, int]) -> FileState:
+        """The state of a symlink, with type and attributes of what it leads to."""
+        try:
+            target = os.stat(self._desired.path)
+        except FileNotFoundError:
+            return FileState(FileType.SYMLINK, wanted=wanted, litter=self._litter(wanted))
+        return self._state(target, wanted)._replace(type=FileType.SYMLINK, target=type_of(target.st_mode))
+
+    def _state(
+        self, found: os.stat_result, wanted: tuple[int, int], *, same_content: bool | None = None
+    ) -> FileState:
+        kind = type_of(found.st_mode)
+        mode = found.st_mode & (_PERMISSIONS if kind is FileType.DIRECTORY else _ALL_BITS)
+        return FileState(
+            kind,
+            mode,
+            found.st_uid,
+            found.st_gid,
+            wanted,
+            same_content=same_content,
+            litter=self._litter(wanted),
+        )
+
+    def _litter(self, wanted: tuple[int, int]) -> tuple[str, ...]:
+        directory, _, base = self._desired.path.rpartition("/")
+        return find_litter(directory or "/", base, wanted[0])
+
+
+def _occupied(path: str) -> bool:
+    with os.scandir(path) as entries:
+        return next(entries, None) is not None

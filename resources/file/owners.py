@@ -1,0 +1,99 @@
+"""Names of users and groups to ids, remembered for as long as the account files stand still."""
+
+# ruff: noqa: PTH116
+# Pathlib would double the time of a look.
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import time
+from collections.abc import Callable
+
+import trio
+
+from reactor.resource.plan import ResourceError
+
+_LOOK_AFTER = 0.001
+"""Seconds. One look at the account files serves a whole pass over many files, yet a user that an exec has
+changed is seen by the check that follows: no program that edits accounts ends that quickly."""
+
+_FORGET_AFTER = 60.0
+"""Seconds. Accounts of a directory service change without any file telling."""
+
+MAX_ID = 2**32 - 2
+"""The highest id there is: to chown(2) the next one means "leave it"."""
+
+
+def is_id(name: str) -> bool:
+    """Whether ``name`` is an id, which is never looked up: as with chown(1)."""
+    return name.isascii() and name.isdigit()
+
+
+def _user(name: str) -> int:
+    return pwd.getpwnam(name).pw_uid
+
+
+def _group(name: str) -> int:
+    return grp.getgrnam(name).gr_gid
+
+
+class Accounts:
+    """The ids behind pairs of owner and group."""
+
+    def __init__(
+        self,
+        files: tuple[str, ...] = ("/etc/passwd", "/etc/group"),
+        find_user: Callable[[str], int] = _user,
+        find_group: Callable[[str], int] = _group,
+    ) -> None:
+        self._files = files
+        self._find_user = find_user
+        self._find_group = find_group
+        self._ids: dict[tuple[str, str], tuple[int, int]] = {}
+        self._stamp: list[tuple[int, ...]] = []
+        self._looked = self._filled = -_FORGET_AFTER
+
+    def known(self, owner: str, group: str) -> tuple[int, int] | None:
+        """The user id and the group id, or None when they must be looked up."""
+        now = time.monotonic()
+        if now - self._looked > _LOOK_AFTER:
+            self._look(now)
+        return self._ids.get((owner, group))
+
+    async def look_up(self, owner: str, group: str) -> tuple[int, int]:
+        """The user id and the group id. Raises ResourceError when there is no such user or group."""
+        ids = self._ids  # replaced when the account files move: then a late answer is lost with the old ones
+        uid = await _find("user", owner, self._find_user)
+        gid = await _find("group", group, self._find_group)
+        ids[owner, group] = uid, gid
+        return uid, gid
+
+    def _look(self, now: float) -> None:
+        self._looked = now
+        stamp = [_stamp(path) for path in self._files]
+        if stamp != self._stamp or now - self._filled > _FORGET_AFTER:
+            self._stamp, self._ids, self._filled = stamp, {}, now
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+async def _find(what: str, name: str, find: Callable[[str], int]) -> int:
+    """Look one name up, in a thread: a directory service may be slow to answer."""
+    if is_id(name):
+        return int(name)
+    try:
+        return await trio.to_thread.run_sync(find, name)
+    except KeyError:
+        hint = f"create the {what} first and require what creates it, or write a numeric id"
+        raise ResourceError(f'could not lookup {what} "{name}"', hint) from None
+
+
+accounts = Accounts()
+"""Those of this host."""

@@ -1,0 +1,199 @@
+"""Changes the host: the provider for every Unix.
+
+Everything is done relative to a descriptor of the parent directory, and nothing follows a symlink in the last
+component. A file is replaced by renaming a finished temporary file over it, so that a reader, and whoever comes
+after a crash, finds the old file or the new one.
+
+Only content is flushed to the disk. Attributes, directories and removals that a power failure undoes are as they
+were, never a mix, and the next check makes them again.
+"""
+
+# ruff: noqa: PTH101, PTH103, PTH108, PTH120
+# Pathlib knows no directory descriptors.
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+import trio
+
+from reactor.resource.plan import ResourceError
+from resources.file.content import Content
+from resources.file.durability import flush
+from resources.file.errors import explaining
+from resources.file.litter import hold, is_litter, temporary_name
+from resources.file.state import Attributes
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_TEMPORARY = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_DEFAULT_DIRECTORY_MODE = 0o755
+_SPECIAL_BITS = 0o7000
+
+
+async def store(path: str, content: Content, attributes: Attributes) -> None:
+    """Make ``path`` a regular file with this content and these attributes, in one step for whoever looks."""
+    with explaining(f"write {path}"), _parent_of(path) as (directory, base):
+        with _Temporary(directory, base) as temporary:
+            await content.copy_to(temporary.fd)
+            _give(temporary.fd, attributes)
+            await flush(temporary.fd)
+            if not temporary.replace_target():
+                await _overwrite(directory, base, content, attributes)
+        await flush(directory)
+
+
+async def set_attributes(path: str, attributes: Attributes) -> None:
+    """Give the file or directory at ``path`` these attributes. Never touches its content."""
+    with explaining(f"set the attributes of {path}"), _parent_of(path) as (directory, base):
+        _set_attributes(path, directory, base, attributes)
+
+
+async def create_directory(path: str, attributes: Attributes) -> None:
+    """Make ``path`` a directory with these attributes, in place of whatever else is there.
+
+    Missing parents get the default mode: the one asked for is for the directory itself.
+    """
+    with explaining(f"create the directory {path}"):
+        os.makedirs(os.path.dirname(path), _DEFAULT_DIRECTORY_MODE, exist_ok=True)
+        with _parent_of(path) as (directory, base):
+            if not _is_directory(directory, base):
+                with suppress(FileNotFoundError):
+                    os.unlink(base, dir_fd=directory)
+                os.mkdir(base, 0o700, dir_fd=directory)
+            _set_attributes(path, directory, base, attributes)
+
+
+async def remove(path: str, *, recursive: bool) -> None:
+    """Remove the file, symlink or directory at ``path``; one with something in it only when ``recursive``.
+
+    A symlink goes, what it leads to stays, also deep inside a directory.
+    """
+    with explaining(f"remove {path}"), _parent_of(path) as (directory, base):
+        if not _is_directory(directory, base):
+            with suppress(FileNotFoundError):
+                os.unlink(base, dir_fd=directory)
+        elif recursive:
+            await trio.to_thread.run_sync(partial(_remove_tree, path, directory, base))
+        else:
+            os.rmdir(base, dir_fd=directory)
+
+
+async def remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
+    """Remove temporary files that a killed run left beside ``path``."""
+    parent = os.path.dirname(path)
+    with explaining(f"remove temporary files in {parent}"):
+        for name in names:
+            if is_litter(f"{parent}/{name}", uid):
+                os.unlink(f"{parent}/{name}")
+
+
+class _Temporary:
+    """A file that becomes ``base`` or goes: it never outlives the block, however that ends."""
+
+    def __init__(self, directory: int, base: str) -> None:
+        self._directory = directory
+        self._base = base
+        self._name = ""
+        self.fd = -1
+
+    def __enter__(self) -> Self:
+        while True:
+            self._name = temporary_name(self._base)
+            try:
+                self.fd = os.open(self._name, _TEMPORARY, 0o600, dir_fd=self._directory)
+            except FileExistsError:
+                continue
+            if hold(self.fd):
+                return self
+            self.__exit__(None, None, None)  # another process is just finding out whether it is litter
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self.fd)
+        if self._name:
+            with suppress(FileNotFoundError):
+                os.unlink(self._name, dir_fd=self._directory)
+
+    def replace_target(self) -> bool:
+        """Rename it over the target; False where that can't be, because the target is a mount point."""
+        try:
+            os.rename(self._name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+        except OSError as error:
+            if error.errno not in (errno.EBUSY, errno.EXDEV):
+                raise
+            return False
+        self._name = ""
+        return True
+
+
+async def _overwrite(directory: int, base: str, content: Content, attributes: Attributes) -> None:
+    """Write in place. Only for a single file that is bind-mounted, as containers do with /etc/hosts."""
+    fd = os.open(base, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        await content.copy_to(fd)
+        os.ftruncate(fd, os.lseek(fd, 0, os.SEEK_CUR))
+        _give(fd, attributes)
+        await flush(fd)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _parent_of(path: str) -> Iterator[tuple[int, str]]:
+    """A descriptor of the parent directory of ``path``, and the name in it."""
+    parent, base = os.path.split(path)
+    try:
+        directory = os.open(parent, _DIRECTORY)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        hint = f"declare file#{parent} with ensure: directory"
+        raise ResourceError(f'"{parent}" is not a directory', hint) from error
+    try:
+        yield directory, base or "."
+    finally:
+        os.close(directory)
+
+
+def _is_directory(directory: int, base: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(base, dir_fd=directory, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _give(fd: int, attributes: Attributes) -> None:
+    found = os.fstat(fd)
+    if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
+        os.fchown(fd, attributes.uid, attributes.gid)
+    os.fchmod(fd, attributes.mode)
+
+
+def _set_attributes(path: str, directory: int, base: str, attributes: Attributes) -> None:
+    """Set them through a handle that opens nothing: it needs no right to read, and can't follow a symlink."""
+    handle = os.open(base, _HANDLE, dir_fd=directory)
+    try:
+        found = os.fstat(handle)
+        if stat.S_ISLNK(found.st_mode):
+            raise ResourceError(f"{path} is a symlink; refusing to set attributes through it")
+        itself = f"/proc/self/fd/{handle}"
+        if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
+            os.chown(itself, attributes.uid, attributes.gid)
+        kept = found.st_mode & _SPECIAL_BITS if stat.S_ISDIR(found.st_mode) else 0
+        os.chmod(itself, attributes.mode | kept)
+    finally:
+        os.close(handle)
+
+
+def _remove_tree(path: str, directory: int, base: str) -> None:
+    try:
+        shutil.rmtree(base, dir_fd=directory)
+    except RecursionError as error:
+        raise ResourceError(f"cannot remove {path}: it is nested too deep", "remove it by hand") from error

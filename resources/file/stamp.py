@@ -1,0 +1,32 @@
+"""Stamps: proof, by one stat, that a file has not moved since it was read."""
+
+from __future__ import annotations
+
+import os
+
+Stamp = tuple[int, ...]
+
+_SETTLING_NS = 20_000_000
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """What changes with every change of a file."""
+    return (
+        found.st_dev,
+        found.st_ino,
+        found.st_size,
+        found.st_mtime_ns,
+        found.st_ctime_ns,
+        found.st_mode,
+        found.st_uid,
+        found.st_gid,
+    )
+
+
+def settled(found: os.stat_result, now_ns: int) -> bool:
+    """Whether a stamp taken from ``found`` proves anything; ``now_ns`` was read before that stat.
+
+    Older kernels stamp by a tick of up to 10 ms: a second write in the same tick leaves the stamp as it is.
+    A time in the future means that the clock was set, and proves nothing either.
+    """
+    return found.st_ctime_ns + _SETTLING_NS <= now_ns

@@ -1,0 +1,66 @@
+"""Running the command as a process of its own."""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+GUARD = 20.0
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+def environment(**variables):
+    """The environment of a child: this one's, without what would colour or quieten it."""
+    kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "CLICOLOR_FORCE", "COLUMNS")}
+    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables}
+
+
+@contextmanager
+def spawned(*args, **options):
+    """``reactor`` as a process of its own. It never outlives the test."""
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment(), **options}
+    with subprocess.Popen([sys.executable, "-m", "reactor", *map(str, args)], **given) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def wait_until(condition):
+    """Wait for the condition itself, with a guard."""
+    deadline = time.monotonic() + GUARD
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.005)
+    return found
+
+
+def finish(process):
+    """Wait for the end of a process; return what it wrote."""
+    out, err = process.communicate(timeout=GUARD)
+    return Done(process.returncode, out.decode(), err.decode())
+
+
+def pids_running(marker):
+    """The processes whose command line holds ``marker``."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            try:
+                if marker.encode() in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found

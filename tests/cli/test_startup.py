@@ -1,0 +1,76 @@
+import subprocess
+import sys
+
+import pytest
+from processes_of_cli import environment
+
+HEAVY = {"trio", "networkx", "pydantic", "yaml", "rich", "watchdog", "asyncio"}
+
+
+def imported_by(*args):
+    """The top-level names of all modules a command imports."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "reactor", *map(str, args)],
+        capture_output=True, text=True, env=environment(), check=True,
+    )  # fmt: skip
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+
+
+@pytest.mark.parametrize("args", [("--help",), ("--version",), ("run", "--help"), ("graph", "--help")])
+def test_help_imports_nothing_heavy(args):
+    assert HEAVY & imported_by(*args) == set()
+
+
+def test_validate_imports_neither_the_event_loop_nor_the_pictures(manifest):
+    path = manifest("resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n")
+    assert {"trio", "rich", "watchdog", "asyncio"} & imported_by("validate", path) == set()
+
+
+def test_a_run_whose_output_is_no_terminal_does_without_rich(manifest):
+    path = manifest("resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n")
+    assert {"rich", "asyncio"} & imported_by("run", "--converge-once", path) == set()
+
+
+def test_help_tells_what_it_is_for_and_how_to_begin(reactor):
+    done = reactor("--help")
+    assert done.code == 0
+    assert "keep it matched" in done.out
+    assert "reactor example quickstart" in done.out
+
+
+@pytest.mark.parametrize("name", ["run", "validate", "graph", "example"])
+def test_every_command_teaches_with_examples(reactor, name):
+    done = reactor(name, "--help")
+    assert done.code == 0
+    assert f"  reactor {name} " in done.out.partition("Example")[2]
+
+
+def test_version_says_both_versions(reactor):
+    done = reactor("--version")
+    assert done.out.startswith("reactor ")
+    assert f"Python {sys.version.split()[0]}" in done.out
+
+
+def test_a_misspelt_command_is_answered_with_the_nearest(reactor):
+    done = reactor("valdate", "x.yaml")
+    assert done.code == 2
+    assert "did you mean 'validate'?" in done.err
+
+
+def test_an_unknown_command_is_answered_with_all(reactor):
+    assert "commands: run, validate, graph, example" in reactor("zzz").err
+
+
+def test_a_misspelt_option_is_answered_with_the_nearest(reactor):
+    done = reactor("run", "--converge-onse", "x.yaml")
+    assert done.code == 2
+    assert "--converge-once" in done.err
+
+
+def test_a_closed_stdout_never_becomes_a_managed_file(manifest, tmp_path):
+    path = manifest("resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n")
+    command = f"'{sys.executable}' -m reactor run --converge-once --format json '{path}' >&- 2>&- <&-"
+    done = subprocess.run(["sh", "-c", command], env=environment(), check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "a").read_text() == "x"

@@ -1,0 +1,48 @@
+import json
+
+VALID = "resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n"
+TWO_PROBLEMS = """
+resources:
+  - file:
+      - {dir}/a: { ensure: presnt, {own} }
+      - {dir}/b: { ensure: present, require: "file#{dir}/nowhere", {own} }
+"""
+
+
+def test_valid_manifests_are_counted_and_nothing_is_touched(reactor, manifest, tmp_path):
+    path = manifest(VALID)
+    done = reactor("validate", path)
+    assert (done.code, done.out, done.err) == (0, f"{path}: ok, 1 resource\n", "")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_all_problems_of_all_manifests_are_shown_at_once(reactor, manifest, tmp_path):
+    good, bad = manifest(VALID), manifest(TWO_PROBLEMS, "bad.yaml")
+    missing = tmp_path / "missing.yaml"
+    done = reactor("validate", bad, good, missing)
+    assert done.code == 2
+    assert done.out == f"{good}: ok, 1 resource\n"
+    assert f"{bad}:4:" in done.err
+    assert f"{bad}:5:" in done.err
+    assert str(missing) in done.err
+
+
+def test_json_has_one_record_for_each_problem_and_each_valid_manifest(reactor, manifest):
+    good, bad = manifest(VALID), manifest(TWO_PROBLEMS, "bad.yaml")
+    records = [json.loads(line) for line in reactor("validate", "--format", "json", bad, good).out.splitlines()]
+    assert [record["event"] for record in records] == ["diagnostic", "diagnostic", "valid"]
+    assert [record["line"] for record in records[:2]] == [4, 5]
+    assert records[2] == {"event": "valid", "manifest": str(good), "resources": 1}
+
+
+def test_no_manifest_is_bad_usage(reactor):
+    assert reactor("validate").code == 2
+
+
+def test_diagnostics_are_coloured_only_where_asked(reactor, manifest, monkeypatch):
+    path = manifest(TWO_PROBLEMS)
+    assert "\x1b[" not in reactor("validate", path).err
+    monkeypatch.setenv("CLICOLOR_FORCE", "1")
+    assert "\x1b[" in reactor("validate", path).err
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in reactor("validate", path).err

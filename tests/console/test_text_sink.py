@@ -1,0 +1,203 @@
+import pytest
+
+from reactor.console.style import Style
+from reactor.console.summary import plain_summary, table_summary
+from reactor.console.text import TextSink, seconds
+from reactor.engine.events import (
+    AuditFound,
+    Blocked,
+    Cause,
+    Checked,
+    Converged,
+    Ended,
+    EventsLost,
+    Output,
+    Result,
+    Skipped,
+    Unblocked,
+    WatcherChanged,
+)
+from reactor.resource.watch import WatchState
+
+OK = Checked(1.0, "file#/a", Result.OK, Cause.INITIAL, 0.001)
+CHANGED = Checked(1.0, "file#/a", Result.CHANGED, Cause.DRIFT, 0.0012, ("updated the content",))
+FAILED = Checked(
+    1.0, "exec#x", Result.FAILED, Cause.INITIAL, 1.0, error="exit code 1\nof sh", hint="mend it", retry_in=4.0
+)
+
+
+class Seen:
+    """A text sink and what it wrote."""
+
+    def __init__(self, *, coloured=False, continuous=False):
+        self.lines = []
+        self.sink = TextSink(self.lines.append, Style(coloured), continuous=continuous)
+
+    def __call__(self, *events):
+        self.lines.clear()
+        for event in events:
+            self.sink(event)
+        return "".join(self.lines)
+
+
+def ended(**counts):
+    return Ended(
+        1.0,
+        {str(result): counts.get(result, 0) for result in Result},
+        counts.get("changes", 0),
+        2.0,
+        "converged",
+    )
+
+
+def test_a_plain_ok_check_says_nothing():
+    assert Seen()(OK, OK) == ""
+
+
+def test_a_change_says_what_why_and_how_long():
+    assert Seen()(CHANGED) == "file#/a  changed  updated the content (drift, 1.2 ms)\n"
+
+
+def test_a_noop_change_speaks_in_the_conditional():
+    event = Checked(
+        1.0, "file#/a", Result.WOULD_CHANGE, Cause.INITIAL, 0.001, ("Would have created the file",)
+    )
+    assert Seen()(event) == "file#/a  would change  Would have created the file (initial, 1.0 ms)\n"
+
+
+def test_a_failure_says_error_hint_and_next_attempt():
+    assert Seen()(FAILED) == (
+        "exec#x  failed  retry in 4 s (initial, 1 s)\n    exit code 1\n    of sh\n    hint: mend it\n"
+    )
+
+
+def test_the_same_failure_again_is_one_line():
+    seen = Seen()
+    seen(FAILED)
+    assert seen(FAILED) == "exec#x  failed  again, retry in 4 s (initial, 1 s)\n"
+
+
+def test_another_failure_is_told_in_full():
+    seen = Seen()
+    seen(FAILED)
+    other = Checked(1.0, "exec#x", Result.FAILED, Cause.RETRY, 1.0, error="no such program")
+    assert seen(other) == "exec#x  failed  (retry, 1 s)\n    no such program\n"
+
+
+def test_a_recovery_is_told_once():
+    seen = Seen()
+    recovered = Checked(1.0, "exec#x", Result.OK, Cause.RETRY, 0.001)
+    assert seen(FAILED, recovered, recovered).endswith("exec#x  ok  again (retry, 1.0 ms)\n")
+
+
+def test_a_blocked_resource_names_the_root_culprits_once():
+    blocked = Blocked(1.0, "file#/b", ("exec#x", "exec#y"))
+    assert Seen()(blocked, blocked, Unblocked(1.0, "file#/b")) == "file#/b  blocked  by exec#x, exec#y\n"
+
+
+def test_many_culprits_are_counted():
+    assert "by a#1, a#2, a#3 and 2 more" in Seen()(
+        Blocked(1.0, "file#/b", ("a#1", "a#2", "a#3", "a#4", "a#5"))
+    )
+
+
+def test_a_watcher_that_hears_well_from_the_start_says_nothing():
+    assert Seen()(WatcherChanged(1.0, "inotify", WatchState.ARMED, "")) == ""
+
+
+def test_a_watcher_that_hears_worse_and_better_says_both():
+    seen = Seen()
+    worse = WatcherChanged(1.0, "inotify", WatchState.POLLING, "no watches left", "file#/a")
+    better = WatcherChanged(1.0, "inotify", WatchState.ARMED, "watches are left again", "file#/a")
+    assert seen(worse, worse, better) == (
+        "file#/a  watching: polling  no watches left\nfile#/a  watching: armed  watches are left again\n"
+    )
+
+
+def test_lost_events_and_audit_finds_are_told():
+    text = Seen()(EventsLost(1.0, "inotify", "queue overflow"), AuditFound(1.0, "file#/a"))
+    assert text == (
+        "watcher inotify  warning  events lost: queue overflow\n"
+        "file#/a  warning  the audit found drift that no event had announced\n"
+    )
+
+
+def test_output_can_not_drive_the_terminal():
+    assert (
+        Seen()(Output(1.0, "exec#x", "\x1b]0;title\x07 done\r")) == "exec#x | \\x1b]0;title\\x07 done\\x0d\n"
+    )
+
+
+def test_converged_is_told_first_and_after_trouble_but_not_after_each_repair():
+    seen = Seen(continuous=True)
+    converged = Converged(1.0, 2, 0.5)
+    assert seen(converged) == "converged  2 resources in 500 ms\n"
+    assert "converged" not in seen(CHANGED, converged)
+    recovered = Checked(1.0, "exec#x", Result.OK, Cause.RETRY, 0.001)
+    assert seen(FAILED, recovered, converged).endswith("converged  2 resources in 500 ms\n")
+
+
+def test_a_run_that_ends_does_not_announce_that_it_converged():
+    assert Seen()(Converged(1.0, 2, 0.5)) == ""
+
+
+def test_diffs_are_coloured_line_by_line():
+    event = Checked(
+        1.0,
+        "file#/a",
+        Result.CHANGED,
+        Cause.DRIFT,
+        0.001,
+        ("x",),
+        ("--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n same\n",),
+    )
+    lines = Seen(coloured=True)(event).splitlines()
+    assert lines[1:] == [
+        "\x1b[1m--- a\x1b[0m", "\x1b[1m+++ b\x1b[0m", "\x1b[36m@@ -1 +1 @@\x1b[0m",
+        "\x1b[31m-old\x1b[0m", "\x1b[32m+new\x1b[0m", " same",
+    ]  # fmt: skip
+
+
+def test_the_summary_names_what_failed_what_is_blocked_and_why_some_was_skipped():
+    seen = Seen()
+    seen(
+        Blocked(1.0, "file#/b", ("exec#x",)),
+        FAILED,
+        Skipped(1.0, "file#/c", "a failure"),
+        Skipped(1.0, "file#/d", "a failure"),
+    )
+    text = plain_summary(
+        ended(ok=3, failed=1, blocked=1, skipped=2, changes=1), seen.sink.ledger, Style(False)
+    )
+    assert text == (
+        "ok 3  changed 0  failed 1  blocked 1  skipped 2  (converged, 1 change in 2 s)\n"
+        "failed   exec#x: exit code 1\n"
+        "blocked  file#/b  by exec#x\n"
+        "skipped  2: a failure\n"
+    )
+
+
+def test_a_long_list_of_troubles_is_cut_and_counted():
+    seen = Seen()
+    seen(*(Blocked(1.0, f"file#/{n}", ("exec#x",)) for n in range(50)))
+    lines = plain_summary(ended(blocked=50), seen.sink.ledger, Style(False)).splitlines()
+    assert len(lines) == 22
+    assert lines[-1].endswith("and 30 more")
+
+
+def test_the_table_shows_names_as_they_are_and_fits_a_narrow_terminal():
+    seen = Seen()
+    seen(Checked(1.0, "exec#[red]x[/]", Result.FAILED, Cause.INITIAL, 1.0, error="exit [code] 1"))
+    text = table_summary(ended(ok=1, failed=1), seen.sink.ledger, 60, coloured=False)
+    assert "exec#[red]x[/]: exit [code] 1" in text
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= 60
+
+
+@pytest.mark.parametrize(
+    ("duration", "text"),
+    [(0.0, "0.0 ms"), (0.00042, "0.4 ms"), (0.0999, "99.9 ms"), (0.09999, "100 ms"), (0.99949, "999 ms"),
+     (0.9999, "1 s"), (1.234, "1.23 s"), (59.4, "59.4 s"), (61, "1 min 1 s"), (7260, "2 h 1 min")],
+)  # fmt: skip
+def test_durations_are_short(duration, text):
+    assert seconds(duration) == text

@@ -1,0 +1,123 @@
+import os
+import pty
+import tty
+from contextlib import suppress
+
+import pytest
+import trio
+
+from reactor.console.writer import LIMIT, Writer
+
+
+@pytest.fixture
+def pipe():
+    read, write = os.pipe()
+    yield read, write
+    for descriptor in (read, write):
+        with suppress(OSError):
+            os.close(descriptor)
+
+
+async def read_all(descriptor, size):
+    got = b""
+    with trio.fail_after(5):
+        while len(got) < size:
+            await trio.lowlevel.wait_readable(descriptor)
+            got += os.read(descriptor, 65536)
+    return got
+
+
+async def test_lines_arrive_in_order(pipe, nursery):
+    writer = Writer(pipe[1])
+    nursery.start_soon(writer.run)
+    for number in range(1000):
+        writer.write(f"line {number}\n")
+    expected = "".join(f"line {number}\n" for number in range(1000)).encode()
+    assert await read_all(pipe[0], len(expected)) == expected
+
+
+async def test_a_reader_that_pauses_holds_nobody_up(pipe, nursery):
+    writer = Writer(pipe[1])
+    nursery.start_soon(writer.run)
+    text = "x" * 99 + "\n"
+    for _ in range(10_000):
+        writer.write(text)
+        await trio.lowlevel.checkpoint()
+    assert not writer.idle
+    assert len(await read_all(pipe[0], 1_000_000)) == 1_000_000
+    with trio.fail_after(5):
+        while not writer.idle:
+            await trio.lowlevel.checkpoint()
+
+
+async def test_a_terminal_that_pauses_holds_nobody_up(nursery):
+    outside, inside = pty.openpty()
+    tty.setraw(inside)
+    writer = Writer(inside)
+    nursery.start_soon(writer.run)
+    for _ in range(1000):
+        writer.write("x" * 99 + "\n")
+        await trio.lowlevel.checkpoint()
+    assert len(await read_all(outside, 100_000)) == 100_000
+    os.close(inside)
+    os.close(outside)
+
+
+async def test_a_reader_that_goes_away_is_noticed_and_the_rest_is_dropped(pipe, nursery):
+    writer = Writer(pipe[1])
+    nursery.start_soon(writer.run)
+    os.close(pipe[0])
+    writer.write("nobody reads this\n")
+    with trio.fail_after(5):
+        await writer.broken.wait()
+    writer.write("nor this\n")
+    writer.flush()
+    assert writer.idle
+
+
+def test_flush_writes_everything_without_a_task(tmp_path):
+    path = tmp_path / "out"
+    with path.open("wb") as file:
+        writer = Writer(file.fileno())
+        writer.write("one\n")
+        writer.write("hé \udcff\n")
+        writer.flush()
+    assert path.read_bytes() == "one\nhé \\udcff\n".encode()
+
+
+async def test_more_than_the_limit_waits_for_the_reader(tmp_path):
+    path = tmp_path / "out"
+    with path.open("wb") as file:
+        writer = Writer(file.fileno())
+        for _ in range(LIMIT // 1_000_000 + 2):
+            writer.write("x" * 1_000_000)
+        assert path.stat().st_size > LIMIT
+
+
+async def test_a_full_disk_is_told_once_and_ends_nothing(capsys, nursery):
+    descriptor = os.open("/dev/full", os.O_WRONLY)
+    writer = Writer(descriptor)
+    for _ in range(2):
+        writer.write("lost\n")
+        writer.flush()
+    os.close(descriptor)
+    assert capsys.readouterr().err == "reactor: output is lost: No space left on device\n"
+    assert not writer.broken.is_set()
+
+
+async def test_a_descriptor_somebody_made_non_blocking_loses_nothing(pipe, nursery):
+    os.set_blocking(pipe[1], False)
+    writer = Writer(pipe[1])
+    nursery.start_soon(writer.run)
+    for _ in range(10_000):
+        writer.write("x" * 99 + "\n")
+    assert len(await read_all(pipe[0], 1_000_000)) == 1_000_000
+
+
+async def test_the_prefix_goes_before_each_batch(pipe, nursery):
+    writer = Writer(pipe[1])
+    writer.prefix = b"\r"
+    nursery.start_soon(writer.run)
+    writer.write("a\n")
+    writer.write("b\n")
+    assert await read_all(pipe[0], 5) == b"\ra\nb\n"

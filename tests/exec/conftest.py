@@ -1,0 +1,26 @@
+"""Every test of exec leaves the process table and the descriptors as it found them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def _zombies() -> list[str]:
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return [pid for pid in children if _state(pid) == "Z"]
+
+
+def _state(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "gone"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_behind():
+    descriptors = sorted(Path("/proc/self/fd").iterdir())
+    yield
+    assert _zombies() == []
+    assert sorted(Path("/proc/self/fd").iterdir()) == descriptors

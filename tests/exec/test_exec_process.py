@@ -1,0 +1,304 @@
+"""Running one command: what it sees, what is kept of it, and that nothing of it stays behind."""
+
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from reactor.resource.plan import ResourceError
+from resources.exec import group
+from resources.exec.kind import ENVIRONMENT
+from resources.exec.output import TAIL_BYTES
+from resources.exec.process import Command, run
+
+ALIVE = 30.0
+"""Nothing here takes so long unless it hangs."""
+
+
+def sh(script, *, cwd="/", **options):
+    return Command(("/bin/sh", "-c", script), cwd, ENVIRONMENT, **options)
+
+
+def posix(*arguments, cwd="/", **environment):
+    return Command(arguments, str(cwd), ENVIRONMENT | environment)
+
+
+def living(group):
+    """The processes of a group that are more than a zombie."""
+    stats = [stat_of(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [fields for fields in stats if fields and int(fields[2]) == group and fields[0] != "Z"]
+
+
+def stat_of(pid):
+    """State, parent, group ... of a process; nothing when there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+class Lines(list):
+    """The lines of a command as they come; ``first`` is set by the first one."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = trio.Event()
+
+    def __call__(self, line):
+        self.append(line)
+        self.first.set()
+
+
+@pytest.fixture(autouse=True)
+async def _watchdog():
+    with trio.fail_after(ALIVE):
+        yield
+
+
+async def test_exit_code_and_both_outputs_are_reported():
+    done = await run(sh("echo out; echo err >&2; exit 7"))
+    assert (done.exit_code, done.stdout, done.stderr) == (7, "out\n", "err\n")
+    assert 0 < done.duration < ALIVE
+
+
+async def test_the_environment_is_exactly_what_was_given():
+    done = await run(posix("env", FOO="b a r"))
+    assert done.stdout.splitlines() == [
+        "PATH=/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin",
+        "LANG=C",
+        "LC_ALL=C",
+        "FOO=b a r",
+    ]
+
+
+async def test_it_runs_in_its_directory(tmp_path):
+    assert (await run(posix("pwd", cwd=tmp_path))).stdout == f"{tmp_path}\n"
+
+
+async def test_it_has_no_input_no_terminal_and_a_session_of_its_own():
+    assert (await run(posix("cat"))).stdout == ""
+    pid, group, session = (await run(posix("cut", "-d ", "-f1,5,6", "/proc/self/stat"))).stdout.split()
+    assert pid == group == session
+    assert (await run(sh(": < /dev/tty"))).exit_code != 0
+
+
+async def test_it_inherits_no_descriptor(tmp_path):
+    with (tmp_path / "open").open("w") as held:
+        os.set_inheritable(held.fileno(), True)
+        listed = (await run(posix("ls", "/proc/self/fd"))).stdout.split()
+    assert listed == ["0", "1", "2", "3"]  # 3 is the directory being listed
+
+
+async def test_a_bare_name_is_looked_up_in_the_path_of_the_command(tmp_path):
+    for folder in ("a", "b", "c"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "tool").write_text(f"#!/bin/sh\necho {folder} $0 $PATH\n")
+    (tmp_path / "b" / "tool").chmod(0o755)
+    (tmp_path / "c" / "tool").chmod(0o755)
+    search = ":".join(str(tmp_path / folder) for folder in ("none", "a", "b", "c"))
+    done = await run(posix("tool", PATH=search))
+    assert done.stdout == f"b {tmp_path}/b/tool {search}\n"  # the one in a is not executable
+
+
+async def test_a_relative_program_is_relative_to_the_working_directory(tmp_path):
+    script = tmp_path / "tool"
+    script.write_text("#!/bin/sh\necho here\n")
+    script.chmod(0o755)
+    assert (await run(posix("./tool", cwd=tmp_path))).stdout == "here\n"
+
+
+async def test_a_missing_program_is_named_with_the_path_searched():
+    with pytest.raises(ResourceError) as caught:
+        await run(posix("no-such-tool", PATH="/opt/a:/opt/b"))
+    assert caught.value.message == "there is no executable 'no-such-tool' in /opt/a:/opt/b"
+    assert "`path`" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "message"),
+    [
+        (None, 0, "the executable {tool} does not exist"),
+        ("#!/bin/sh\n", 0o644, "{tool} is not executable"),
+        (
+            "#!/no/such/interpreter\n",
+            0o755,
+            "the interpreter named in the first line of {tool} does not exist",
+        ),
+        (
+            "echo no first line\n",
+            0o755,
+            "{tool} is neither a program nor a script that names its interpreter",
+        ),
+    ],
+)
+async def test_what_can_not_be_started_is_explained(tmp_path, content, mode, message):
+    tool = tmp_path / "tool"
+    if content is not None:
+        tool.write_text(content)
+        tool.chmod(mode)
+    with pytest.raises(ResourceError) as caught:
+        await run(posix(str(tool)))
+    assert caught.value.message == message.format(tool=tool)
+
+
+async def test_a_missing_working_directory_is_not_mistaken_for_a_missing_program(tmp_path):
+    with pytest.raises(ResourceError, match=r"^the working directory /no/such/place does not exist$"):
+        await run(posix("/bin/true", cwd="/no/such/place"))
+
+
+async def test_arguments_too_long_for_the_kernel_are_an_error_of_the_resource():
+    with pytest.raises(ResourceError, match=r"^/bin/true can't be started: Argument list too long$"):
+        await run(posix("/bin/true", "x" * 300_000))
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(signal.SIGKILL, "SIGKILL"), (signal.SIGSEGV, "SIGSEGV"), (40, "signal 40")]
+)
+async def test_death_by_a_signal_is_an_error(number, name):
+    with pytest.raises(ResourceError, match=f"^killed by {name}\n  so far$"):
+        await run(sh(f"ulimit -c 0; echo so far; kill -{int(number)} $$"))
+
+
+async def test_of_big_output_only_the_end_is_kept():
+    script = (
+        "import sys; sys.stdout.write('x' * 20_000_000 + 'END'); sys.stderr.write('y' * 20_000_000 + 'FIN')"
+    )
+    done = await run(posix(sys.executable, "-c", script))
+    assert (len(done.stdout), done.stdout[-4:]) == (TAIL_BYTES, "xEND")
+    assert (len(done.stderr), done.stderr[-4:]) == (TAIL_BYTES, "yFIN")
+
+
+async def test_output_that_is_not_utf8_survives():
+    lines = Lines()
+    done = await run(sh(r"printf 'a\377b\nü\n'"), lines)
+    assert done.stdout == "a\\xffb\nü\n"
+    assert lines == ["a\\xffb", "ü"]
+
+
+async def test_lines_arrive_in_order_while_the_command_runs():
+    lines = Lines()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(
+            run, sh("i=0; while [ $i -lt 1000 ]; do echo $i; i=$((i+1)); done; sleep 60"), lines
+        )
+        await lines.first.wait()  # the command is still running
+        while len(lines) < 1000:
+            await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+    assert lines == [str(number) for number in range(1000)]
+
+
+async def test_a_line_without_an_end_is_passed_on_in_bounded_pieces():
+    lines = Lines()
+    await run(sh("head -c 1000000 /dev/zero | tr '\\0' x; printf 'y\\nlast'"), lines)
+    assert "".join(lines) == "x" * 1_000_000 + "ylast"
+    assert lines[-1] == "last"
+    assert max(map(len, lines)) <= 2 * TAIL_BYTES
+
+
+async def test_a_timeout_kills_the_grandchildren_too():
+    lines = Lines()
+    with pytest.raises(ResourceError, match=r"timed out after 1s; its process group was killed"):
+        await run(sh("sh -c 'sleep 60 & sleep 60' & echo $$; wait", timeout=1), lines)
+    assert living(int(lines[0])) == []
+
+
+async def test_what_ignores_sigterm_is_killed(monkeypatch):
+    monkeypatch.setattr(group, "TERM_GRACE", 0.2)
+    lines = Lines()
+    with pytest.raises(ResourceError, match="timed out"):
+        await run(sh("trap '' TERM; sleep 60 & echo $$; while :; do sleep 60; done", timeout=1), lines)
+    assert living(int(lines[0])) == []
+
+
+async def test_a_grandchild_that_outlives_its_leader_still_has_its_grace():
+    lines = Lines()
+    script = (
+        "sh -c 'trap \"sleep 0.3; echo cleaned; exit\" TERM; while :; do sleep 0.05; done' & echo $$; wait"
+    )
+    with pytest.raises(ResourceError, match="timed out"):
+        await run(sh(script, timeout=1), lines)
+    assert lines[-1] == "cleaned"
+    assert living(int(lines[0])) == []
+
+
+async def test_a_program_whose_name_looks_like_a_stat_line_is_a_member_all_the_same(tmp_path):
+    tool = tmp_path / "x) Z 1 2 (y"
+    tool.symlink_to("/bin/sh")
+    os.mkfifo(tmp_path / "never")
+    lines = Lines()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run, posix(str(tool), "-c", "echo $$; read x < never", cwd=tmp_path), lines)
+        await lines.first.wait()
+        assert group._living_members(int(lines[0])) == [int(lines[0])]
+        nursery.cancel_scope.cancel()
+
+
+async def test_cancelling_ends_the_whole_group():
+    lines = Lines()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run, sh("sleep 60 & echo $$; wait"), lines)
+        await lines.first.wait()
+        assert len(living(int(lines[0]))) == 2
+        nursery.cancel_scope.cancel()
+    assert living(int(lines[0])) == []
+
+
+async def test_cancelling_one_that_ignores_sigterm_is_bounded(monkeypatch):
+    monkeypatch.setattr(group, "TERM_GRACE", 0.2)
+    lines = Lines()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run, sh("trap '' TERM; echo $$; while :; do sleep 60; done"), lines)
+        await lines.first.wait()
+        nursery.cancel_scope.cancel()
+    assert living(int(lines[0])) == []
+
+
+async def test_a_daemon_that_keeps_the_pipes_open_does_not_hold_us():
+    done = await run(sh("sleep 60 & echo $!"))
+    daemon = int(done.stdout)
+    os.kill(daemon, signal.SIGKILL)  # raises if it had been taken down with its parent
+    assert done.exit_code == 0
+    assert done.duration < ALIVE / 2
+
+
+async def test_a_daemon_that_writes_for_ever_does_not_hold_us():
+    done = await run(sh("yes & echo $! >&2"))
+    os.kill(int(done.stderr.split()[0]), signal.SIGKILL)
+    assert done.exit_code == 0
+
+
+async def test_being_cancelled_while_a_daemon_holds_the_pipes_leaves_no_zombie():
+    lines = Lines()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run, sh("sleep 60 & echo $!; echo $$"), lines)
+        await lines.first.wait()
+        while len(lines) < 2 or stat_of(lines[1]):  # until it is reaped
+            await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+    os.kill(int(lines[0]), signal.SIGKILL)
+
+
+async def test_fifty_commands_run_at_once_without_mixing():
+    outputs = {}
+
+    async def one(number):
+        outputs[number] = await run(sh(f"echo {number}; sleep 0.2; exit {number}"))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(50):
+            nursery.start_soon(one, number)
+    assert {number: (done.exit_code, done.stdout) for number, done in outputs.items()} == {
+        number: (number, f"{number}\n") for number in range(50)
+    }
+    assert sum(done.duration for done in outputs.values()) > 50 * 0.2
+
+
+async def test_an_error_shows_only_the_last_lines():
+    with pytest.raises(ResourceError) as caught:
+        await run(sh("seq 1000 >&2; echo unseen; kill -9 $$"))
+    assert re.fullmatch(r"killed by SIGKILL\n  998\n  999\n  1000", caught.value.message)

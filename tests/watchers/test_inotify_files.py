@@ -1,0 +1,242 @@
+"""What happens to a watched path itself, as the real kernel tells it."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+from watch_recorder import Recorder, Watching
+
+from reactor.resource.watch import PathWatch
+from watchers.inotify import SETTLE, InotifyWatcher
+
+
+@pytest.fixture
+async def motd(watch: Watching, tmp_path: Path) -> Path:
+    """A watched file, vertex 0."""
+    path = tmp_path / "motd"
+    path.write_text("good")
+    await watch.arm(path)
+    return path
+
+
+async def test_a_write_is_marked_once_and_at_once(motd: Path, sink: Recorder):
+    motd.write_text("bad")
+    await sink.until(lambda: sink.marks)
+    await wait_all_tasks_blocked(0.001)
+    assert sink.marks == [(0, 0.0)]
+
+
+async def test_a_chmod_is_marked_at_once(motd: Path, sink: Recorder):
+    motd.chmod(0o600)
+    await sink.until(lambda: sink.marks)
+    assert sink.marks == [(0, 0.0)]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+async def test_a_chown_is_marked_at_once(motd: Path, sink: Recorder):
+    os.chown(motd, 1, 1)
+    await sink.until(lambda: sink.marks)
+    assert sink.marks == [(0, 0.0)]
+
+
+async def test_a_deletion_is_marked_after_the_time_to_settle(motd: Path, sink: Recorder):
+    motd.unlink()
+    await sink.until(lambda: sink.marks)
+    assert sink.marks == [(0, SETTLE)]
+
+
+async def test_a_file_renamed_away_is_marked_after_the_time_to_settle(motd: Path, sink: Recorder):
+    motd.rename(motd.with_name("elsewhere"))
+    await sink.until(lambda: sink.marks)
+    assert sink.marks == [(0, SETTLE)]
+
+
+async def test_a_file_replaced_by_rename_is_noticed_every_time(motd: Path, sink: Recorder):
+    for content in ("first", "second", "third"):
+        other = motd.with_name("other")
+        other.write_text(content)
+        other.replace(motd)
+        await sink.until(lambda: sink.marks)
+        assert sink.marks == [(0, 0.0)]
+        sink.marks.clear()
+
+
+async def test_a_replaced_file_is_still_heard_when_its_new_inode_changes(motd: Path, sink: Recorder):
+    other = motd.with_name("other")
+    other.write_text("new inode")
+    other.replace(motd)
+    await sink.next_marks(0)
+    with motd.open("a") as file:
+        file.write("more")
+    await sink.until(lambda: sink.marks)
+    assert sink.marks == [(0, 0.0)]
+
+
+async def test_a_deletion_followed_by_a_whole_file_need_not_settle(motd: Path, sink: Recorder):
+    motd.unlink()
+    motd.write_text("new")
+    await sink.until(lambda: sink.marks)
+    assert sink.marks == [(0, 0.0)]
+
+
+async def test_a_deletion_followed_by_an_open_file_has_to_settle(motd: Path, sink: Recorder):
+    motd.unlink()
+    with motd.open("w"):
+        await sink.until(lambda: sink.marks)
+        assert sink.marks == [(0, SETTLE)]
+    await sink.until(lambda: (0, 0.0) in sink.marks)
+
+
+async def test_a_directory_at_the_files_path_is_noticed_when_it_comes_and_when_it_goes(
+    motd: Path, sink: Recorder
+):
+    motd.unlink()
+    motd.mkdir()
+    await sink.next_marks(0)
+    motd.rmdir()
+    await sink.next_marks(0)
+    motd.write_text("good")
+    await sink.next_marks(0)
+
+
+async def test_a_symlink_or_hard_link_put_at_the_path_is_noticed(motd: Path, sink: Recorder):
+    motd.unlink()
+    await sink.next_marks(0)
+    motd.symlink_to("/etc/hostname")
+    await sink.next_marks(0)
+    motd.unlink()
+    await sink.next_marks(0)
+    other = motd.with_name("other")
+    other.write_text("linked")
+    motd.hardlink_to(other)
+    await sink.next_marks(0)
+
+
+async def test_a_storm_of_writes_gives_no_more_marks_than_writes_and_one_after_the_last(
+    motd: Path, sink: Recorder
+):
+    writes = 200
+
+    def write_storm() -> None:
+        for number in range(writes):
+            motd.write_text(str(number))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.to_thread.run_sync, write_storm)
+        noticed = 0
+        while motd.read_text() != str(writes - 1):
+            await sink.until(lambda: len(sink.marks) > noticed)  # noqa: B023 - called before it changes
+            noticed = len(sink.marks)
+    assert len(sink.marks) <= writes
+
+
+async def test_writes_that_wait_in_the_queue_become_one_mark(motd: Path, sink: Recorder):
+    for number in range(200):
+        motd.write_text(str(number))
+        motd.chmod(0o600 + number % 2)
+    await sink.until(lambda: sink.marks)
+    await wait_all_tasks_blocked(0.001)
+    assert set(sink.marks) == {(0, 0.0)}
+    assert len(sink.marks) <= 2
+
+
+async def test_reading_a_file_is_no_event(motd: Path, sink: Recorder):
+    motd.read_text()
+    list(motd.parent.iterdir())
+    motd.stat()
+    await wait_all_tasks_blocked(0.001)
+    assert not sink.marks
+
+
+async def test_unwatched_names_in_the_same_directory_are_not_marked(motd: Path, sink: Recorder):
+    temporary = motd.with_name(".motd.tmp")
+    temporary.write_text("x")
+    temporary.rename(motd.with_name("motd2"))
+    motd.with_name("motd2").unlink()
+    await wait_all_tasks_blocked(0.001)
+    assert not sink.marks
+
+
+async def test_two_vertices_on_one_path_are_both_marked(watch: Watching, motd: Path, sink: Recorder):
+    await watch.arm(motd, first=1)
+    motd.write_text("bad")
+    await sink.until(lambda: len(sink.marks) == 2)
+    assert sorted(sink.marks) == [(0, 0.0), (1, 0.0)]
+
+
+async def test_arming_one_path_twice_for_a_vertex_marks_it_once(watch: Watching, motd: Path, sink: Recorder):
+    await watch.arm(motd)
+    motd.write_text("bad")
+    await sink.until(lambda: sink.marks)
+    await wait_all_tasks_blocked(0.001)
+    assert sink.marks == [(0, 0.0)]
+
+
+async def test_a_vertex_with_two_paths_is_marked_for_either(watch: Watching, motd: Path, sink: Recorder):
+    other = motd.with_name("other")
+    await watch.watcher.arm(PathWatch(str(other)), 0)
+    other.write_text("x")
+    await sink.next_marks(0)
+    motd.write_text("y")
+    await sink.next_marks(0)
+
+
+async def test_a_watched_directory_is_marked_for_its_own_attributes_not_for_its_content(
+    watch: Watching, tmp_path: Path, sink: Recorder
+):
+    directory = tmp_path / "d"
+    directory.mkdir()
+    await watch.arm(directory)
+    (directory / "unwatched").write_text("x")
+    await wait_all_tasks_blocked(0.001)
+    assert not sink.marks
+    directory.chmod(0o700)
+    await sink.until(lambda: sink.marks)
+    assert sink.marks == [(0, 0.0)]
+
+
+async def test_a_watched_directory_with_watched_files_marks_each_for_its_own_events(
+    watch: Watching, tmp_path: Path, sink: Recorder
+):
+    directory = tmp_path / "d"
+    directory.mkdir()
+    await watch.arm(directory, directory / "f")
+    directory.chmod(0o700)
+    await sink.until(lambda: sink.marks)
+    assert sink.marks == [(0, 0.0)]
+    sink.marks.clear()
+    (directory / "f").write_text("x")
+    await sink.until(lambda: sink.marks)
+    assert sink.marked == {1}
+    await wait_all_tasks_blocked(0.001)
+    sink.marks.clear()
+    shutil.rmtree(directory)
+    await sink.next_marks(0, 1)
+
+
+async def test_paths_written_with_extra_slashes_and_dots_and_odd_bytes_are_understood(
+    watch: Watching, tmp_path: Path, sink: Recorder
+):
+    odd = os.fsdecode(b"\xff name\n")
+    (tmp_path / "d").mkdir()
+    await watch.arm(f"/{tmp_path}//./{odd}", f"{tmp_path}/d/../plain")
+    (tmp_path / odd).write_text("x")
+    await sink.until(lambda: 0 in sink.marked)
+    assert sink.marked == {0}
+    (tmp_path / "plain").write_text("x")
+    await sink.until(lambda: 1 in sink.marked)
+
+
+async def test_a_change_between_arming_and_running_is_not_lost(tmp_path: Path):
+    sink = Recorder()
+    watcher = InotifyWatcher(sink)
+    await watcher.arm(PathWatch(str(tmp_path / "f")), 7)
+    (tmp_path / "f").write_text("early")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watcher.run)
+        await sink.until(lambda: 7 in sink.marked)
+        nursery.cancel_scope.cancel()
+    watcher.close()

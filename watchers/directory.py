@@ -1,0 +1,88 @@
+"""One directory of the tree of watched paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from watchers.inotify_descriptor import Watched
+
+
+class Directory:
+    """A directory on the way to a watched path, whether it exists or not. Only PathTree changes it."""
+
+    __slots__ = (
+        "children",
+        "leaves",
+        "links_here",
+        "name",
+        "parent",
+        "path",
+        "real_path",
+        "target",
+        "trouble",
+        "watched",
+    )
+
+    def __init__(self, parent: Directory | None, name: bytes) -> None:
+        self.parent = parent
+        self.name = name
+        self.path = b"/" if parent is None else parent.path_of(name)
+        self.real_path = self.path  # without symlinks, as of the last time it was watched
+        self.children: dict[bytes, Directory] = {}
+        self.leaves: dict[bytes, tuple[int, ...]] = {}  # vertices by name; b"" is the directory itself
+        self.target: Directory | None = None  # where it points, if it is a symlink
+        self.links_here: tuple[Directory, ...] = ()
+        self.watched: Watched | None = None  # None while nothing is there
+        self.trouble: str | None = None  # why its events can't be relied upon
+
+    def path_of(self, name: bytes) -> bytes:
+        """The path of ``name`` in here."""
+        return self.path.rstrip(b"/") + b"/" + name
+
+    def add_leaf(self, name: bytes, vertices: Iterable[int]) -> None:
+        """Note for whom ``name`` is watched."""
+        self.leaves[name] = tuple({*self.leaves.get(name, ()), *vertices})
+
+    def point_to(self, target: Directory | None) -> Directory | None:
+        """Note where it points now; return where it pointed before if that is another place."""
+        before = self.target
+        if target is before:
+            return None
+        self.target = target
+        if target is not None:
+            target.links_here += (self,)
+        if before is not None:
+            before.links_here = tuple(link for link in before.links_here if link is not self)
+        return before
+
+    def detach(self) -> None:
+        """Take it out of the tree."""
+        if self.parent is not None:
+            del self.parent.children[self.name]
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether it is part of the tree."""
+        return self.parent is None or self.parent.children.get(self.name) is self
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anything depends on it."""
+        return bool(self.parent is None or self.children or self.leaves or self.links_here)
+
+    @property
+    def way_up(self) -> Iterator[Directory]:
+        """It, and all that is above it, nearest first."""
+        here: Directory | None = self
+        while here is not None:
+            yield here
+            here = here.parent
+
+    @property
+    def subtree(self) -> Iterator[Directory]:
+        """It, and all that is below it, as of when each is reached."""
+        waiting = [self]
+        while waiting:
+            directory = waiting.pop()
+            waiting += directory.children.values()
+            yield directory

@@ -1,0 +1,138 @@
+"""Watches paths through inotify: one descriptor for the whole process, read by the trio loop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack
+from typing import cast
+
+import trio
+
+from reactor.resource.watch import PathWatch, Watch, Watcher, WatchSink
+from watchers.directory import Directory
+from watchers.inotify_descriptor import (
+    COME_OR_GONE,
+    QUEUE_OVERFLOW,
+    REPLACED,
+    SELF_CHANGED,
+    WATCH_DROPPED,
+    InotifyDescriptor,
+    RawEvent,
+)
+from watchers.mounts import MountTable
+from watchers.pacing import Pacer
+from watchers.path_tree import POLL_INTERVAL, PathTree
+from watchers.polling import PollingReport
+
+SETTLE = 0.002
+"""Seconds between the deletion of a name and its check. `install` and `cp --remove-destination` unlink a file and
+then create it: they fail if it is repaired in between. Whole directories are replaced the same way."""
+
+_RARE = SELF_CHANGED | WATCH_DROPPED | QUEUE_OVERFLOW
+
+
+class InotifyWatcher(Watcher):
+    """Hears what happens at paths: to their content, attributes and existence, and to any directory above them.
+
+    The last component of a path is not followed when it is a symlink: what it points to is another path. What
+    sends no events, or can't be watched, is marked every `POLL_INTERVAL` seconds, and reported.
+    Raises OSError when there is no inotify instance or no /proc.
+    """
+
+    serves = PathWatch
+
+    def __init__(self, sink: WatchSink) -> None:
+        super().__init__(sink)
+        with ExitStack() as opened:
+            self._mounts = MountTable()
+            opened.callback(self._mounts.close)
+            self._descriptor = InotifyDescriptor()
+            opened.callback(self._descriptor.close)
+            self._tree = PathTree(self._descriptor, self._mounts)
+            self._opened = opened.pop_all()
+        self._polling = PollingReport(sink)
+        self._arming = Pacer()
+        self._stale: set[Directory] = set()
+        self._has_stale = trio.Event()
+
+    async def arm(self, watch: Watch, vertex: int) -> None:
+        """Listen for a PathWatch. Raises OSError when the descriptor is dead."""
+        path = cast("PathWatch", watch).path
+        directory, name = self._tree.add(os.fsencode(path), vertex)
+        self._polling.note(vertex, directory, name, self._tree.trouble_of(directory))
+        if self._arming.due():
+            await self._arming.rest()
+
+    async def run(self) -> None:
+        """Mark what the kernel tells of, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._follow_mounts)
+            nursery.start_soon(self._poll)
+            nursery.start_soon(self._renew)
+            while True:
+                await trio.lowlevel.wait_readable(self._descriptor.fileno())
+                self._hear(self._descriptor.read())
+
+    def close(self) -> None:
+        """Free the descriptors."""
+        self._opened.close()
+
+    def _hear(self, events: Iterable[RawEvent]) -> None:
+        """Mark every vertex once, however many events it has: the last one says how long to wait."""
+        marks: dict[int, float] = {}
+        by_descriptor = self._tree.by_descriptor
+        for wd, mask, _, name in events:
+            if mask & _RARE:
+                self._hear_of_watch(wd, mask)
+            for directory in by_descriptor.get(wd, ()):
+                for vertex in directory.leaves.get(name, ()):
+                    marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
+                if mask & REPLACED and name in directory.children:
+                    self._call_stale((directory.children[name],))
+        for vertex, delay in marks.items():
+            self.sink.mark(vertex, delay)
+
+    def _hear_of_watch(self, wd: int, mask: int) -> None:
+        if mask & QUEUE_OVERFLOW:
+            self.sink.mark_all("the inotify queue overflowed, events were lost")
+            self._call_stale((self._tree.root,))
+        elif mask & WATCH_DROPPED:
+            self._call_stale(self._tree.lose(wd))
+        else:
+            self._call_stale(self._tree.by_descriptor.get(wd, ()))
+
+    def _call_stale(self, directories: Iterable[Directory]) -> None:
+        self._stale.update(directories)
+        if self._stale:
+            self._has_stale.set()
+
+    async def _renew(self) -> None:
+        """Watch anew what may have become another directory. In a task of its own: the queue goes on being read."""
+        while True:
+            await self._has_stale.wait()
+            self._has_stale = trio.Event()
+            stale, self._stale = self._stale, set()
+            pacer = Pacer()
+            for directory in self._tree.renew(stale):
+                await self._recheck(directory, pacer)
+
+    async def _recheck(self, directory: Directory, pacer: Pacer) -> None:
+        trouble = self._tree.trouble_of(directory)
+        for name, vertices in list(directory.leaves.items()):
+            for vertex in vertices:
+                self.sink.mark(vertex, SETTLE)
+                self._polling.note(vertex, directory, name, trouble)
+            if pacer.due():
+                await pacer.rest()
+        if pacer.due():
+            await pacer.rest()
+
+    async def _follow_mounts(self) -> None:
+        while True:
+            self._call_stale(self._tree.affected_by_mounts(await self._mounts.changed()))
+
+    async def _poll(self) -> None:
+        while True:
+            await trio.sleep(POLL_INTERVAL)
+            self._call_stale(self._tree.troubled)

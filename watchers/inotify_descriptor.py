@@ -1,0 +1,108 @@
+"""One inotify descriptor: watchdog keeps its watches, the trio loop reads it.
+
+watchdog's own reading thread is never started: while Python is busy such a thread waits seconds for its turn.
+Its event objects are not built either, they cost three times the parsing. The private names of watchdog 7 are
+used in this module and nowhere else.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from watchdog.observers.inotify_c import CallbackId, InotifyEvent, InotifyFD, Mask, WatchDescriptor
+from watchdog.observers.inotify_c import InotifyConstants as Kernel
+
+COME_OR_GONE = Kernel.IN_CREATE | Kernel.IN_DELETE | Kernel.IN_MOVED_FROM
+"""A name came or went. Often half of a replacement: more is to follow within a moment."""
+REPLACED = COME_OR_GONE | Kernel.IN_MOVED_TO
+"""A name stands for another thing than before."""
+WATCH_DROPPED = Kernel.IN_IGNORED
+QUEUE_OVERFLOW = Kernel.IN_Q_OVERFLOW
+SELF_CHANGED = Kernel.IN_DELETE_SELF | Kernel.IN_MOVE_SELF | Kernel.IN_UNMOUNT
+"""The watched thing itself is no longer where it was."""
+
+_ANYTHING = Mask(
+    # Not IN_MODIFY: a slow writer sends one for every block, and closes the file at the end anyway.
+    Kernel.IN_CLOSE_WRITE | Kernel.IN_ATTRIB | REPLACED | Kernel.IN_DELETE_SELF | Kernel.IN_MOVE_SELF
+)
+_DIRECTORY = Mask(_ANYTHING | Kernel.IN_ONLYDIR)
+
+# Of about one third of a millisecond of work: other tasks get their turn between two reads.
+_READ_SIZE = 16 * 1024
+
+RawEvent = tuple[int, int, int, bytes]
+"""Watch descriptor, mask, cookie, and the name within the directory (empty for the directory itself)."""
+
+
+class Watched(NamedTuple):
+    """One holder's share of a kernel watch. The kernel has one watch per inode, whoever holds it."""
+
+    wd: WatchDescriptor
+    holder: CallbackId
+
+
+class _Unheard:
+    """watchdog wants a callback for every watch. Events go from `read` to their reader, not through here."""
+
+    def on_event(self, event: InotifyEvent) -> None:
+        pass
+
+    def on_watch_deleted(self, wd: WatchDescriptor) -> None:
+        pass
+
+    def on_queue_overflow(self) -> None:
+        pass
+
+
+_UNHEARD = _Unheard()
+
+
+class InotifyDescriptor(InotifyFD):
+    """An inotify instance of the kernel. Raises OSError (EMFILE) when the user has no more of them."""
+
+    def __init__(self) -> None:
+        try:
+            super().__init__()
+        except OSError as error:
+            if error.errno == errno.EMFILE:
+                error.strerror = (
+                    "no inotify instances left; mend with: sysctl -w fs.inotify.max_user_instances=1024"
+                )
+            raise
+        self._is_reading = False  # no thread reads, so that close() frees the descriptors itself
+        os.set_blocking(self._inotify_fd, False)
+        os.set_inheritable(self._inotify_fd, False)
+        self._holders = itertools.count()
+
+    def fileno(self) -> int:
+        """The descriptor's number, readable when there are events."""
+        return self._inotify_fd
+
+    def watch(self, path: bytes, *, only_directory: bool = True) -> Watched:
+        """Hear what happens in the directory, or to the file, that is at ``path`` now. Raises OSError."""
+        # A holder of its own for every call: watchdog then counts the shares, and frees the watch with the last.
+        holder = CallbackId(next(self._holders))
+        wd = self.add_callback(path, _DIRECTORY if only_directory else _ANYTHING, _UNHEARD, holder)
+        if wd == -1:  # watchdog hides that the kernel refused
+            self.remove_callbacks([(wd, holder)])
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return Watched(wd, holder)
+
+    def unwatch(self, watched: Watched) -> None:
+        """Give up one share."""
+        self.remove_callbacks([watched])
+
+    def forget(self, wd: int) -> None:
+        """Drop a watch that the kernel has dropped already."""
+        self._remove_watch(WatchDescriptor(wd))
+
+    def read(self) -> Iterator[RawEvent]:
+        """The events at hand, up to a buffer full, or none."""
+        try:
+            return self._parse_event_buffer(os.read(self._inotify_fd, _READ_SIZE))
+        except BlockingIOError:
+            return iter(())

@@ -1,0 +1,201 @@
+"""The watched paths as a tree of directories, each watched by the kernel for what happens to the names in it.
+
+Every directory on the way to a path is in the tree, once, so that a change of any component is seen. A path
+itself is no node but a name in its directory: files are replaced, and a watch on the old inode goes deaf.
+"""
+# The kernel's paths are bytes, and pathlib knows only text.
+# ruff: noqa: PTH115, PTH116, PTH118, PTH120
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from watchers.directory import Directory
+from watchers.inotify_descriptor import InotifyDescriptor, Watched
+from watchers.mounts import MountTable
+
+POLL_INTERVAL = 5.0
+"""Seconds between two checks of what sends no events."""
+
+_POLLED = f"so it is checked every {POLL_INTERVAL:g} s"
+_WATCH_LIMIT = "fs.inotify.max_user_watches"
+
+
+class PathTree:
+    """The tree, from ``/``. It never waits: what may take long is an iterator, for its caller to pace."""
+
+    def __init__(self, descriptor: InotifyDescriptor, mounts: MountTable) -> None:
+        self._descriptor = descriptor
+        self._mounts = mounts
+        self.by_descriptor: dict[int, tuple[Directory, ...]] = {}
+        """What each kernel watch stands for. Several, when symlinks or mounts lead to one place."""
+        self.troubled: set[Directory] = set()
+        self.root = Directory(None, b"")
+        self._watch(self.root)
+
+    def add(self, path: bytes, vertex: int) -> tuple[Directory, bytes]:
+        """Watch an absolute path for ``vertex``; return its directory and its name there.
+
+        A path that can't be watched is in trouble; OSError is raised only when the descriptor is dead.
+        """
+        *above, name = _components(path) or [b""]
+        directory = self._reach(above)
+        directory.add_leaf(name, (vertex,))
+        if name and _join(directory.real_path, name) in self._mounts.points:
+            self._add_mounted(directory, name)
+        return directory, name
+
+    def renew(self, tops: Iterable[Directory]) -> Iterator[Directory]:
+        """Watch the subtrees anew. Yields each directory once it is watched, for its leaves to be checked.
+
+        In this order a change is either found by the check or told by an event after it.
+        """
+        waiting = list(tops)
+        seen: set[Directory] = set()
+        while waiting:
+            directory = waiting.pop()
+            # One seen before goes on only if another directory is there by now: what is below it was looked
+            # for in the wrong place.
+            if directory.is_attached and (self._watch(directory) or directory not in seen):
+                seen.add(directory)
+                waiting += (*directory.children.values(), *directory.links_here)
+                yield directory
+
+    def lose(self, wd: int) -> tuple[Directory, ...]:
+        """Note that the kernel has dropped a watch; return what it stood for."""
+        lost = self.by_descriptor.pop(wd, ())
+        for directory in lost:
+            directory.watched = None
+        self._descriptor.forget(wd)
+        return lost
+
+    def affected_by_mounts(self, points: Iterable[bytes]) -> list[Directory]:
+        """What to renew after mounts at ``points`` came, went or changed."""
+        names_in: dict[bytes, list[bytes]] = {}
+        for point in points:
+            parent, name = os.path.split(point)
+            if name:  # nothing can be mounted over "/"
+                names_in.setdefault(parent, []).append(name)
+        affected = []
+        for directory in list(self.root.subtree):
+            names = names_in.get(directory.real_path, ())
+            affected += [directory.children[name] for name in names if name in directory.children]
+            affected += [self._add_mounted(directory, name) for name in names if name in directory.leaves]
+        return affected
+
+    def trouble_of(self, directory: Directory) -> str | None:
+        """Why events below ``directory`` can't be relied upon: the nearest trouble on the way to it."""
+        if not self.troubled:
+            return None
+        return next((above.trouble for above in directory.way_up if above.trouble), None)
+
+    def _reach(self, components: Iterable[bytes]) -> Directory:
+        directory = self.root
+        for name in components:
+            directory = directory.children.get(name) or self._add_child(directory, name)
+        return directory
+
+    def _add_child(self, parent: Directory, name: bytes) -> Directory:
+        child = parent.children[name] = Directory(parent, name)
+        self._watch(child)
+        return child
+
+    def _add_mounted(self, directory: Directory, name: bytes) -> Directory:
+        """Watch what is mounted at a leaf itself: the directory of a mount point hears nothing of it."""
+        mounted = directory.children.get(name) or self._add_child(directory, name)
+        mounted.add_leaf(b"", directory.leaves[name])
+        return mounted
+
+    def _watch(self, directory: Directory) -> bool:
+        """Watch what is at the path now. Returns whether it is another thing than before."""
+        watched = trouble = None
+        try:
+            trouble = self._examine(directory)
+            is_mounted = directory.real_path in self._mounts.points
+            watched = self._descriptor.watch(directory.path, only_directory=not is_mounted)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # an event of the nearest directory that exists will tell when this changes
+        except OSError as error:
+            if error.errno == errno.EBADF:
+                raise
+            trouble = _explain(error, directory.path)
+        directory.trouble = trouble
+        (self.troubled.add if trouble else self.troubled.discard)(directory)
+        return self._hold(directory, watched)
+
+    def _hold(self, directory: Directory, watched: Watched | None) -> bool:
+        before, directory.watched = directory.watched, watched
+        if before is not None:
+            others = tuple(other for other in self.by_descriptor.pop(before.wd) if other is not directory)
+            if others:
+                self.by_descriptor[before.wd] = others
+            self._descriptor.unwatch(before)
+        if watched is not None:
+            self.by_descriptor[watched.wd] = (*self.by_descriptor.get(watched.wd, ()), directory)
+        return (before and before.wd) != (watched and watched.wd)
+
+    def _examine(self, directory: Directory) -> str | None:
+        """Learn where the path leads; return why its events can't be relied upon. Raises OSError."""
+        path = directory.path
+        info = os.lstat(path)
+        is_link = stat.S_ISLNK(info.st_mode)
+        directory.real_path = _real_path(directory, is_link=is_link)
+        if is_link:
+            self._point(directory, _target(path))
+            info = os.stat(path)
+        elif directory.target is not None:
+            self._point(directory, None)
+        silent = self._mounts.silent_type(info.st_dev)
+        return silent and f"{silent} at {os.fsdecode(path)} does not announce every change, {_POLLED}"
+
+    def _point(self, link: Directory, path: bytes | None) -> None:
+        """Watch the way to where a symlink points: whatever changes on it moves what is behind the link."""
+        target = None if path is None else self._reach(_components(path))
+        unused = link.point_to(target)
+        while unused is not None and not unused.is_needed:
+            unused.detach()
+            self._hold(unused, None)
+            self.troubled.discard(unused)
+            if unused.target is not None:
+                self._point(unused, None)
+            unused = unused.parent
+
+
+def _real_path(directory: Directory, *, is_link: bool) -> bytes:
+    if is_link or directory.name == b"..":
+        return os.path.realpath(directory.path)
+    parent = directory.parent
+    if parent is None or parent.real_path is parent.path:
+        return directory.path
+    return _join(parent.real_path, directory.name)
+
+
+def _target(link: bytes) -> bytes:
+    """Where a symlink points. Raises OSError (ELOOP) when it leads nowhere, being part of a circle."""
+    with suppress(FileNotFoundError, NotADirectoryError):  # it may dangle: what it points to may yet come
+        os.stat(link)
+    return os.path.join(os.path.dirname(link), os.readlink(link))
+
+
+def _components(path: bytes) -> list[bytes]:
+    # ".." stays: behind a symlink it is not the component before it.
+    return [name for name in path.split(b"/") if name not in (b"", b".")]
+
+
+def _join(directory: bytes, name: bytes) -> bytes:
+    return directory.rstrip(b"/") + b"/" + name
+
+
+def _explain(error: OSError, path: bytes) -> str:
+    where = os.fsdecode(path)
+    if error.errno != errno.ENOSPC:
+        return f"can't watch {where} ({os.strerror(error.errno or 0)}), {_POLLED}"
+    limit = int(Path("/proc/sys/", _WATCH_LIMIT.replace(".", "/")).read_text())
+    return (
+        f"no inotify watches are left for {where}, {_POLLED}; mend with: sysctl -w {_WATCH_LIMIT}={2 * limit}"
+    )
