@@ -12,7 +12,6 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.manifests import rejecting
-from reactor.console.style import is_terminal
 
 if TYPE_CHECKING:
     from reactor.graph.graph import Graph
@@ -72,7 +71,7 @@ def graph(
     form = form or _guess(output)
     if depth is not None and around is None:
         raise click.UsageError("--depth tells how far to go around a resource: name it with --around REF")
-    if form == "png" and output is None and is_terminal(sys.stdout):
+    if form == "png" and output is None and sys.stdout.isatty():
         raise click.UsageError("a PNG would garble the terminal: write it to a file with -o FILE")
     with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
         whole, shown = _load(manifest, around, DEFAULT_DEPTH if depth is None else depth)

@@ -131,9 +131,11 @@ def run(
         converged_timeout=converged_timeout,
     )
     ended, interruption = _converge(program, selection, options, form)
-    if interruption.cut_short:
-        raise click.exceptions.Exit(exitcodes.of_signal(interruption.number))
-    raise click.exceptions.Exit(exitcodes.of_run(ended, noop=noop, detailed=detailed_exitcodes))
+    if interruption.cut_short or (interruption.taken and converge_once and exitcodes.skipped(ended)):
+        code = exitcodes.of_signal(interruption.number)
+    else:
+        code = exitcodes.of_run(ended, once=converge_once, noop=noop, detailed=detailed_exitcodes)
+    raise click.exceptions.Exit(code)
 
 
 def _load(manifest: str, only: tuple[str, ...], exclude: tuple[str, ...]) -> tuple[Program, Selection]:

@@ -56,12 +56,12 @@ class Interruption:
 
     def _stop(self) -> None:
         self._engine.stop()
-        if running := self._engine.running:
+        if running := self._engine.running():
             self._tell(f"stopping: waiting for {name_some(running)}; interrupt again to cancel")
 
     def _cancel(self) -> None:
         self._engine.cancel()
-        if running := self._engine.running:
+        if running := self._engine.running():
             self._tell(f"cancelling {name_some(running)}; interrupt again to kill what they run")
 
     def _kill(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import trio
 
 from reactor.console.jsonlines import JsonSink, line
 from reactor.console.progress import ERASE_LINE, ProgressBar
-from reactor.console.style import Style, is_terminal, printable, wants_colour
+from reactor.console.style import Style, printable, wants_colour
 from reactor.console.summary import plain_summary, table_summary
 from reactor.console.text import TextSink
 from reactor.console.writer import Writer
@@ -29,7 +30,7 @@ class Display:
         self._text = (
             TextSink(self._writer.write, self._style, continuous=continuous) if form == "text" else None
         )
-        self._bar = ProgressBar(resources, self._writer) if self._text and is_terminal(sys.stderr) else None
+        self._bar = ProgressBar(resources, self._writer) if self._text and _shows_bars() else None
         self._sinks = self._wire()
 
     def _wire(self) -> tuple[Callable[[Event], None], ...]:
@@ -72,7 +73,11 @@ class Display:
         self._writer.flush()
 
     def _summary(self, ended: Ended, text: TextSink) -> str:
-        if is_terminal(sys.stdout):
+        if sys.stdout.isatty():
             width = shutil.get_terminal_size().columns
             return table_summary(ended, text.ledger, width, coloured=self._style.coloured)
         return plain_summary(ended, text.ledger, self._style)
+
+
+def _shows_bars() -> bool:
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

@@ -29,7 +29,7 @@ def printable(text: str) -> str:
     return text if text.isprintable() else text.translate(_CONTROL)
 
 
-def wants_colour(stream: TextIO | None) -> bool:
+def wants_colour(stream: TextIO) -> bool:
     """Whether to colour what goes to ``stream``: on a terminal, unless NO_COLOR or a dumb one says not to.
 
     CLICOLOR_FORCE colours a pipe too. Both variables count when set to something, as no-color.org asks.
@@ -38,12 +38,7 @@ def wants_colour(stream: TextIO | None) -> bool:
         return False
     if os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
         return True
-    return is_terminal(stream) and os.environ.get("TERM") != "dumb"
-
-
-def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person looks at ``stream``. A stream closed by the parent process is None, and nobody does."""
-    return stream is not None and not stream.closed and stream.isatty()
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class Style:

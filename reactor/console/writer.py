@@ -93,7 +93,7 @@ class Writer:
         if error.errno in (errno.EPIPE, errno.ECONNRESET, errno.EIO):
             self._pending.clear()
             self.broken.set()
-        elif not self._complained and sys.stderr is not None:
+        elif not self._complained:
             self._complained = True
             sys.stderr.write(f"reactor: output is lost: {error.strerror}\n")
 

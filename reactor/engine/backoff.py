@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, field
 
@@ -26,7 +27,7 @@ class Backoff:
     last_failure: float = field(default=float("-inf"))
 
     def _raw(self) -> float:
-        return min(self.cap, self.base * GROWTH ** min(self.level, 64.0))
+        return min(self.cap, self.base * math.pow(GROWTH, min(self.level, 64.0)))
 
     def next_wait(self, now: float) -> float:
         """Record a failure at ``now`` (seconds of any steady clock); return the seconds to wait."""

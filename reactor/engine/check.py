@@ -38,14 +38,18 @@ async def check(resource: Resource, *, refresh: bool, noop: bool, diff: bool) ->
         with trio.fail_after(timeout):
             return await _check(resource, refresh, noop, diff, done)
     except trio.TooSlowError:
-        return Verdict(Outcome.FAILED, tuple(done), error=f"the check took longer than its timeout of {timeout:g} s")
+        return Verdict(
+            Outcome.FAILED, tuple(done), error=f"the check took longer than its timeout of {timeout:g} s"
+        )
     except ResourceError as error:
         return Verdict(Outcome.FAILED, tuple(done), error=error.message, hint=error.hint)
     except OSError as error:
         return Verdict(Outcome.FAILED, tuple(done), error=_os_error_text(error))
     except Exception as error:  # noqa: BLE001 - a bug in one kind must not end the others' run
         text = f"the kind {resource.kind} failed unexpectedly: {type(error).__name__}: {error}"
-        return Verdict(Outcome.FAILED, tuple(done), error=text, hint="this is a bug in the kind; please report it")
+        return Verdict(
+            Outcome.FAILED, tuple(done), error=text, hint="this is a bug in the kind; please report it"
+        )
 
 
 async def _check(resource: Resource, refresh: bool, noop: bool, diff: bool, done: list[str]) -> Verdict:
@@ -61,7 +65,9 @@ async def _check(resource: Resource, refresh: bool, noop: bool, diff: bool, done
     if left := await resource.verify():
         wanted = "; ".join(action.would for action in left)
         text = f"the desired state was not reached; checked again: {wanted}"
-        return Verdict(Outcome.FAILED, tuple(done), diffs, text, "something else may be changing it at the same time")
+        return Verdict(
+            Outcome.FAILED, tuple(done), diffs, text, "something else may be changing it at the same time"
+        )
     return Verdict(Outcome.CHANGED, tuple(done), diffs)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import trio
 
@@ -34,7 +34,9 @@ from reactor.engine.scheduler import Outcome, Scheduler
 from reactor.engine.watching import Watching
 from reactor.graph.graph import Graph
 from reactor.graph.topology import Topology
+from reactor.resource.registry import find_watchers
 from reactor.resource.speech import speaker
+from reactor.resource.watch import Watch, Watcher
 
 SLICE = 0.0005
 """Seconds of uninterrupted work after which a worker lets the event descriptors be read."""
@@ -50,7 +52,8 @@ _RESULTS = {
 class Engine:
     """Converges one graph, and with ``options.watch`` keeps it converged.
 
-    ``emit`` gets every `Event` as it happens; it must return quickly and must not raise.
+    ``emit`` gets every `Event` as it happens; it must return quickly and must not raise. ``watchers`` says who
+    listens for which declaration; by default those installed.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Engine:
         options: Options,
         emit: Callable[[Event], None],
         *,
+        watchers: Mapping[type[Watch], type[Watcher]] | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self.options = options
@@ -76,6 +80,7 @@ class Engine:
             limits={v: limit for v, limit in limits.items() if limit != DEFAULT_LIMITS},
             rng=self._rng,
         )
+        self._watchers = watchers
         self._noop = bytearray(limit.noop for limit in limits.values())
         self._parked = trio.lowlevel.ParkingLot()
         self._workers: dict[int, _Worker] = {}
@@ -123,17 +128,19 @@ class Engine:
         return [self.refs[vertex] for vertex in sorted(self._workers)]
 
     def _watch(self) -> None:
-        watching = Watching(self)
+        watching = Watching(self, find_watchers() if self._watchers is None else self._watchers)
         watching.start(self._nursery)
         if self.options.audit_interval is not None:
             self._nursery.start_soon(Audit(self, self.options.audit_interval, self._rng).run)
         if self.options.converged_timeout is not None:
             self._nursery.start_soon(self._end_when_quiet, self.options.converged_timeout)
 
-    async def _end_when_quiet(self, timeout: float) -> None:
-        while self.scheduler.moving or trio.current_time() < self._last_change + timeout:
-            await trio.sleep(max(self._last_change + timeout - trio.current_time(), min(timeout, 0.05)))
-        self._stopping = f"nothing changed for {timeout:g} s"
+    async def _end_when_quiet(self, quiet: float) -> None:
+        while (left := self._last_change + quiet - trio.current_time()) > 0:
+            await trio.sleep(left)
+            if self.scheduler.moving:  # a check that is under way may still change something
+                self._last_change = trio.current_time()
+        self._stopping = f"nothing changed for {quiet:g} s"
         self._over.set()
 
     def _end(self, duration: float) -> Ended:
@@ -208,9 +215,7 @@ class Engine:
     def take(self, worker: _Worker) -> int | None:
         """The next vertex to check, now ``worker``'s; None when there is none."""
         self._wake_pending = False
-        if self._stopping:
-            return None
-        vertex = self.scheduler.next_ready(trio.current_time())
+        vertex = None if self._stopping else self.scheduler.next_ready(trio.current_time())
         if vertex is None:
             self._set_alarm()
             self._rest()
@@ -224,16 +229,23 @@ class Engine:
         """Run the check of ``vertex`` and book how it ended."""
         causes = self.scheduler.causes(vertex)
         started = trio.current_time()
-        verdict = await check(
-            self.resources[vertex],
-            refresh=bool(causes.value & Cause.REFRESH.value),
-            noop=bool(self._noop[vertex]),
-            diff=self.options.diff,
-        )
+        noop = bool(self._noop[vertex])
+        refresh = bool(causes.value & Cause.REFRESH.value)
+        verdict = await check(self.resources[vertex], refresh=refresh, noop=noop, diff=self.options.diff)
+        if noop and verdict.outcome is Outcome.FAILED:
+            verdict = self._excuse(vertex, verdict)
         now = trio.current_time()
         retry_in = self._finish(vertex, verdict.outcome, now)
         self._tell(vertex, causes, verdict, now - started, retry_in)
         self._tell_transitions()
+
+    def _excuse(self, vertex: int, verdict: Verdict) -> Verdict:
+        """In noop, a failure below something that was not applied says nothing: the honest answer is "can't tell"."""
+        for up in self.scheduler.topology.strong_predecessors[vertex]:
+            if self.ledger.result(up, self.scheduler.blocked) is Result.WOULD_CHANGE:
+                text = f"Can't tell before {self.refs[up]} is applied ({verdict.error})"
+                return Verdict(Outcome.WOULD_CHANGE, (text,))
+        return verdict
 
     def void(self, vertex: int) -> None:
         """The check of ``vertex`` was cancelled: it is no answer, and is owed again."""
@@ -267,7 +279,9 @@ class Engine:
 
     # ---- telling ----
 
-    def _tell(self, vertex: int, causes: Cause, verdict: Verdict, duration: float, retry_in: float | None) -> None:
+    def _tell(
+        self, vertex: int, causes: Cause, verdict: Verdict, duration: float, retry_in: float | None
+    ) -> None:
         result = _RESULTS[verdict.outcome]
         self.ledger.book(vertex, result)
         now = time.time()

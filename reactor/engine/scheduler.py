@@ -310,9 +310,7 @@ class Scheduler:
         successors = self.topology.successors
         stack = [vertex]
         while stack:
-            for below in successors[stack.pop()]:
-                if self._one_less(below):
-                    stack.append(below)
+            stack += [below for below in successors[stack.pop()] if self._one_less(below)]
 
     def _one_less(self, vertex: int) -> bool:
         """``vertex`` waits for one less. Returns whether that settled it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import trio
@@ -10,7 +11,6 @@ import trio
 from reactor.engine.backoff import Backoff
 from reactor.engine.events import Cause, EventsLost, WatcherChanged
 from reactor.resource.base import Resource
-from reactor.resource.registry import find_watchers
 from reactor.resource.watch import TimerWatch, Watch, Watcher, WatchState
 
 if TYPE_CHECKING:
@@ -23,8 +23,9 @@ RESTART_CAP = 60.0
 class Watching:
     """All event sources of one run."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, watchers: Mapping[type[Watch], type[Watcher]]) -> None:
         self._engine = engine
+        self._watchers = watchers
         self._sources: dict[type[Watch], Source] = {}
         for vertex, resource in enumerate(engine.resources):
             for watch in _watches(resource):
@@ -40,7 +41,7 @@ class Watching:
         source = self._sources.get(type(watch))
         if source is not None:
             source.watches.setdefault(vertex, []).append(watch)
-        elif (watcher := find_watchers().get(type(watch))) is not None:
+        elif (watcher := self._watchers.get(type(watch))) is not None:
             self._sources[type(watch)] = Source(self._engine, watcher, {vertex: [watch]})
         else:
             text = f"no watcher for {type(watch).__name__} is installed; only the audit will notice drift"

@@ -88,28 +88,24 @@ class Binder:
                 self._report_item(item, items.value_at(index))
                 continue
             [(name, body)] = item.items()
-            if name == _DEFAULTS or body is BROKEN:
+            if name == _DEFAULTS:
                 continue
-            at = item.key_at(name)
-            if isinstance(body, Mapping):
-                self._bind_item(model, name, Declaration(at, body, defaults), common)
-            elif body is None:
-                self._bind_item(model, name, Declaration(at, None, defaults), common)
-            else:
+            if body is None or isinstance(body, Mapping):
+                self._bind_item(model, name, Declaration(item.key_at(name), body, defaults), common)
+                continue
+            self.broken.add(f"{model.kind}#{name}")
+            if body is not BROKEN:
                 message = f"the properties of {shown(name)} are a map, not {shown(body)}"
                 self._problems.add(message, item.value_at(name), "write each as 'property: value'")
 
     def _bind_item(self, model: type[Resource], name: str, declaration: Declaration, common: Values) -> None:
         """Bind one ``NAME: properties`` of a list; a property in the body replaces the default as a whole."""
-        values = Values({**common.plain}, {*common.spoilt})
-        if declaration.body is not None:
-            own = self._reader.read(declaration.body, model)
-            values = Values({**common.plain, **own.plain}, (common.spoilt - own.plain.keys()) | own.spoilt)
-            if "name" in declaration.body:
-                at = declaration.body.key_at("name")
-                self._problems.add(
-                    "the name is given twice", at, f"the key {shown(name)} is the name already"
-                )
+        body = declaration.body
+        own = Values() if body is None else self._reader.read(body, model)
+        values = Values({**common.plain, **own.plain}, (common.spoilt - own.plain.keys()) | own.spoilt)
+        if body is not None and "name" in body:
+            at = body.key_at("name")
+            self._problems.add("the name is given twice", at, f"the key {shown(name)} is the name already")
         values.plain["name"] = name
         if not self._reader.accepts_text(name, declaration.at):
             values.spoilt.add("name")

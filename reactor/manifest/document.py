@@ -35,14 +35,18 @@ class Settings(BaseModel):
     jobs: Annotated[int, Field(ge=1)] | None = None
 
 
-class _Hierarchy(BaseModel):
+class Hierarchy(BaseModel):
+    """The order in which overrides are looked up, and how they are merged with the data."""
+
     model_config = ConfigDict(extra="forbid")
 
     order: list[str] = ["default"]
     merge: Literal["first", "deep"] = "first"
 
 
-class _CcmOptions(BaseModel):
+class CcmOptions(BaseModel):
+    """The block ``ccm`` of the other form: its options, next to the resources."""
+
     model_config = ConfigDict(extra="forbid")
 
     fail_on_error: Flag = False
@@ -98,9 +102,7 @@ class _Outline:
 
     def _ccm_form(self) -> Document:
         block, at = self._root["ccm"], self._root.key_at("ccm")
-        options = (
-            self._section("ccm", _CcmOptions, leave=("resources", "resources_jet_file")) or _CcmOptions()
-        )
+        options = self._section("ccm", CcmOptions, leave=("resources", "resources_jet_file")) or CcmOptions()
         settings = self._section("settings", Settings) or Settings()
         inherited = {"ordering": "manifest", "fail_fast": options.fail_on_error}
         own = {name: getattr(settings, name) for name in settings.model_fields_set}
@@ -150,7 +152,7 @@ class _Outline:
             self._problems.add(f"unknown key {shown(key)}", self._root.key_at(key), hint)
 
     def _check_data(self) -> None:
-        self._section("hierarchy", _Hierarchy, expressions=True)
+        self._section("hierarchy", Hierarchy, expressions=True)
         self._check_map(self._root, "data")
         self._check_map(self._root, "overrides")
         overrides = self._root.get("overrides")

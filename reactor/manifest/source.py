@@ -28,8 +28,8 @@ class LineMap:
     @classmethod
     def of(cls, file: str, text: str) -> LineMap:
         """The map of ``text``, whose lines end with a line feed."""
-        ends = accumulate(map(len, text.split("\n")), lambda end, length: end + length + 1)
-        return cls(file, array("I", [0, *(end + 1 for end in ends)][:-1]))
+        lengths = map(len, text.split("\n"))
+        return cls(file, array("I", accumulate(lengths, lambda start, length: start + length + 1, initial=0))[:-1])
 
     def place(self, at: int) -> Place:
         """The line and column of the character at offset ``at``."""

@@ -22,6 +22,7 @@ _ADVICE = {
     ),
     "did not find expected ','": ("the list is not closed", "a ',' or ']' is missing"),
     "expected ',' or '": ("the list or map is not closed", "a ',', ']' or '}' is missing"),
+    "did not find expected node content": ("a value is expected here", "a ',', ']' or '}' may be missing"),
     "could not find expected ':'": (
         "a key without a ':'",
         "write 'key: value', and indent the further lines of a text",
@@ -44,13 +45,21 @@ def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
     if isinstance(error, ReaderError):
         _report_unprintable(text, problems)
         return
-    mark = getattr(error, "problem_mark", None)
-    problem = str(getattr(error, "problem", None) or error)
-    at = min(mark.index, len(text)) if mark else 0
-    message, hint = _explain(problem, text[at : at + 1])
-    context = getattr(error, "context_mark", None)
-    notes = [(f"{error.context}, begun here", context.index)] if context and _is_far(context, mark) else []
+    mark, context = _offset(error, "problem_mark"), _offset(error, "context_mark")
+    end = len(text.rstrip())
+    at = min(mark or 0, end)
+    message, hint = _explain(str(getattr(error, "problem", None) or error), text[at : at + 1])
+    notes = []
+    if context is not None and at == end:
+        at = context  # what is never closed is best shown where it opens
+    elif context is not None and "\n" in text[context:at]:
+        notes = [(f"{getattr(error, 'context', 'parsing')}, begun here", context)]
     problems.add(f"bad YAML: {message}", at, hint, notes)
+
+
+def _offset(error: yaml.YAMLError, mark: str) -> int | None:
+    found = getattr(error, mark, None)
+    return None if found is None else int(found.index)
 
 
 def _explain(problem: str, character: str) -> tuple[str, str | None]:
@@ -64,14 +73,10 @@ def _explain(problem: str, character: str) -> tuple[str, str | None]:
     return problem, None
 
 
-def _is_far(context: yaml.Mark, mark: yaml.Mark | None) -> bool:
-    return mark is None or context.line != mark.line
-
-
 def _report_unprintable(text: str, problems: Problems) -> None:
     found = Reader.NON_PRINTABLE.search(text)
     at = found.start() if found else 0
-    hint = (
-        "this looks like a binary file, not a manifest" if "\0" in text else 'write it as an escape in "..."'
-    )
+    hint = 'write it as an escape, within "..."'
+    if "\0" in text:
+        hint = "this looks like a binary file, not a manifest"
     problems.add(f"the character U+{ord(text[at]):04X} is not allowed in YAML", at, hint)

@@ -51,7 +51,7 @@ class Inspector:
             cause = details.get("ctx", {}).get("error")
             if isinstance(cause, InvalidPropertiesError):
                 conflicts.extend(cause.problems)
-            else:
+            elif details["loc"][0] not in values.spoilt:
                 self._report_field(details["type"], details["loc"], details)
         self._report_wants()
         for problem in self._untested_conflicts(values) if self._doubtful else conflicts:
@@ -80,7 +80,7 @@ class Inspector:
             return
         at = self._declaration.find(self._model, path[:-1]).at
         choices = self._shape_at(path).choices
-        hint = f"add {path[-1]}: {listed(choices)}" if choices else f"add {path[-1]}: ..."
+        hint = f"add '{path[-1]}: ...'" + (f" with {listed(choices)}" if choices else "")
         self._problems.add(f"{self._subject} needs the property {'.'.join(map(str, path))!r}", at, hint)
 
     def _report_unknown(self, path: PropertyPath) -> None:

@@ -37,8 +37,11 @@ class ValueReader:
         """The values of ``node`` as the fields of ``model`` want them, those of the keys in ``leave`` excepted."""
         values = Values()
         shape = shape_of(model)
-        for key in node:
+        for key, found in node.items():
             if key in leave:
+                continue
+            if found.__class__ is str and "{" not in found:
+                values.plain[key] = found
                 continue
             self._is_spoilt = False
             value = self._value(node, key, shape.inside(key))

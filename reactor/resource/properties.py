@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Strict
+from pydantic import AfterValidator, BeforeValidator, Strict, WithJsonSchema
 
 Flag = Annotated[bool, Strict()]
 """``true`` or ``false`` and nothing else: in YAML 1.2 ``yes`` and ``on`` are strings."""
@@ -25,7 +25,9 @@ def _check_path(value: str) -> str:
     return value
 
 
-AbsolutePath = Annotated[str, AfterValidator(_check_path)]
+AbsolutePath = Annotated[
+    str, AfterValidator(_check_path), WithJsonSchema({"type": "string", "pattern": "^/"})
+]
 """A path that starts with ``/`` and has no ``.``, ``..``, doubled or trailing slashes."""
 
 
@@ -43,7 +45,10 @@ def _as_list(value: Any) -> Any:
 Reference = Annotated[str, AfterValidator(_check_reference)]
 """``kind#name`` or ``kind#alias``."""
 
-References = Annotated[tuple[Reference, ...], BeforeValidator(_as_list)]
+_REFERENCE_SCHEMA = {"type": "string", "pattern": "^[^#]+#"}
+_REFERENCES_SCHEMA = {"anyOf": [_REFERENCE_SCHEMA, {"type": "array", "items": _REFERENCE_SCHEMA}]}
+
+References = Annotated[tuple[Reference, ...], BeforeValidator(_as_list), WithJsonSchema(_REFERENCES_SCHEMA)]
 """A list of references; a single one may stand alone."""
 
 _UNITS = {
@@ -73,7 +78,11 @@ def parse_duration(value: Any) -> float:
     return seconds
 
 
-Duration = Annotated[float, BeforeValidator(parse_duration)]
+_DURATION_SCHEMA = {
+    "anyOf": [{"type": "string", "pattern": f"^(({_DURATION_PART.pattern})+|0)$"}, {"const": 0}]
+}
+
+Duration = Annotated[float, BeforeValidator(parse_duration), WithJsonSchema(_DURATION_SCHEMA)]
 """Seconds, written with a unit: ``500ms``, ``30s``, ``1h30m``."""
 
 
@@ -88,7 +97,7 @@ def _parse_rate(value: Any) -> float:
     return rate
 
 
-Rate = Annotated[float, BeforeValidator(_parse_rate)]
+Rate = Annotated[float, BeforeValidator(_parse_rate), WithJsonSchema({"type": ["string", "number"]})]
 """Events per second, written ``5/s``, ``10/m`` or ``1/h``."""
 
 

@@ -4,7 +4,6 @@
 # Pathlib would double the time of a check.
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import time
@@ -29,11 +28,12 @@ class Observer:
     be read again.
     """
 
-    __slots__ = ("_desired", "_stamp")
+    __slots__ = ("_desired", "_stamp", "_tidy")
 
     def __init__(self, desired: Desired) -> None:
         self._desired = desired
         self._stamp: Stamp | None = None
+        self._tidy = False
 
     async def observe(self) -> FileState:
         """The state of the path. Raises ResourceError when it can't be told."""
@@ -48,6 +48,7 @@ class Observer:
                 return FileState(FileType.FILE, mode, found.st_uid, found.st_gid, wanted, same_content=True)
             return await self._look(found, wanted)
         except (FileNotFoundError, NotADirectoryError):
+            self._stamp = None
             return FileState(FileType.ABSENT, wanted=wanted, litter=self._litter(wanted))
         except OSError as error:
             raise explained(error, f"look at {desired.path}") from error
@@ -71,10 +72,9 @@ class Observer:
         if kind is FileType.FILE and desired.ensure == "present" and desired.content is not None:
             return await self._compare(found, desired.content, wanted)
         if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
-            return self._follow(wanted)
-        if kind is FileType.DIRECTORY and desired.ensure == "absent":
-            return self._state(found, wanted)._replace(occupied=_occupied(desired.path))
-        return self._state(found, wanted)
+            return self._follow(found, wanted)
+        occupied = kind is FileType.DIRECTORY and desired.ensure == "absent" and _occupied(desired.path)
+        return self._state(kind, found, wanted, occupied=occupied)
 
     async def _compare(self, found: os.stat_result, content: Content, wanted: tuple[int, int]) -> FileState:
         now = time.time_ns()
@@ -83,49 +83,53 @@ class Observer:
         except PermissionError:
             if found.st_uid != os.geteuid() or found.st_mode & stat.S_IRUSR:
                 raise
-            return self._state(found, wanted)  # our own, unreadable only by its mode: that can be mended
-        except OSError as error:
-            if error.errno != errno.ELOOP:
-                raise
-            return FileState(FileType.SYMLINK, wanted=wanted)  # it came after the stat
+            return self._state(
+                FileType.FILE, found, wanted
+            )  # ours, unreadable only by its mode: can be mended
         try:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode):
-                return self._state(found, wanted)
+                return self._state(type_of(found.st_mode), found, wanted)  # it was replaced since the first stat
             same = await content.equals(fd, found.st_size)
         finally:
             os.close(fd)
-        state = self._state(found, wanted, same_content=same)
+        state = self._state(FileType.FILE, found, wanted, same_content=same)
         if same and settled(found, now) and not decide(self._desired, state):
             self._stamp = stamp_of(found)
         return state
 
-    def _follow(self, wanted: tuple[int, int]) -> FileState:
+    def _follow(self, found: os.stat_result, wanted: tuple[int, int]) -> FileState:
         """The state of a symlink, with type and attributes of what it leads to."""
         try:
-            target = os.stat(self._desired.path)
+            found = os.stat(self._desired.path)
         except FileNotFoundError:
-            return FileState(FileType.SYMLINK, wanted=wanted, litter=self._litter(wanted))
-        return self._state(target, wanted)._replace(type=FileType.SYMLINK, target=type_of(target.st_mode))
+            return self._state(FileType.SYMLINK, found, wanted)
+        return self._state(FileType.SYMLINK, found, wanted, target=type_of(found.st_mode))
 
     def _state(
-        self, found: os.stat_result, wanted: tuple[int, int], *, same_content: bool | None = None
+        self,
+        kind: FileType,
+        found: os.stat_result,
+        wanted: tuple[int, int],
+        *,
+        same_content: bool | None = None,
+        occupied: bool = False,
+        target: FileType | None = None,
     ) -> FileState:
-        kind = type_of(found.st_mode)
-        mode = found.st_mode & (_PERMISSIONS if kind is FileType.DIRECTORY else _ALL_BITS)
+        mode = found.st_mode & (_PERMISSIONS if stat.S_ISDIR(found.st_mode) else _ALL_BITS)
+        litter = self._litter(wanted)
         return FileState(
-            kind,
-            mode,
-            found.st_uid,
-            found.st_gid,
-            wanted,
-            same_content=same_content,
-            litter=self._litter(wanted),
+            kind, mode, found.st_uid, found.st_gid, wanted, same_content, occupied, target, litter
         )
 
     def _litter(self, wanted: tuple[int, int]) -> tuple[str, ...]:
+        """What a killed run left here. Once it is gone, nothing can bring it back but another killed run."""
+        if self._tidy:
+            return ()
         directory, _, base = self._desired.path.rpartition("/")
-        return find_litter(directory or "/", base, wanted[0])
+        litter = find_litter(directory or "/", base, wanted[0])
+        self._tidy = not litter
+        return litter
 
 
 def _occupied(path: str) -> bool:

@@ -11,6 +11,13 @@ resources:
       - {dir}/a: { ensure: present, content: new, require: "exec#fail", {own} }
       - {dir}/b: { ensure: present, content: new, {own} }
 """
+BOTH = """
+resources:
+  - file:
+      - {dir}: { ensure: present, {own} }
+  - exec:
+      - say: { command: "true" }
+"""
 FAILING_ONLY = 'resources:\n  - exec:\n      - fail: { command: "false" }\n'
 INVALID = "resources:\n  - file:\n      - {dir}/a: { ensure: presnt, {own} }\n"
 CHAIN = """
@@ -45,7 +52,7 @@ def records(done):
         (FILE, ("--detailed-exitcodes", "--noop"), 2),
         (FAILING_ONLY, ("--detailed-exitcodes",), 4),
         (FAILING, ("--detailed-exitcodes",), 6),
-        (FAILING, ("--detailed-exitcodes", "--noop"), 6),
+        (BOTH, ("--detailed-exitcodes", "--noop"), 6),
         (INVALID, ("--detailed-exitcodes",), 1),
         (FILE, ("--detailed-exitcodes", "--only", "file#/nowhere"), 1),
         (FILE, ("--detailed-exitcodes", "--jobs", "0"), 1),

@@ -22,9 +22,9 @@ def test_help_imports_nothing_heavy(args):
     assert HEAVY & imported_by(*args) == set()
 
 
-def test_validate_imports_neither_the_event_loop_nor_the_pictures(manifest):
+def test_validate_imports_nothing_that_only_a_run_needs(manifest):
     path = manifest("resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n")
-    assert {"trio", "rich", "watchdog", "asyncio"} & imported_by("validate", path) == set()
+    assert {"rich", "watchdog", "asyncio"} & imported_by("validate", path) == set()
 
 
 def test_a_run_whose_output_is_no_terminal_does_without_rich(manifest):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 from reactor.graph.digraph import Successors, predecessors, topological_order
 
@@ -90,7 +89,6 @@ def _level(layer: Column, height: list[float]) -> None:
 
 
 def _broken(layer: Column, rows: int) -> list[Column]:
-    """The layer in as few columns of at most ``rows`` as will do, of about the same length."""
+    """The layer in as few columns of at most ``rows`` as will do, dealt out in turn: neighbours stay at one height."""
     count = math.ceil(len(layer) / rows)
-    ends = [round(len(layer) * number / count) for number in range(count + 1)]
-    return [layer[start:end] for start, end in pairwise(ends)]
+    return [layer[number::count] for number in range(count)]

@@ -17,6 +17,7 @@ _PITCH = BOX_HEIGHT + 18
 _BAND_GAP = 46
 _GROUP_GAP = 44
 _ASPECT = 1.6
+_LEAST_COLUMNS = 8
 _RELAXATIONS = 6
 
 
@@ -90,9 +91,10 @@ def _block(parts: list[Column], successors: Successors, backwards: Successors, b
 
 
 def _columns_per_band(parts: Sequence[Column], step: float) -> int:
-    """So many that the block is not much wider than high."""
+    """So many that the block is not much wider than high; all of them where that would save little."""
     band_height = max(map(len, parts)) * _PITCH + _BAND_GAP
-    return max(8, math.ceil(math.sqrt(_ASPECT * len(parts) * band_height / step)))
+    count = max(_LEAST_COLUMNS, math.ceil(math.sqrt(_ASPECT * len(parts) * band_height / step)))
+    return count if len(parts) > 2 * count else len(parts)
 
 
 def _heights(line: Sequence[Column], successors: Successors, backwards: Successors) -> dict[int, float]:

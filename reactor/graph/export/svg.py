@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from reactor.graph.export import lettering
@@ -15,26 +16,45 @@ from reactor.graph.graph import EdgeKind, Graph
 _MARGIN = 28
 _PADDING = 12
 _LEGEND_HEIGHT = 34
-_LEGEND_STEP = 136
 _NARROWEST, _WIDEST = 110, 260
+
+
+class LegendItem(NamedTuple):
+    """One entry of the legend: SVG around the point (0, 0) at its left, half-way up."""
+
+    drawing: str
+    width: int
 
 
 def render(graph: Graph, states: Mapping[str, str] | None = None) -> str:
     """``graph`` as an SVG document. Each vertex is a ``g`` with its number in ``data-vertex``."""
-    return "\n".join(_document(picture(graph, states))) + "\n"
+    return document(picture(graph, states), with_legend=True)
 
 
-def _document(drawn: Picture) -> Iterator[str]:
+def document(drawn: Picture, *, with_legend: bool) -> str:
+    """The SVG document of a picture."""
+    return "\n".join(_lines(drawn, legend(drawn) if with_legend else [])) + "\n"
+
+
+def summary(drawn: Picture) -> str:
+    """How much there is to see."""
+    return f"{_count(len(drawn.vertices), 'resource')}, {_count(len(drawn.arrows), 'edge')}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _lines(drawn: Picture, items: list[LegendItem]) -> Iterator[str]:
     box_width = _box_width(drawn.vertices)
     successors: list[list[int]] = [[] for _ in drawn.vertices]
     for arrow in drawn.arrows:
         successors[arrow.first].append(arrow.second)
     layout = lay_out(successors, box_width)
-    legend = list(_legend(drawn))
-    width = max(layout.width, len(legend) * _LEGEND_STEP, _WIDEST) + 2 * _MARGIN
-    height = layout.height + 2 * _MARGIN + (_LEGEND_HEIGHT if legend else 0)
+    width = max(layout.width, sum(item.width for item in items), _WIDEST) + 2 * _MARGIN
+    height = layout.height + 2 * _MARGIN + (_LEGEND_HEIGHT if items else 0)
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
-    yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{_summary(drawn)}">'
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{summary(drawn)}">'
     yield f"<style>\n{STYLESHEET}</style>"
     yield f"<defs>{''.join(map(_arrowhead, EdgeKind))}</defs>"
     yield '<rect class="page" width="100%" height="100%"/>'
@@ -42,13 +62,11 @@ def _document(drawn: Picture) -> Iterator[str]:
         yield f'<g transform="translate({_MARGIN + x:.1f},{_MARGIN + y:.1f})">'
         yield from _block(drawn, block, box_width)
         yield "</g>"
-    for number, item in enumerate(legend):
-        yield f'<g transform="translate({_MARGIN + number * _LEGEND_STEP},{height - _MARGIN})">{item}</g>'
+    x = _MARGIN
+    for item in items:
+        yield f'<g transform="translate({x},{height - _MARGIN:.0f})">{item.drawing}</g>'
+        x += item.width
     yield "</svg>"
-
-
-def _summary(drawn: Picture) -> str:
-    return f"{len(drawn.vertices)} resources, {len(drawn.arrows)} edges"
 
 
 def _box_width(vertices: list[Vertex]) -> float:
@@ -97,10 +115,18 @@ def _arrowhead(kind: EdgeKind) -> str:
     return f'<marker id="head-{kind}" class="head {kind}" {placing} markerUnits="userSpaceOnUse" orient="auto">{shape}</marker>'
 
 
-def _legend(drawn: Picture) -> Iterator[str]:
+def legend(drawn: Picture) -> list[LegendItem]:
+    """What the kinds of edges and the states in the picture look like."""
+    items = []
     for kind in drawn.edge_kinds:
-        line = f'<path class="edge {kind}" d="M0,0H40" marker-end="url(#head-{kind})"/>'
-        yield f'{line}<text class="legend" x="48" y="4">{kind}</text>'
+        line = f'<path class="edge {kind}" d="M0,0H36" marker-end="url(#head-{kind})"/>'
+        items.append(_legend_item(line, kind))
     for state in drawn.states:
-        box = '<rect x="14" y="-8" width="26" height="16" rx="4"/>'
-        yield f'<g class="vertex {state}">{box}</g><text class="legend" x="48" y="4">{words(state)}</text>'
+        box = f'<g class="vertex {state}"><rect x="8" y="-8" width="28" height="16" rx="4"/></g>'
+        items.append(_legend_item(box, words(state)))
+    return items
+
+
+def _legend_item(sample: str, text: str) -> LegendItem:
+    drawing = f'{sample}<text class="legend" x="44" y="4">{text}</text>'
+    return LegendItem(drawing, 62 + round(lettering.width(text)))

@@ -1,0 +1,153 @@
+"""The engine without start-up: first convergence, and passes over files that are as desired already.
+
+In-process, after the manifest is loaded. Against the C floor's pass of the same sort, both with 10,000 files in
+1,000 directories: the first creates every file (bar: 3 times the floor), a no-op pass reads and compares every
+file (bar: 4 times). For information: the second no-op pass of one engine, in which stamps spare the reading, and
+the first convergence with watches, whose own events are checked as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import trio
+from _harness import Row, World, arguments, compile_c, interleaved, show, workspace, write_manifest
+
+from reactor.engine.engine import Engine
+from reactor.engine.events import Cause, Checked, Converged, Event
+from reactor.engine.options import Options
+from reactor.loading import load
+
+Times = dict[str, float]
+PASSES = {
+    "first": ("first convergence", "first_ms", 3.0),
+    "full": ("no-op pass, everything read", "full_ms", 4.0),
+    "stat": ("no-op pass of the same engine, all marked", "stat_ms", None),
+    "watched": ("first convergence, watched", "first_ms", None),
+}
+ECHOES_END_SECONDS = 0.5
+"""By then the events of our own writes have been checked, and the files are old enough for a stamp to prove much."""
+
+
+class Observed:
+    """A sink that knows when the engine has converged, and how many checks it made."""
+
+    def __init__(self) -> None:
+        self.checks = 0
+        self.converged = trio.Event()
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if isinstance(event, Checked):
+            self.checks += 1
+        elif isinstance(event, Converged):
+            self.converged.set()
+
+    def begin(self) -> None:
+        """Begin to count anew."""
+        self.checks = 0
+        self.converged = trio.Event()
+
+    async def expect(self, checks: int) -> None:
+        """Wait for convergence."""
+        await self.converged.wait()
+        assert self.checks >= checks, f"{self.checks} checks of {checks}"
+
+
+def floor_passes(program: str, world: World) -> Times:
+    """The floor's milliseconds."""
+    world.make_directories()
+    output = subprocess.run([program, "passes", *world.arguments()], check=True, capture_output=True).stdout
+    times: Times = json.loads(output)
+    return times
+
+
+@contextlib.contextmanager
+def timed(times: Times, name: str) -> Iterator[None]:
+    """Note the milliseconds of the block; the litter of what went before is collected first."""
+    gc.collect()
+    start = time.perf_counter()
+    yield
+    times[name] = (time.perf_counter() - start) * 1e3
+
+
+def run_once(manifest: Path, times: Times, name: str, world: World) -> None:
+    """Load, and time one run of a new engine to its end."""
+    seen = Observed()
+    engine = Engine(load(str(manifest)).graph, Options(), seen)
+    with timed(times, name):
+        trio.run(engine.run)
+    assert seen.checks == world.count, f"{seen.checks} checks"
+
+
+async def run_watched(manifest: Path, times: Times, world: World) -> None:
+    """Time a run that watches: to its first convergence, and a pass with everything marked again."""
+    seen = Observed()
+    engine = Engine(load(str(manifest)).graph, Options(watch=True, audit_interval=None), seen)
+    async with trio.open_nursery() as nursery:
+        with timed(times, "watched"):
+            nursery.start_soon(engine.run)
+            await seen.expect(world.count)
+        await trio.sleep(ECHOES_END_SECONDS)
+        await pass_over_all(engine, seen, world)
+        with timed(times, "stat"):
+            await pass_over_all(engine, seen, world)
+        engine.stop()
+
+
+async def pass_over_all(engine: Engine, seen: Observed, world: World) -> None:
+    """Mark every vertex and wait until all are checked."""
+    seen.begin()
+    for vertex in range(world.count):
+        engine.mark(vertex, Cause.DRIFT)
+    await seen.expect(world.count)
+
+
+def reactor_passes(manifest: Path, world: World) -> Times:
+    """Our milliseconds."""
+    times: Times = {}
+    world.make_directories()
+    run_once(manifest, times, "first", world)
+    world.check_content()
+    time.sleep(ECHOES_END_SECONDS)
+    run_once(manifest, times, "full", world)
+    world.make_directories()
+    trio.run(run_watched, manifest, times, world)
+    world.check_content()
+    gc.unfreeze()
+    return times
+
+
+def main() -> None:
+    """Measure and print."""
+    options = arguments(__doc__)
+    files, dirs, rounds = (1000, 100, 2) if options.quick else (10_000, 1000, 5)
+    with workspace(options.dir) as space:
+        world = World(space / "w", dirs, files)
+        manifest = write_manifest(world, space / "manifest.yaml")
+        floor = compile_c("floor", space)
+        contenders = {
+            "floor": partial(floor_passes, floor, world),
+            "reactor": partial(reactor_passes, manifest, world),
+        }
+        found = interleaved(rounds, contenders)
+    rows = []
+    for ours, (title, theirs, bar) in PASSES.items():
+        times = (
+            median(turn[ours] for turn in found["reactor"]),
+            median(turn[theirs] for turn in found["floor"]),
+        )
+        rows.append(Row(title, times[0], "ms", bar, times[1]))
+    show(f"convergence in-process: {files} files in {dirs} directories on {options.dir}", rows)
+
+
+if __name__ == "__main__":
+    main()

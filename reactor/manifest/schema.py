@@ -1,0 +1,101 @@
+"""The JSON Schema of manifests, for editors: both forms, every kind.
+
+It accepts all that `reactor.manifest.manifest.read_manifest` does, and rejects what a schema can tell to be wrong;
+rules between properties are not in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
+from pydantic_core import core_schema
+
+from reactor.manifest.document import CcmOptions, Hierarchy, Settings
+from reactor.manifest.kinds import INSTALLED, Kinds
+from reactor.manifest.shapes import field_names, shape_of
+from reactor.resource.base import Resource
+
+_REF = "#/$defs/"
+_MAP_OR_NOTHING = {"type": ["object", "null"]}
+_NOTHING = {"type": "null"}
+
+
+def json_schema(kinds: Kinds = INSTALLED) -> dict[str, Any]:
+    """The schema of a manifest that uses ``kinds``. Imports every one of them."""
+    models = {name: kinds.find(name) for name in kinds.names()}
+    wanted: list[type[BaseModel]] = [*models.values(), Settings, Hierarchy, CcmOptions]
+    refs, generated = models_json_schema(
+        [(model, "validation") for model in wanted], schema_generator=_Generator
+    )
+    definitions: dict[str, Any] = generated["$defs"]
+    entry: dict[str, Any] = {}
+    for kind, model in models.items():
+        ref = refs[model, "validation"]["$ref"]
+        entry[kind] = _add_kind(kind, model, ref, definitions)
+    definitions["entry"] = _closed(entry, minProperties=1, maxProperties=1)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "reactor manifest",
+        "$defs": definitions,
+        "anyOf": [_native_form(), _ccm_form(definitions)],
+    }
+
+
+class _Generator(GenerateJsonSchema):
+    """Describes what a manifest may hold for a value, which is more than what the value becomes."""
+
+    def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
+        """Any scalar: an unquoted ``0644`` is taken as it is written."""
+        return {**super().str_schema(schema), "type": ["string", "number", "boolean"]}
+
+    def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
+        """Also a scalar, which such a function is there to turn into the real thing; a whole model stays one."""
+        result = super().function_before_schema(schema)
+        return result if "properties" in result else {"anyOf": [result, {"type": ["string", "number"]}]}
+
+
+def _add_kind(kind: str, model: type[Resource], ref: str, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Add the definitions of a kind, and return the schema of what stands below the kind in an entry."""
+    named = definitions[ref.removeprefix(_REF)]
+    properties = named["properties"]
+    fields = field_names(model)
+    for name in shape_of(model).fields.keys() - properties.keys():
+        properties[name] = next(each for key, each in properties.items() if fields[key] == fields[name])
+    if model.providers:
+        properties["provider"] = {"enum": [*model.providers, None]}
+    # In a list the name is a key, and what one resource lacks may stand in the defaults.
+    unnamed = {name: each for name, each in properties.items() if name != "name"}
+    definitions[f"{kind} properties"] = _closed(unnamed)
+    body = {"anyOf": [{"$ref": f"{_REF}{kind} properties"}, _NOTHING]}
+    item = {**_closed({}, minProperties=1, maxProperties=1), "additionalProperties": body}
+    return {"description": named.get("description", ""), "anyOf": [{"$ref": ref}, _list(item)]}
+
+
+def _native_form() -> dict[str, Any]:
+    return _closed({**_data_sections(), "resources": _list({"$ref": f"{_REF}entry"})}, required=["resources"])
+
+
+def _ccm_form(definitions: dict[str, Any]) -> dict[str, Any]:
+    options = {**definitions[CcmOptions.__name__]["properties"]}
+    del options["resources_jet_file"]
+    options["resources"] = {**_list({"$ref": f"{_REF}entry"}), "minItems": 1}
+    return _closed({**_data_sections(), "ccm": _closed(options, required=["resources"])}, required=["ccm"])
+
+
+def _data_sections() -> dict[str, Any]:
+    return {
+        "data": _MAP_OR_NOTHING,
+        "hierarchy": {"anyOf": [{"$ref": f"{_REF}{Hierarchy.__name__}"}, _NOTHING]},
+        "overrides": {**_MAP_OR_NOTHING, "additionalProperties": _MAP_OR_NOTHING},
+        "settings": {"anyOf": [{"$ref": f"{_REF}{Settings.__name__}"}, _NOTHING]},
+    }
+
+
+def _closed(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "additionalProperties": False, **more}
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}

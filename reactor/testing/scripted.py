@@ -1,0 +1,94 @@
+"""A kind whose part of the world is a few variables, so that a test can play any story on the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import trio
+from pydantic import PrivateAttr
+
+from reactor.resource.base import Resource
+from reactor.resource.plan import Action, Plan, ResourceError
+from reactor.resource.watch import Watch
+
+
+@dataclass
+class Script:
+    """What happens to one `Scripted` resource. A test may change any of it at any time.
+
+    ``drifted``: an apply is needed. ``failures``: so many of the next checks fail (infinity: all). ``takes``:
+    seconds an observe lasts. ``on_refresh``: whether a refresh alone is work. ``checks``, ``applies`` and
+    ``refreshes`` are the clock times at which these began.
+    """
+
+    drifted: bool = True
+    failures: float = 0
+    takes: float = 0.0
+    on_refresh: bool = True
+    checks: list[float] = field(default_factory=list)
+    applies: list[float] = field(default_factory=list)
+    refreshes: list[float] = field(default_factory=list)
+    _begun: trio.Event = field(default_factory=trio.Event)
+
+    async def begun(self, times: int = 1) -> None:
+        """Wait until ``times`` checks have begun since the start."""
+        while len(self.checks) < times:
+            await self._begun.wait()
+
+    def begin(self) -> None:
+        """A check begins."""
+        self.checks.append(trio.current_time())
+        self._begun.set()
+        self._begun = trio.Event()
+
+
+class Scripted(Resource, kind="scripted"):
+    """Desired: not drifted. The script decides everything else."""
+
+    ensure: str = "present"
+    _script: Script = PrivateAttr(default_factory=Script)
+    _watches: tuple[Watch, ...] = PrivateAttr(default=())
+
+    @property
+    def script(self) -> Script:
+        """The story of this resource."""
+        return self._script
+
+    def watch_for(self, *watches: Watch) -> Scripted:
+        """Declare what could make it drift; returns itself."""
+        self._watches = watches
+        return self
+
+    def watches(self) -> Iterable[Watch]:
+        """What `watch_for` was told."""
+        return self._watches
+
+    async def observe(self) -> bool:
+        """Whether it has drifted; takes as long, and fails as often, as the script says."""
+        script = self._script
+        script.begin()
+        if script.takes:
+            await trio.sleep(script.takes)
+        if script.failures > 0:
+            script.failures -= 1
+            raise ResourceError("the script says so")
+        return script.drifted
+
+    def plan(self, state: bool, *, refresh: bool) -> Plan:
+        """Refresh, or repair what drifted."""
+        if refresh and self._script.on_refresh:
+            return (Action("Would have refreshed", "refreshed", self._refresh),)
+        return (Action("Would have repaired", "repaired", self._repair),) if state else ()
+
+    async def verify(self) -> Plan:
+        """Look again, at once and without failing."""
+        return self.plan(self._script.drifted, refresh=False)
+
+    async def _repair(self) -> None:
+        self._script.applies.append(trio.current_time())
+        self._script.drifted = False
+
+    async def _refresh(self) -> None:
+        self._script.refreshes.append(trio.current_time())
+        self._script.drifted = False

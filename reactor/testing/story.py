@@ -1,0 +1,100 @@
+"""Run an engine over a few resources inside a test: start it, wait for what it says, stop it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+import trio
+
+from reactor.engine.engine import Engine
+from reactor.engine.events import Cause, Checked, Converged, Ended, Event, Result
+from reactor.engine.options import Options
+from reactor.graph.build import build
+from reactor.graph.graph import Graph
+from reactor.resource.base import Resource
+from reactor.resource.watch import Watch, Watcher
+
+PATIENCE = 30.0
+"""Seconds of the test's clock after which waiting for something is a failure."""
+
+_Event = TypeVar("_Event", bound=Event)
+
+
+def graph_of(resources: Sequence[Resource]) -> Graph:
+    """The graph of ``resources``. Raises AssertionError when they do not form one."""
+    graph, problems = build(resources, ordering="graph", locate=lambda *_: None)
+    assert not problems, problems  # noqa: S101 - for tests
+    return graph
+
+
+class Story:
+    """A running engine and all it has said so far."""
+
+    def __init__(
+        self,
+        resources: Sequence[Resource],
+        options: Options,
+        watchers: Mapping[type[Watch], type[Watcher]] | None = None,
+    ) -> None:
+        self.events: list[Event] = []
+        self.engine = Engine(graph_of(resources), options, self._hear, watchers=watchers)
+        self._heard = trio.Event()
+
+    def _hear(self, event: Event) -> None:
+        self.events.append(event)
+        self._heard.set()
+        self._heard = trio.Event()
+
+    def all(self, kind: type[_Event]) -> list[_Event]:
+        """Every event of type ``kind`` so far."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def checks(self, ref: str) -> list[Checked]:
+        """Every check of ``ref`` so far."""
+        return [event for event in self.all(Checked) if event.ref == ref]
+
+    def result(self, ref: str) -> Result | None:
+        """How ``ref`` stands now."""
+        return self.engine.ledger.results(self.engine.scheduler.blocked)[ref]
+
+    def drift(self, ref: str) -> None:
+        """Say that something about ``ref`` may have changed."""
+        self.engine.mark(self.engine.refs.index(ref), Cause.DRIFT)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait until ``condition`` holds; it is asked after every event. Raises TooSlowError after `PATIENCE`."""
+        with trio.fail_after(PATIENCE):
+            while not condition():
+                await self._heard.wait()
+
+    async def rest(self) -> None:
+        """Wait until nothing is in motion."""
+        await self.until(lambda: not self.engine.scheduler.moving)
+
+    async def converged(self, times: int = 1) -> None:
+        """Wait until convergence was reached ``times`` times since the start."""
+        await self.until(lambda: len(self.all(Converged)) >= times)
+
+
+@asynccontextmanager
+async def running(
+    *resources: Resource,
+    options: Options | None = None,
+    watchers: Mapping[type[Watch], type[Watcher]] | None = None,
+) -> AsyncIterator[Story]:
+    """A continuous engine over ``resources`` for as long as the block lasts; audits only if ``options`` ask."""
+    story = Story(resources, options or Options(watch=True, audit_interval=None), watchers)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(story.engine.run)
+        yield story
+        story.engine.cancel()
+
+
+async def converge_once(*resources: Resource, options: Options | None = None) -> tuple[Ended, Story]:
+    """One shot over ``resources``, to its end."""
+    story = Story(resources, replace(options or Options(), watch=False))
+    with trio.fail_after(PATIENCE):
+        return await story.engine.run(), story

@@ -1,0 +1,124 @@
+import os
+import pty
+import signal
+import subprocess
+
+import pytest
+from processes_of_cli import environment, finish, spawned, wait_until
+
+CALM = "resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n"
+SLOW = """
+resources:
+  - file:
+      - {dir}/a: { ensure: present, content: x, {own} }
+  - exec:
+      - slow: { command: "sleep 0.7", require: "file#{dir}/a" }
+"""
+FAILING = 'resources:\n  - exec:\n      - fail: { command: "false" }\n'
+
+
+def on_terminal(*args, **variables):
+    """Run a command with stdout and stderr on one terminal; return its exit code and all it showed."""
+    outside, inside = pty.openpty()
+    with spawned(*args, stdin=inside, stdout=inside, stderr=inside, env=environment(**variables)) as process:
+        os.close(inside)
+        shown = b""
+        while True:
+            try:
+                data = os.read(outside, 65536)
+            except OSError:  # how Linux tells that the other side has closed
+                break
+            shown += data
+        code = process.wait()
+    os.close(outside)
+    return code, shown.decode()
+
+
+def test_the_progress_bar_appears_on_a_terminal_when_it_takes_a_moment(manifest):
+    code, shown = on_terminal("run", "--converge-once", manifest(SLOW), TERM="xterm")
+    assert code == 0
+    assert "converging" in shown
+    assert "1/2" in shown
+    assert shown.index("file#") < shown.index("converging") < shown.rindex("changed")
+    assert "\x1b[?25h" in shown[shown.rindex("\x1b[?25l") :], "the cursor is hidden and never shown again"
+
+
+def test_a_quick_run_shows_no_bar_but_colours_and_a_table(manifest):
+    code, shown = on_terminal("run", "--converge-once", manifest(CALM), TERM="xterm")
+    assert code == 0
+    assert "converging" not in shown
+    assert "\x1b[33mchanged\x1b[0m" in shown
+    assert "╭" in shown
+
+
+def test_no_colour_is_honoured_on_a_terminal(manifest):
+    _, shown = on_terminal("run", "--converge-once", manifest(FAILING), TERM="xterm", NO_COLOR="1")
+    assert "failed" in shown
+    assert "\x1b[" not in shown
+
+
+def test_a_dumb_terminal_gets_plain_text(manifest):
+    _, shown = on_terminal("run", "--converge-once", manifest(SLOW), TERM="dumb")
+    assert "\x1b[" not in shown
+    assert "converging" not in shown
+
+
+def test_json_on_a_terminal_is_json_only(manifest):
+    _, shown = on_terminal("run", "--converge-once", "--format", "json", manifest(SLOW), TERM="xterm")
+    assert "\x1b" not in shown
+    assert all(line.startswith("{") for line in shown.splitlines())
+
+
+def test_a_pipe_gets_neither_bar_nor_colours(manifest):
+    with spawned("run", "--converge-once", manifest(SLOW)) as process:
+        done = finish(process)
+    assert (done.code, done.err) == (0, "")
+    assert "\x1b" not in done.out
+
+
+def test_colours_can_be_forced_into_a_pipe(manifest):
+    with spawned("run", "--converge-once", manifest(CALM), env=environment(CLICOLOR_FORCE="1")) as process:
+        assert "\x1b[33mchanged\x1b[0m" in finish(process).out
+
+
+def test_lines_arrive_while_the_run_goes_on(manifest):
+    with spawned("run", manifest(CALM)) as process:
+        assert b"changed" in process.stdout.readline()
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert finish(process).code == 0
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_reader_that_goes_away_ends_the_run_quietly(manifest, tmp_path, form):
+    with spawned("run", "--format", form, manifest(CALM)) as process:
+        wait_until(lambda: b"converged" in process.stdout.readline())
+        process.stdout.close()
+        (tmp_path / "a").write_text("drift")
+        assert process.wait(timeout=20) == 0
+        assert process.stderr.read() == b""
+    assert (tmp_path / "a").read_text() == "x"
+
+
+def test_a_paused_reader_does_not_hold_up_repairs(manifest, tmp_path):
+    text = "resources:\n  - exec:\n      - talk: { command: seq 100000, logoutput: true }\n"
+    path = manifest(text + CALM.partition("\n")[2].replace("{ ensure", '{ require: "exec#talk", ensure'))
+    with spawned("run", "--converge-once", path) as process:
+        wait_until((tmp_path / "a").exists)
+        assert process.poll() is None
+        done = finish(process)
+    assert done.code == 0
+    assert "exec#talk | 100000\n" in done.out
+
+
+def test_a_full_disk_is_told_and_the_work_is_done(manifest, tmp_path):
+    with open("/dev/full", "w") as full, spawned("run", "--converge-once", manifest(CALM), stdout=full) as process:
+        _, err = process.communicate(timeout=20)
+        assert err == b"reactor: output is lost: No space left on device\n"
+    assert (tmp_path / "a").read_text() == "x"
+
+
+def test_help_into_a_closed_pipe_shows_no_traceback():
+    command = "python=$1; $python -m reactor --help | true"
+    done = subprocess.run(["sh", "-c", command, "sh", os.sys.executable], capture_output=True, env=environment(), check=False)
+    assert b"Traceback" not in done.stderr

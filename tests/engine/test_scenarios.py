@@ -1,0 +1,527 @@
+"""Scenarios that a peer engine should pass, by their number in the specification (section 10.3 of mgmt-facts).
+
+10 needs the scaffold kind; 15, 16 and 21 to 23 need the journal and live reload; 25 is in ``tests/cli``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+import trio
+import trio.testing
+
+from reactor.engine.events import Checked, Converged, Ended, Result, Skipped, Unblocked, WatcherChanged
+from reactor.engine.options import Options
+from reactor.resource.watch import Watch, Watcher
+from reactor.testing.scripted import Scripted
+from reactor.testing.story import converge_once, running
+from resources.file import File
+
+
+def scripted(name, **properties):
+    script = {k: properties.pop(k) for k in ("drifted", "failures", "takes", "on_refresh") if k in properties}
+    resource = Scripted(name=name, **properties)
+    for key, value in script.items():
+        setattr(resource.script, key, value)
+    return resource
+
+
+def managed(path, content="good\n", **properties):
+    owner = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
+    return File(name=str(path), ensure="present", content=content, **{**owner, **properties})
+
+
+# ---- 1: critical path ----
+
+
+def fan(**_):
+    before = [scripted(f"before{i}", takes=1) for i in range(3)]
+    join = scripted("join", takes=1, require=[r.ref for r in before])
+    after = [scripted(f"after{i}", takes=1, require=["scripted#join"]) for i in range(3)]
+    return [*before, join, *after, scripted("alone", takes=1.5)]
+
+
+async def test_scenario_01_independent_work_takes_the_critical_path(autojump_clock):
+    ended, _ = await converge_once(*fan())
+    assert ended.duration == pytest.approx(3, rel=0.05)
+
+
+async def test_scenario_01_one_job_takes_the_sum(autojump_clock):
+    ended, _ = await converge_once(*fan(), options=Options(jobs=1))
+    assert ended.duration == pytest.approx(8.5, rel=0.05)
+
+
+# ---- 2-5: order, arming, events during checks ----
+
+
+class SlowWatch(Watch):
+    """What only `SlowWatcher` listens to."""
+
+
+class SlowWatcher(Watcher):
+    """Takes a second to arm. The test reaches the living instance through ``latest``."""
+
+    serves = SlowWatch
+    latest = None
+    started = 0
+
+    def __init__(self, sink):
+        super().__init__(sink)
+        self.died = trio.Event()
+        self.vertices = []
+        type(self).latest = self
+        type(self).started += 1
+
+    async def arm(self, watch, vertex):
+        await trio.sleep(1)
+        self.vertices.append(vertex)
+
+    async def run(self):
+        await self.died.wait()
+        raise OSError("the bus is gone")
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def slow_watcher():
+    SlowWatcher.latest = None
+    SlowWatcher.started = 0
+    return {SlowWatch: SlowWatcher}
+
+
+async def test_scenario_02_a_chain_starts_in_order_whoever_is_ready_first(autojump_clock):
+    a, b, c = (scripted("a", takes=2), scripted("b", require=["scripted#a"]), scripted("c", require=["scripted#b"]))
+    async with running(c, b, a) as story:
+        await story.converged()
+    assert [event.ref for event in story.all(Checked)] == ["scripted#a", "scripted#b", "scripted#c"]
+    assert b.script.checks[0] >= a.script.checks[0] + 2
+
+
+async def test_scenario_03_no_check_before_its_watcher_is_armed(autojump_clock, slow_watcher):
+    a = scripted("a")
+    b = scripted("b", require=["scripted#a"]).watch_for(SlowWatch())
+    start = trio.current_time()
+    async with running(a, b, watchers=slow_watcher) as story:
+        await story.until(lambda: story.checks("scripted#a"))
+        assert not b.script.checks
+        story.drift("scripted#b")
+        await story.converged()
+        assert b.script.checks[0] >= start + 1
+        b.script.drifted = True
+        SlowWatcher.latest.sink.mark(1)  # after arming, before anything else: must not be lost
+        await story.until(lambda: len(b.script.applies) == 2)
+
+
+async def test_scenario_04_an_event_during_a_check_leads_to_exactly_one_more(autojump_clock):
+    a = scripted("a", drifted=False, takes=1)
+    async with running(a) as story:
+        await a.script.begun()
+        for _ in range(5):
+            story.drift("scripted#a")
+        await story.converged()
+    assert len(a.script.checks) == 2
+
+
+async def test_scenario_05_a_dying_watcher_voids_the_check_and_a_fresh_one_follows_its_restart(
+    autojump_clock, slow_watcher
+):
+    a = scripted("a", drifted=False, takes=5, meta={"retry": 0}).watch_for(SlowWatch())
+    async with running(a, watchers=slow_watcher) as story:
+        await a.script.begun()
+        died = trio.current_time()
+        SlowWatcher.latest.died.set()
+        await story.converged()
+    assert len(a.script.checks) == 2
+    assert a.script.checks[1] == pytest.approx(died + 1), "after the new watcher is armed, which takes a second"
+    assert [event.result for event in story.checks("scripted#a")] == [Result.OK], "the void check is no failure"
+    assert any("the bus is gone" in event.reason for event in story.all(WatcherChanged))
+
+
+async def test_a_watcher_that_can_not_start_leaves_its_resources_checked(autojump_clock):
+    class Dead(SlowWatcher):
+        async def arm(self, watch, vertex):
+            raise OSError("no such bus")
+
+    a = scripted("a").watch_for(SlowWatch())
+    async with running(a, watchers={SlowWatch: Dead}) as story:
+        await story.converged()
+        await story.until(lambda: Dead.started > 5)
+    assert a.script.applies
+
+
+async def test_scenario_06_a_storm_of_events_is_a_handful_of_checks(autojump_clock):
+    a = scripted("a", drifted=False, takes=0.005)
+    async with running(a) as story:
+        await story.converged()
+        before = len(a.script.checks)
+        for _ in range(200):
+            story.drift("scripted#a")
+            await trio.sleep(0.00001)
+        a.script.drifted = True
+        story.drift("scripted#a")
+        await story.until(lambda: a.script.applies)
+        await story.rest()
+    assert len(a.script.checks) - before <= 4
+    assert not a.script.drifted
+
+
+# ---- 7-9, 11: files, on the real kernel ----
+
+
+def overwrite(path):
+    path.write_text("bad")
+
+
+def truncate(path):
+    path.write_text("")
+
+
+def delete(path):
+    path.unlink()
+
+
+def move_away(path):
+    path.rename(path.with_name("away"))
+
+
+def rename_over_twice(path):
+    for text in ("bad", "worse"):
+        other = path.with_name("other")
+        other.write_text(text)
+        other.rename(path)
+
+
+def change_mode(path):
+    path.chmod(0o600)
+
+
+def change_owner(path):
+    os.chown(path, os.getuid(), 12345)
+
+
+@pytest.mark.parametrize(
+    "drift", [overwrite, truncate, delete, move_away, rename_over_twice, change_mode, change_owner]
+)
+async def test_scenario_07_drift_in_place_is_repaired(tmp_path, drift):
+    path = tmp_path / "file"
+    async with running(managed(path)) as story:
+        await story.converged()
+        drift(path)
+        await story.converged(times=2)
+        await story.until(lambda: path.exists() and path.read_text() == "good\n")
+        status = path.stat()
+    assert (status.st_mode & 0o7777, status.st_uid, status.st_gid) == (0o644, os.getuid(), os.getgid())
+
+
+async def test_scenario_07_a_reader_never_sees_a_partial_file(tmp_path):
+    path = tmp_path / "file"
+    content = "good\n" * 20000
+    seen = set()
+    async with running(managed(path, content)) as story:
+        await story.converged()
+        for round_ in range(20):
+            other = tmp_path / "other"
+            other.write_text("bad")
+            other.rename(path)
+            while (found := path.read_text()) != content:
+                seen.add(found)
+                await trio.lowlevel.checkpoint()
+            await story.until(lambda n=round_: len(story.all(Converged)) > n + 1)
+    assert seen <= {"bad"}
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+async def test_scenario_08_an_ancestor_renamed_away_with_an_impostor_in_place_is_repaired(tmp_path, depth):
+    path = tmp_path / "top" / "middle" / "file"
+    path.parent.mkdir(parents=True)
+    ancestor = path.parents[depth - 1]
+    async with running(managed(path)) as story:
+        await story.converged()
+        ancestor.rename(tmp_path / "moved")
+        path.parent.mkdir(parents=True)
+        path.write_text("impostor")
+        await story.until(lambda: path.exists() and path.read_text() == "good\n")
+        await story.until(lambda: story.engine.scheduler.converged)
+
+
+async def test_scenario_09_a_late_parent_is_noticed(tmp_path):
+    path = tmp_path / "late" / "file"
+    async with running(managed(path)) as story:
+        await story.until(lambda: story.result(f"file#{path}") is Result.FAILED)
+        path.parent.mkdir()
+        await story.converged()
+    assert path.read_text() == "good\n"
+
+
+async def test_scenario_09_a_vanished_and_recreated_parent_is_healed(tmp_path):
+    path = tmp_path / "there" / "file"
+    path.parent.mkdir()
+    async with running(managed(path)) as story:
+        await story.converged()
+        shutil.rmtree(path.parent)
+        await story.until(lambda: story.result(f"file#{path}") is Result.FAILED)
+        path.parent.mkdir()
+        await story.converged(times=2)
+    assert path.read_text() == "good\n"
+
+
+async def test_scenario_09_a_passing_obstacle_is_outlived(tmp_path):
+    path = tmp_path / "file"
+    async with running(managed(path)) as story:
+        await story.converged()
+        path.unlink()
+        path.mkdir()
+        await story.until(lambda: story.result(f"file#{path}") is Result.FAILED)
+        path.rmdir()
+        await story.until(lambda: path.is_file() and story.engine.scheduler.converged)
+    assert path.read_text() == "good\n"
+
+
+async def test_scenario_11_five_thousand_files_are_watched_under_default_limits(tmp_path):
+    paths = [tmp_path / f"d{i % 100}" / f"f{i}" for i in range(5000)]
+    for directory in {path.parent for path in paths}:
+        directory.mkdir()
+    async with running(*(managed(path) for path in paths)) as story:
+        await story.converged()
+        inotifies = [fd for fd in os.listdir("/proc/self/fd") if "inotify" in read_link(fd)]
+        assert len(inotifies) == 1
+        for path in (paths[0], paths[2500], paths[-1]):
+            path.write_text("bad")
+            await story.until(lambda path=path: path.read_text() == "good\n")
+
+
+def read_link(fd):
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}")
+    except OSError:
+        return ""
+
+
+# ---- 12-14: refresh ----
+
+
+async def test_scenario_12_no_change_means_no_refresh(autojump_clock):
+    a, b = scripted("a", drifted=False), scripted("b", drifted=False, subscribe=["scripted#a"])
+    async with running(a, b) as story:
+        await story.converged()
+        story.drift("scripted#a")
+        await story.converged(times=2)
+    assert not b.script.refreshes
+
+
+async def test_scenario_12_a_change_is_one_refresh_after_all_other_requirements(autojump_clock):
+    a, slow = scripted("a"), scripted("slow", takes=3)
+    b = scripted("b", drifted=False, subscribe=["scripted#a"], require=["scripted#slow"])
+    async with running(a, slow, b) as story:
+        await story.converged()
+    assert len(b.script.refreshes) == 1
+    assert b.script.refreshes[0] >= slow.script.checks[0] + 3
+
+
+async def test_scenario_12_a_chain_forwards_one_refresh_a_hop(autojump_clock):
+    names = "abcd"
+    chain = [scripted("a", drifted=False)]
+    chain += [
+        scripted(name, drifted=False, subscribe=[f"scripted#{up}"])
+        for up, name in zip(names, names[1:], strict=False)
+    ]
+    async with running(*chain) as story:
+        await story.converged()
+        chain[0].script.drifted = True
+        story.drift("scripted#a")
+        await story.converged(times=2)
+    assert [len(resource.script.refreshes) for resource in chain] == [0, 1, 1, 1]
+
+
+async def test_scenario_13_a_change_during_a_refresh_is_refreshed_again(autojump_clock):
+    a, b = scripted("a"), scripted("b", drifted=False, takes=1, subscribe=["scripted#a"])
+    async with running(a, b) as story:
+        await b.script.begun()
+        a.script.drifted = True
+        story.drift("scripted#a")
+        await story.converged()
+    assert len(a.script.applies) == 2
+    assert len(b.script.refreshes) == 2
+
+
+async def test_scenario_14_a_failing_refresh_stays_owed_and_holds_dependents(autojump_clock):
+    a = scripted("a")
+    b = scripted("b", drifted=False, failures=2, subscribe=["scripted#a"])
+    c = scripted("c", require=["scripted#b"])
+    async with running(a, b, c) as story:
+        await story.converged()
+    assert [event.result for event in story.checks("scripted#b")] == [Result.FAILED, Result.FAILED, Result.CHANGED]
+    assert len(b.script.refreshes) == 1
+    assert c.script.checks[0] >= b.script.refreshes[0]
+
+
+# ---- 17-20: failure, one shot, noop ----
+
+
+async def test_scenario_17_a_failure_blocks_what_needs_it_and_nothing_else(autojump_clock):
+    a = scripted("a", failures=float("inf"))
+    b, c = scripted("b", require=["scripted#a"]), scripted("c", require=["scripted#b"])
+    later, alone = scripted("later", after=["scripted#a"]), scripted("alone")
+    ended, story = await converge_once(a, b, c, later, alone)
+    assert ended.counts | {"failed": 1, "blocked": 2, "changed": 2} == ended.counts
+    assert {event.ref: event.culprits for event in story.events if hasattr(event, "culprits")} == {
+        "scripted#b": ("scripted#a",),
+        "scripted#c": ("scripted#a",),
+    }
+    assert not b.script.checks
+    assert not c.script.checks
+
+
+async def test_scenario_17_dependents_go_on_by_themselves_when_the_culprit_recovers(autojump_clock):
+    a = scripted("a", failures=3)
+    b, c = scripted("b", require=["scripted#a"]), scripted("c", require=["scripted#b"])
+    async with running(a, b, c) as story:
+        await story.converged()
+    assert b.script.applies
+    assert c.script.applies
+    assert {event.ref for event in story.all(Unblocked)} == {"scripted#b", "scripted#c"}
+
+
+async def test_scenario_18_drift_below_a_failure_is_reported_and_paid_on_recovery(autojump_clock):
+    a, b = scripted("a", drifted=False), scripted("b", require=["scripted#a"])
+    async with running(a, b) as story:
+        await story.converged()
+        a.script.failures = 4
+        story.drift("scripted#a")
+        await story.until(lambda: story.result("scripted#b") is Result.BLOCKED)
+        b.script.drifted = True
+        story.drift("scripted#b")
+        await story.rest()
+        assert len(b.script.applies) == 1, "not while what it needs has failed"
+        await story.converged(times=2)
+    assert len(b.script.applies) == 2
+    assert a.script.failures == 0
+
+
+async def test_scenario_19_one_shot_ends_at_once(autojump_clock):
+    ended, _ = await converge_once(scripted("a", takes=2), scripted("b", failures=float("inf")))
+    assert ended.duration == pytest.approx(2)
+
+
+async def test_scenario_19_an_empty_manifest_ends_well():
+    ended, _ = await converge_once()
+    assert isinstance(ended, Ended)
+    assert not any(ended.counts.values())
+
+
+async def test_scenario_20_noop_ends_changes_nothing_and_says_what_would_happen(autojump_clock):
+    a, b = scripted("a"), scripted("b", drifted=False, subscribe=["scripted#a"])
+    ended, story = await converge_once(a, b, options=Options(noop=True))
+    assert ended.counts["would_change"] == 2
+    assert ended.changes == 0
+    assert not a.script.applies
+    assert not b.script.refreshes
+    assert [event.actions for event in story.all(Checked)] == [("Would have repaired",), ("Would have refreshed",)]
+
+
+async def test_scenario_20_a_failure_below_what_was_not_applied_is_said_to_be_unknown(autojump_clock):
+    a, b = scripted("a"), scripted("b", failures=1, require=["scripted#a"])
+    ended, story = await converge_once(a, b, options=Options(noop=True))
+    assert ended.counts["failed"] == 0
+    assert story.checks("scripted#b")[0].actions == (
+        "Can't tell before scripted#a is applied (the script says so)",
+    )
+
+
+async def test_scenario_20_a_noop_change_refreshes_only_what_is_in_noop_too(autojump_clock):
+    a = scripted("a", meta={"noop": True})
+    real = scripted("real", drifted=False, subscribe=["scripted#a"])
+    ghost = scripted("ghost", drifted=False, subscribe=["scripted#a"], meta={"noop": True})
+    _, story = await converge_once(a, real, ghost)
+    assert story.result("scripted#real") is Result.OK
+    assert story.result("scripted#ghost") is Result.WOULD_CHANGE
+    assert not real.script.refreshes
+
+
+# ---- 24: retry, delay, limit ----
+
+
+async def test_scenario_24_retries_are_counted_and_end(autojump_clock):
+    a = scripted("a", failures=float("inf"), meta={"retry": 2, "delay": "100ms"})
+    ended, story = await converge_once(a)
+    assert len(a.script.checks) == 3
+    assert ended.counts["failed"] == 1
+    waits = [event.retry_in for event in story.checks("scripted#a")]
+    assert waits[:2] == [pytest.approx(0.1, rel=0.11), pytest.approx(0.2, rel=0.11)]
+    assert waits[2] is None
+
+
+async def test_scenario_24_success_gives_the_retries_back(autojump_clock):
+    a = scripted("a", failures=2, drifted=False, meta={"retry": 2, "delay": "100ms"})
+    async with running(a) as story:
+        await story.converged()
+        a.script.failures = 2
+        story.drift("scripted#a")
+        await story.converged(times=2)
+    assert len(a.script.checks) == 6
+
+
+async def test_scenario_24_endless_retries_can_be_stopped(autojump_clock):
+    a = scripted("a", failures=float("inf"))
+    async with running(a) as story:
+        await a.script.begun(4)
+        story.engine.stop()
+        await story.until(lambda: story.all(Ended))
+
+
+async def test_scenario_24_a_rate_limit_holds_and_leaves_no_debt(autojump_clock):
+    a = scripted("a", drifted=False, meta={"limit": "5/s"})
+    async with running(a) as story:
+        await story.converged()
+        start = trio.current_time()
+        for _ in range(50):
+            story.drift("scripted#a")
+            await trio.sleep(0.02)
+        await story.rest()
+        in_burst = [at for at in a.script.checks if at >= start]
+        assert 4 <= len(in_burst) <= 7
+        await trio.sleep(2)
+        single = trio.current_time()
+        story.drift("scripted#a")
+        await story.rest()
+    assert a.script.checks[-1] == pytest.approx(single, abs=0.001), "a later single event is never punished"
+
+
+# ---- 25: stop ----
+
+
+async def test_scenario_25_stop_lets_running_checks_end_and_starts_no_successor(autojump_clock):
+    a, b = scripted("a", takes=10), scripted("b", require=["scripted#a"])
+    async with running(a, b) as story:
+        await a.script.begun()
+        story.engine.stop()
+        await story.until(lambda: story.all(Ended))
+    assert a.script.applies
+    assert not b.script.checks
+    assert [event.ref for event in story.all(Skipped)] == ["scripted#b"]
+
+
+async def test_scenario_25_cancel_ends_running_checks(autojump_clock):
+    a = scripted("a", takes=1000)
+    async with running(a) as story:
+        await a.script.begun()
+        begun = trio.current_time()
+        story.engine.cancel()
+        await story.until(lambda: story.all(Ended))
+        assert trio.current_time() - begun < 1
+
+
+async def test_a_wall_clock_that_steps_back_disturbs_nothing(autojump_clock, monkeypatch):
+    backwards = iter(range(2_000_000_000, 0, -3))
+    monkeypatch.setattr("time.time", lambda: float(next(backwards)))
+    a, b = scripted("a"), scripted("b", require=["scripted#a"])
+    async with running(a, b) as story:
+        await story.converged()
+        b.script.drifted = True
+        story.drift("scripted#b")
+        await story.converged(times=2)
+    assert len(b.script.applies) == 2

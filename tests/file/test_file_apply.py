@@ -1,0 +1,426 @@
+"""Changes on real files."""
+
+import errno
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from file_worlds import ME, MY_GROUP, converge, look, make, mode_of, picture
+
+from reactor.resource.plan import ResourceError
+from resources.file import posix
+from resources.file.state import Attributes
+
+MINE = Attributes(int(ME), int(MY_GROUP), 0o644)
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+BIG = "0123456789abcdef" * 40_000  # 640 KB: beyond what is handled on the spot
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "f"
+
+
+async def test_a_file_is_created_with_its_content_and_attributes(path: Path):
+    file = make(path, content="héllo\n", mode="0640")
+    assert await converge(file) == ["created the file"]
+    assert path.read_bytes() == "héllo\n".encode()
+    assert mode_of(path) == 0o640
+    assert os.listdir(path.parent) == ["f"]
+
+
+@pytest.mark.parametrize("mask", [0, 0o077, 0o777])
+async def test_the_umask_changes_nothing(path: Path, mask: int):
+    old = os.umask(mask)
+    try:
+        await converge(make(path, content="x", mode="0664"))
+    finally:
+        os.umask(old)
+    assert mode_of(path) == 0o664
+
+
+@pytest.mark.parametrize("mode", ["644", "0o644", "0O644", "0", "777"])
+async def test_every_way_to_write_a_mode_converges(path: Path, mode: str):
+    await converge(make(path, content="x", mode=mode))
+    assert mode_of(path) == int(mode[2:] if mode[:2] in ("0o", "0O") else mode, 8)
+
+
+async def test_empty_content_makes_an_empty_file_and_empties_a_full_one(path: Path):
+    await converge(make(path, content=""))
+    assert path.read_bytes() == b""
+    path.write_text("full")
+    assert await converge(make(path, content="")) == ["updated the content"]
+    assert path.read_bytes() == b""
+
+
+async def test_a_big_file_is_written_and_compared_whole(path: Path):
+    await converge(make(path, content=BIG))
+    assert path.read_text() == BIG
+    with path.open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"X")
+    assert await converge(make(path, content=BIG)) == ["updated the content"]
+    assert path.read_text() == BIG
+
+
+async def test_an_update_replaces_the_file_and_leaves_other_links_to_it_alone(path: Path):
+    path.write_text("old")
+    path.chmod(0o644)
+    os.link(path, path.parent / "other")
+    assert await converge(make(path, content="new")) == ["updated the content"]
+    assert path.read_text() == "new"
+    assert (path.parent / "other").read_text() == "old"
+
+
+async def test_wrong_attributes_are_mended_without_touching_the_content(path: Path):
+    path.write_text("x")
+    path.chmod(0o600)
+    before = path.stat()
+    assert await converge(make(path, content="x")) == ["changed mode from 0600 to 0644"]
+    after = path.stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert mode_of(path) == 0o644
+
+
+async def test_a_file_made_unreadable_is_mended(path: Path):
+    await converge(make(path, content="x"))
+    path.chmod(0)
+    await converge(make(path, content="x"))
+    assert mode_of(path) == 0o644
+
+
+@needs_root
+async def test_owner_and_group_are_set_by_id(path: Path):
+    await converge(make(path, content="x", owner="1234", group="4321"))
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 4321)
+    os.chown(path, 0, 0)
+    file = make(path, content="x", owner="1234", group="4321")
+    assert await converge(file) == ["changed owner from 0 to 1234, changed group from 0 to 4321"]
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 4321)
+
+
+@needs_root
+async def test_owner_and_group_are_set_by_name(path: Path):
+    await converge(make(path, content="x", owner="daemon", group="daemon"))
+    assert path.owner() == path.group() == "daemon"
+
+
+@needs_root
+async def test_a_setuid_bit_that_the_manifest_can_not_ask_for_is_taken_away(path: Path):
+    path.write_text("x")
+    path.chmod(0o4755)
+    await converge(make(path, mode="0755"))
+    assert mode_of(path) == 0o755
+
+
+async def test_attributes_alone_are_set_and_the_content_stays(path: Path):
+    path.write_text("theirs")
+    path.chmod(0o600)
+    before = path.stat()
+    assert await converge(make(path)) == ["changed mode from 0600 to 0644"]
+    assert path.read_text() == "theirs"
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+async def test_attributes_alone_create_an_empty_file(path: Path):
+    await converge(make(path, mode="0600"))
+    assert path.read_bytes() == b""
+    assert mode_of(path) == 0o600
+
+
+async def test_a_source_is_copied_and_followed(path: Path):
+    source = path.parent / "source"
+    source.write_bytes(b"\x00\xffone")
+    file = make(path, source=str(source))
+    await converge(file)
+    assert path.read_bytes() == b"\x00\xffone"
+    source.write_bytes(b"two")
+    assert await converge(file) == ["updated the content"]
+    assert path.read_bytes() == b"two"
+
+
+async def test_a_big_source_is_copied_and_compared_whole(path: Path):
+    source = path.parent / "source"
+    source.write_text(BIG)
+    file = make(path, source=str(source))
+    await converge(file)
+    assert path.read_text() == BIG
+    source.write_text(BIG[:-1] + "X")
+    await converge(file)
+    assert path.read_text() == BIG[:-1] + "X"
+
+
+async def test_a_missing_source_is_an_error_and_the_file_stays(path: Path):
+    path.write_text("old")
+    with pytest.raises(ResourceError, match="the source /nonexistent does not exist"):
+        await look(make(path, source="/nonexistent"))
+    path.unlink()
+    (action,) = await look(make(path, source="/nonexistent"))
+    with pytest.raises(ResourceError, match="the source /nonexistent does not exist"):
+        await action.run()
+    assert os.listdir(path.parent) == []
+
+
+async def test_a_source_that_is_a_fifo_or_a_directory_is_an_error_and_waits_for_nobody(path: Path):
+    os.mkfifo(path.parent / "fifo")
+    for source in (path.parent / "fifo", path.parent):
+        (action,) = await look(make(path, source=str(source)))
+        with pytest.raises(ResourceError, match="is not a regular file"):
+            await action.run()
+    assert os.listdir(path.parent) == ["fifo"]
+
+
+async def test_a_symlink_is_replaced_by_the_file_and_its_target_stays(path: Path):
+    target = path.parent / "target"
+    target.write_text("x")
+    target.chmod(0o644)
+    path.symlink_to(target)
+    assert await converge(make(path, content="x")) == ["replaced a symlink with the file"]
+    assert not path.is_symlink()
+    assert path.read_text() == "x"
+    assert target.read_text() == "x"
+
+
+async def test_a_dangling_symlink_is_replaced_by_the_file(path: Path):
+    path.symlink_to("nowhere")
+    await converge(make(path, content="x"))
+    assert path.read_text() == "x"
+    assert os.listdir(path.parent) == ["f"]
+
+
+async def test_attributes_are_never_set_through_a_symlink(path: Path):
+    target = path.parent / "target"
+    target.write_text("x")
+    target.chmod(0o600)
+    path.symlink_to(target)
+    with pytest.raises(ResourceError, match="is a symlink; refusing to set attributes through it"):
+        await look(make(path))
+    with pytest.raises(ResourceError, match="is a symlink; refusing to set attributes through it"):
+        await posix.set_attributes(str(path), MINE)
+    assert mode_of(target) == 0o600
+
+
+async def test_a_fifo_and_a_socket_are_replaced_by_the_file(path: Path):
+    os.mkfifo(path)
+    await converge(make(path, content="x"))
+    assert path.is_file()
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        await converge(make(path, content="x"))
+    assert path.is_file()
+
+
+async def test_a_missing_parent_is_an_error_that_tells_how_to_mend_it(path: Path):
+    file = make(path / "g", content="x")
+    (action,) = await look(file)
+    with pytest.raises(ResourceError) as caught:
+        await action.run()
+    assert caught.value.message == f'"{path}" is not a directory'
+    assert f"file#{path}" in caught.value.hint
+    path.write_text("a file")
+    with pytest.raises(ResourceError, match="is not a directory"):
+        await action.run()
+    assert path.read_text() == "a file"
+
+
+async def test_a_directory_in_the_way_of_a_file_stays(path: Path):
+    (path / "inner").mkdir(parents=True)
+    with pytest.raises(ResourceError, match="exists as a directory"):
+        await look(make(path, content="x"))
+    with pytest.raises(ResourceError, match="cannot write"):
+        await posix.store(str(path), make(path, content="x")._desired.content, MINE)
+    assert os.listdir(path.parent) == ["f"]
+    assert os.listdir(path) == ["inner"]
+
+
+async def test_a_directory_is_created_with_its_parents(path: Path):
+    old = os.umask(0o022)
+    try:
+        await converge(make(path / "a" / "b", ensure="directory", mode="0700"))
+    finally:
+        os.umask(old)
+    assert mode_of(path / "a" / "b") == 0o700
+    assert mode_of(path / "a") == mode_of(path) == 0o755
+
+
+@pytest.mark.parametrize("mode", ["0640", "0600", "0"])
+async def test_the_mode_of_a_directory_is_used_as_it_is_written(path: Path, mode: str):
+    await converge(make(path, ensure="directory", mode=mode))
+    assert mode_of(path) == int(mode, 8)
+
+
+async def test_the_attributes_of_a_directory_are_mended_and_what_is_in_it_stays(path: Path):
+    path.mkdir()
+    (path / "x").write_text("x")
+    path.chmod(0o700)
+    await converge(make(path, ensure="directory", mode="0755"))
+    assert mode_of(path) == 0o755
+    assert (path / "x").read_text() == "x"
+
+
+async def test_the_sticky_bit_of_a_directory_stays(path: Path):
+    path.mkdir()
+    path.chmod(0o1777)
+    assert await look(make(path, ensure="directory", mode="0777")) == ()
+    await converge(make(path, ensure="directory", mode="0775"))
+    assert mode_of(path) == 0o1775
+
+
+async def test_a_file_in_the_way_of_a_directory_is_replaced(path: Path):
+    path.write_text("x")
+    assert await converge(make(path, ensure="directory")) == ["created the directory in place of a regular file"]
+    assert path.is_dir()
+
+
+async def test_a_symlink_to_a_directory_as_desired_is_left_alone(path: Path):
+    target = path.parent / "target"
+    target.mkdir(mode=0o755)
+    path.symlink_to(target)
+    assert await look(make(path, ensure="directory", mode="0755")) == ()
+    await converge(make(path, ensure="directory", mode="0700"))
+    assert path.is_dir()
+    assert not path.is_symlink()
+    assert mode_of(target) == 0o755
+
+
+async def test_the_root_is_a_directory_like_any_other():
+    found = Path("/").stat()
+    root = make("/", ensure="directory", owner=str(found.st_uid), group=str(found.st_gid), mode=f"{found.st_mode & 0o777:o}")
+    assert await look(root) == ()
+
+
+async def test_a_file_a_symlink_and_an_empty_directory_are_removed(path: Path):
+    target = path.parent / "target"
+    target.mkdir()
+    (target / "x").write_text("x")
+    file = make(path, ensure="absent")
+    path.write_text("x")
+    assert await converge(file) == ["removed the file"]
+    path.symlink_to(target)
+    assert await converge(file) == ["removed the symlink"]
+    path.symlink_to("nowhere")
+    assert await converge(file) == ["removed the symlink"]
+    path.mkdir()
+    assert await converge(file) == ["removed the directory"]
+    assert (target / "x").read_text() == "x"
+
+
+async def test_a_directory_with_something_in_it_stays_without_force(path: Path):
+    (path / "a").mkdir(parents=True)
+    with pytest.raises(ResourceError, match="directory is not empty"):
+        await look(make(path, ensure="absent"))
+    with pytest.raises(ResourceError, match="cannot remove"):
+        await posix.remove(str(path), recursive=False)
+    assert (path / "a").is_dir()
+
+
+async def test_force_removes_a_tree_and_nothing_that_its_symlinks_lead_to(path: Path):
+    outside = path.parent / "outside"
+    outside.mkdir()
+    (outside / "keep").write_text("x")
+    (path / "a" / "b").mkdir(parents=True)
+    (path / "a" / "b" / "f").write_text("x")
+    (path / "a" / "link").symlink_to(outside)
+    (path / "filelink").symlink_to(outside / "keep")
+    await converge(make(path, ensure="absent", force=True))
+    assert os.listdir(path.parent) == ["outside"]
+    assert (outside / "keep").read_text() == "x"
+
+
+async def test_force_on_a_symlink_removes_the_symlink(path: Path):
+    target = path.parent / "target"
+    target.mkdir()
+    (target / "x").write_text("x")
+    path.symlink_to(target)
+    await converge(make(path, ensure="absent", force=True))
+    assert (target / "x").read_text() == "x"
+
+
+async def test_absent_below_a_missing_directory_or_a_file_is_as_desired(path: Path):
+    assert await look(make(path / "a" / "b", ensure="absent")) == ()
+    path.write_text("x")
+    assert await look(make(path / "a", ensure="absent")) == ()
+
+
+@pytest.mark.parametrize("failing", ["write", "fchmod", "rename"])
+async def test_a_failure_while_writing_leaves_the_old_file_and_no_litter(path: Path, failing: str, monkeypatch):
+    path.write_text("old")
+
+    def fail(*_args, **_options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (action,) = await look(make(path, content="new"))
+    monkeypatch.setattr(os, failing, fail)
+    with pytest.raises(ResourceError) as caught:
+        await action.run()
+    monkeypatch.undo()
+    assert caught.value.message == f"cannot write {path}: No space left on device"
+    assert caught.value.hint == "the file system is full: free some space or inodes"
+    assert path.read_text() == "old"
+    assert os.listdir(path.parent) == ["f"]
+
+
+async def test_the_longest_name_there_can_be_is_no_problem(path: Path):
+    name = path.parent / ("é" * 127)
+    await converge(make(name, content="x"))
+    assert os.listdir(path.parent) == [name.name]
+
+
+IN_A_MOUNT = """
+import sys, trio, subprocess
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+from file_worlds import converge, make
+target = Path({target!r})
+subprocess.run(["mount", "--bind", {source!r}, target], check=True)
+trio.run(converge, make(target, content="short"))
+trio.run(converge, make(target, content="short", mode="0600"))
+"""
+
+
+@needs_root
+def test_a_bind_mounted_file_is_written_in_place(path: Path):
+    source = path.parent / "source"
+    source.write_text("something longer")
+    path.write_text("below the mount")
+    program = IN_A_MOUNT.format(tests=str(Path(__file__).parent), target=str(path), source=str(source))
+    ran = subprocess.run(["unshare", "-m", sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    if "ermitted" in ran.stderr:
+        pytest.skip("may not mount here")
+    assert ran.returncode == 0, ran.stderr
+    assert source.read_text() == "short"
+    assert mode_of(source) == 0o600
+    assert path.read_text() == "below the mount"
+    assert sorted(os.listdir(path.parent)) == ["f", "source"]
+
+
+async def test_noop_changes_nothing(tmp_path: Path):
+    """Observing and planning whatever the world is, and making the diffs, leaves every inode as it was."""
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "dir" / "sub").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "dirlink").symlink_to("dir")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "fifo")
+    before = picture(tmp_path)
+    for name in ("file", "dir", "link", "dirlink", "dangling", "fifo", "missing", "missing/deep"):
+        for properties in (
+            {"content": "y"},
+            {"source": str(tmp_path / "file")},
+            {},
+            {"ensure": "directory"},
+            {"ensure": "absent"},
+            {"ensure": "absent", "force": True},
+        ):
+            try:
+                plan = await look(make(tmp_path / name, mode="0604", **properties))
+            except ResourceError:
+                continue
+            for action in plan:
+                if action.diff is not None:
+                    await action.diff()
+    assert picture(tmp_path) == before

@@ -1,0 +1,79 @@
+"""What people are shown of a change."""
+
+from pathlib import Path
+
+import pytest
+from file_worlds import ME, MY_GROUP, look, make
+
+
+async def diff_of(file) -> str:
+    (action,) = await look(file)
+    return await action.diff()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "f"
+    path.write_text("one\ntwo\nthree\n")
+    path.chmod(0o644)
+    return path
+
+
+async def test_a_change_of_content_is_a_unified_diff(path: Path):
+    assert await diff_of(make(path, content="one\n2\nthree\n")) == (
+        f"--- {path}\n+++ {path}\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+    )
+
+
+async def test_a_change_of_attributes_is_shown_as_lines(path: Path):
+    path.chmod(0o600)
+    assert await diff_of(make(path)) == f"--- {path}\n+++ {path}\n-mode: 0600\n+mode: 0644\n"
+    assert await diff_of(make(path, content="one\ntwo\n")) == (
+        f"--- {path}\n+++ {path}\n-mode: 0600\n+mode: 0644\n@@ -1,3 +1,2 @@\n one\n two\n-three\n"
+    )
+
+
+async def test_a_new_file_and_a_new_directory_are_shown_whole(path: Path):
+    new = path.parent / "new"
+    attributes = f"+owner: {ME}\n+group: {MY_GROUP}\n+mode: 0644\n"
+    assert await diff_of(make(new, content="a\nb\n")) == (
+        f"--- /dev/null\n+++ {new}\n{attributes}@@ -0,0 +1,2 @@\n+a\n+b\n"
+    )
+    assert await diff_of(make(new)) == f"--- /dev/null\n+++ {new}\n{attributes}"
+    assert await diff_of(make(new, ensure="directory")) == f"--- /dev/null\n+++ {new}\n{attributes}"
+
+
+async def test_a_removed_file_is_shown_whole(path: Path):
+    path.write_text("a\n")
+    assert await diff_of(make(path, ensure="absent")) == f"--- {path}\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
+
+
+async def test_a_missing_newline_at_the_end_is_shown(path: Path):
+    path.write_text("a")
+    assert (await diff_of(make(path, content="a\n"))).endswith("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n")
+
+
+async def test_only_a_newline_ends_a_line(path: Path):
+    path.write_text("a\x0cb\u2028c\r\n")
+    assert (await diff_of(make(path, content="a\n"))).endswith("@@ -1 +1 @@\n-a\x0cb\u2028c\r\n+a\n")
+
+
+@pytest.mark.parametrize("old", [b"\x00binary", b"\xff\xfe"])
+async def test_binary_content_is_summed_up(path: Path, old: bytes):
+    path.write_bytes(old)
+    shown = await diff_of(make(path, content="text"))
+    assert shown == f"--- {path}\n+++ {path}\nContent differs: {len(old)} bytes before, 4 bytes after\n"
+
+
+async def test_large_content_is_summed_up(path: Path):
+    path.write_text("x" * 2_000_000)
+    shown = await diff_of(make(path, content="text"))
+    assert shown.endswith("Content differs: more than 1048576 bytes before, 4 bytes after\n")
+
+
+async def test_the_diff_of_a_replaced_symlink_does_not_show_its_target(path: Path):
+    link = path.parent / "link"
+    link.symlink_to(path)
+    shown = await diff_of(make(link, content="a\n"))
+    assert shown.startswith(f"--- /dev/null\n+++ {link}\n")
+    assert "one" not in shown

@@ -1,0 +1,231 @@
+"""Flushing in groups: who shares a flush, who learns of its failure, and what a cancellation leaves."""
+
+import errno
+import os
+import threading
+from pathlib import Path
+
+import pytest
+import trio
+from file_worlds import converge, make
+from trio.testing import wait_all_tasks_blocked
+
+from resources.file import durability
+from resources.file.durability import GroupCommit, flush, fsync_each, fsync_or_syncfs
+
+
+class Disk:
+    """A sync function that can be held, and that records the groups it is called with."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[int]] = []
+        self.threads: set[int] = set()
+        self.go_on = threading.Event()
+        self.go_on.set()
+        self.began = threading.Semaphore(0)
+        self.error: OSError | None = None
+
+    def __call__(self, descriptors) -> None:
+        self.groups.append(sorted(descriptors))
+        self.threads.add(threading.get_ident())
+        self.began.release()
+        assert self.go_on.wait(5)
+        if self.error is not None:
+            raise self.error
+
+
+async def began(disk: Disk) -> None:
+    with trio.fail_after(5):
+        await trio.to_thread.run_sync(disk.began.acquire)
+
+
+async def test_one_alone_is_flushed_alone():
+    disk = Disk()
+    await GroupCommit(disk).flush(7)
+    assert disk.groups == [[7]]
+    assert threading.get_ident() not in disk.threads
+
+
+async def test_those_that_come_together_share_one_flush():
+    disk = Disk()
+    commit = GroupCommit(disk)
+    async with trio.open_nursery() as nursery:
+        for fd in range(64):
+            nursery.start_soon(commit.flush, fd)
+    assert disk.groups == [list(range(64))]
+
+
+async def test_those_that_come_during_a_flush_share_the_next_one():
+    disk = Disk()
+    disk.go_on.clear()
+    commit = GroupCommit(disk)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(commit.flush, 1)
+        await began(disk)
+        for fd in (2, 3, 4):
+            nursery.start_soon(commit.flush, fd)
+        await wait_all_tasks_blocked()
+        assert disk.groups == [[1]]
+        disk.go_on.set()
+    assert disk.groups == [[1], [2, 3, 4]]
+
+
+async def test_nobody_returns_before_the_flush_that_began_after_it_came():
+    disk = Disk()
+    disk.go_on.clear()
+    commit = GroupCommit(disk)
+    returned = []
+
+    async def one(fd: int) -> None:
+        await commit.flush(fd)
+        returned.append((fd, len(disk.groups)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(one, 1)
+        await began(disk)
+        nursery.start_soon(one, 2)
+        await wait_all_tasks_blocked()
+        assert returned == []
+        disk.go_on.set()
+    assert returned == [(1, 1), (2, 2)] or sorted(returned) == [(1, 2), (2, 2)]
+
+
+async def test_a_failure_reaches_every_member_and_nobody_else():
+    disk = Disk()
+    disk.error = OSError(errno.EIO, "Input/output error")
+    commit = GroupCommit(disk)
+    caught = []
+
+    async def one(fd: int) -> None:
+        try:
+            await commit.flush(fd)
+        except OSError as error:
+            caught.append(error)
+
+    async with trio.open_nursery() as nursery:
+        for fd in range(3):
+            nursery.start_soon(one, fd)
+    assert [error.errno for error in caught] == [errno.EIO] * 3
+    assert len({id(error) for error in caught}) == 3
+    disk.error = None
+    await commit.flush(9)
+    assert disk.groups == [[0, 1, 2], [9]]
+
+
+async def test_one_cancelled_while_it_waits_for_its_turn_is_not_flushed():
+    disk = Disk()
+    disk.go_on.clear()
+    commit = GroupCommit(disk)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(commit.flush, 1)
+        await began(disk)
+        with trio.CancelScope() as scope:
+            nursery.start_soon(commit.flush, 3)
+            async with trio.open_nursery() as inner:
+                inner.start_soon(commit.flush, 2)
+                await wait_all_tasks_blocked()
+                scope.cancel()
+        disk.go_on.set()
+    assert disk.groups == [[1], [3]]
+
+
+async def test_one_cancelled_during_its_flush_returns_only_after_it():
+    """Its descriptor would be closed, and might be another file's, while the thread still has it."""
+    disk = Disk()
+    disk.go_on.clear()
+    commit = GroupCommit(disk)
+    with trio.CancelScope() as scope:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(commit.flush, 1)
+            await began(disk)
+            scope.cancel()
+            with trio.CancelScope(shield=True):
+                await wait_all_tasks_blocked()
+            assert len(nursery.child_tasks) == 1
+            disk.go_on.set()
+    assert scope.cancelled_caught
+    await commit.flush(2)
+    assert disk.groups == [[1], [2]]
+
+
+async def test_when_all_that_wait_are_cancelled_the_next_one_is_still_served():
+    disk = Disk()
+    disk.go_on.clear()
+    commit = GroupCommit(disk)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(commit.flush, 1)
+        await began(disk)
+        with trio.move_on_after(0):
+            await commit.flush(2)
+        disk.go_on.set()
+    await commit.flush(3)
+    assert disk.groups == [[1], [3]]
+
+
+def test_one_run_leaves_nothing_to_the_next(tmp_path: Path):
+    for number in range(2):
+        trio.run(converge, make(tmp_path / "f", content=str(number)))
+    assert (tmp_path / "f").read_text() == "1"
+
+
+async def test_a_file_system_in_memory_needs_no_flush(monkeypatch):
+    monkeypatch.setattr(durability, "GroupCommit", None)
+    fd = os.open("/dev/shm", os.O_RDONLY)
+    try:
+        before = trio.current_statistics().tasks_runnable
+        await flush(fd)
+        assert trio.current_statistics().tasks_runnable == before
+    finally:
+        os.close(fd)
+
+
+async def test_a_file_is_flushed_before_the_rename_and_its_directory_after(tmp_path: Path, monkeypatch):
+    steps = []
+
+    class Recording(GroupCommit):
+        async def flush(self, fd: int) -> None:
+            steps.append(os.readlink(f"/proc/self/fd/{fd}"))
+            steps.append(sorted(os.listdir(tmp_path)))
+
+    monkeypatch.setattr(durability, "_commit_for", lambda _: Recording(fsync_each))
+    await converge(make(tmp_path / "f", content="x"))
+    temporary, names, directory, final = steps
+    assert temporary.startswith(f"{tmp_path}/.f.")
+    assert names == [os.path.basename(temporary)]
+    assert (directory, final) == (str(tmp_path), ["f"])
+
+
+async def test_what_the_disk_refuses_fails_the_file_and_leaves_the_old_one(tmp_path: Path, monkeypatch):
+    disk = Disk()
+    disk.error = OSError(errno.EIO, "Input/output error")
+    monkeypatch.setattr(durability, "_commit_for", lambda _: GroupCommit(disk))
+    (tmp_path / "f").write_text("old")
+    with pytest.raises(Exception, match=f"cannot write {tmp_path}/f: Input/output error"):
+        await converge(make(tmp_path / "f", content="new"))
+    assert (tmp_path / "f").read_text() == "old"
+    assert os.listdir(tmp_path) == ["f"]
+
+
+async def test_many_files_at_once_cost_few_flushes(tmp_path: Path, monkeypatch):
+    disk = Disk()
+    commit = GroupCommit(disk)
+    monkeypatch.setattr(durability, "_commit_for", lambda _: commit)
+    async with trio.open_nursery() as nursery:
+        for number in range(64):
+            nursery.start_soon(converge, make(tmp_path / f"f{number}", content="x"))
+    assert len(disk.groups) <= 4
+    assert sum(len(group) for group in disk.groups) == 128
+    assert len(os.listdir(tmp_path)) == 64
+
+
+@pytest.mark.parametrize("sync", [fsync_each, fsync_or_syncfs])
+def test_both_ways_to_flush_work_on_a_real_disk(tmp_path: Path, sync):
+    descriptors = [os.open(tmp_path / name, os.O_CREAT | os.O_WRONLY) for name in "abc"]
+    try:
+        sync(descriptors[:1])
+        sync(descriptors)
+    finally:
+        for fd in descriptors:
+            os.close(fd)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        sync(descriptors)

@@ -1,0 +1,94 @@
+"""Temporary files that a killed run left behind."""
+
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+import trio
+from file_worlds import converge, look, make
+
+from resources.file.litter import temporary_name
+
+
+def leave(path: Path, base: str) -> Path:
+    name = path / temporary_name(base)
+    name.write_text("half a fi")
+    name.chmod(0o600)
+    return name
+
+
+@pytest.mark.parametrize("base", ["f", "a.b", "ü" * 120])
+async def test_what_a_killed_run_left_is_removed(tmp_path: Path, base: str):
+    leave(tmp_path, base)
+    leave(tmp_path, base)
+    file = make(tmp_path / base, content="x")
+    assert await converge(file) == ["removed 2 temporary files of an interrupted run", "created the file"]
+    assert os.listdir(tmp_path) == [base]
+
+
+async def test_it_is_removed_also_where_all_else_is_as_desired(tmp_path: Path):
+    (tmp_path / "f").write_text("x")
+    (tmp_path / "f").chmod(0o644)
+    leave(tmp_path, "f")
+    assert await converge(make(tmp_path / "f", content="x")) == ["removed a temporary file of an interrupted run"]
+    assert os.listdir(tmp_path) == ["f"]
+
+
+async def test_it_is_removed_also_where_the_file_is_to_go(tmp_path: Path):
+    leave(tmp_path, "f")
+    await converge(make(tmp_path / "f", ensure="absent"))
+    assert os.listdir(tmp_path) == []
+
+
+async def test_a_temporary_file_in_use_stays(tmp_path: Path):
+    alive = leave(tmp_path, "f")
+    with alive.open() as writer:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        assert await converge(make(tmp_path / "f", content="x")) == ["created the file"]
+        assert alive.exists()
+
+
+async def test_what_only_looks_like_it_stays(tmp_path: Path):
+    names = [".f.reactor", ".f.0123456789ab.reactor~", ".f.0123456789AB.reactor", "f.0123456789ab.reactor"]
+    names.append(".other.0123456789ab.reactor")
+    for name in names:
+        (tmp_path / name).write_text("x")
+    (tmp_path / ".f.0123456789ab.reactor").mkdir()
+    (tmp_path / ".f.0123456789ac.reactor").symlink_to("nowhere")
+    assert await converge(make(tmp_path / "f", content="x")) == ["created the file"]
+    assert len(os.listdir(tmp_path)) == len(names) + 3
+
+
+async def test_somebody_elses_file_stays(tmp_path: Path):
+    if os.geteuid() != 0:
+        pytest.skip("gives a file away")
+    os.chown(leave(tmp_path, "f"), 4321, 4321)
+    assert await look(make(tmp_path / "f", ensure="absent")) == ()
+    theirs = make(tmp_path / "f", content="x", owner="4321", group="4321")
+    assert len(await look(theirs)) == 2
+
+
+async def test_a_directory_is_listed_once_in_a_run(tmp_path: Path, monkeypatch):
+    listed = []
+    listdir = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path: listed.append(path) or listdir(path))
+    for name in "abc":
+        await converge(make(tmp_path / name, content="x"))
+        await look(make(tmp_path / name, content="x"))
+    assert listed == [str(tmp_path)]
+
+
+def test_every_run_looks_again(tmp_path: Path):
+    for _ in range(2):
+        leave(tmp_path, "f")
+        trio.run(converge, make(tmp_path / "f", content="x"))
+        assert os.listdir(tmp_path) == ["f"]
+
+
+async def test_litter_that_goes_by_itself_is_forgotten(tmp_path: Path):
+    left = leave(tmp_path, "f")
+    file = make(tmp_path / "f", content="x")
+    assert len(await look(file)) == 2
+    left.unlink()
+    assert len(await look(file)) == 1

@@ -1,0 +1,243 @@
+"""What a check reads, and what it does not read."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+from file_worlds import ME, MY_GROUP, converge, look, make
+
+from reactor.resource.plan import ResourceError
+from resources.file.content import INLINE_LIMIT
+from resources.file.stamp import settled
+
+CALLS = ("lstat", "stat", "open", "fstat", "read", "listdir", "scandir")
+
+
+class Calls(list):
+    """The system calls of a check, by the names of the functions of os."""
+
+    def __init__(self, monkeypatch) -> None:
+        super().__init__()
+        for name in CALLS:
+            monkeypatch.setattr(os, name, self._recording(name, getattr(os, name)))
+
+    def _recording(self, name, function):
+        def call(*args, **options):
+            self.append(name)
+            return function(*args, **options)
+
+        return call
+
+
+async def aged(file, path: Path):
+    """Check ``file`` until its last change is old enough for a stamp to be kept."""
+    with trio.fail_after(5):
+        while file._observer._stamp is None:
+            assert await look(file) == ()
+            await trio.sleep(0.001)
+    assert path.exists()
+
+
+@pytest.fixture
+async def settled_file(tmp_path: Path):
+    file = make(tmp_path / "f", content="x")
+    await converge(file)
+    await aged(file, tmp_path / "f")
+    return file
+
+
+async def test_a_file_that_did_not_move_costs_one_lstat(settled_file, monkeypatch):
+    settled_file._observer  # noqa: B018  made before the calls are counted
+    calls = Calls(monkeypatch)
+    assert await look(settled_file) == ()
+    assert [call for call in calls if call != "stat"] == ["lstat"]  # a stat is the look at the account files
+
+
+async def test_a_file_that_moved_is_read_once(settled_file, monkeypatch):
+    os.utime(settled_file.name)
+    calls = Calls(monkeypatch)
+    assert await look(settled_file) == ()
+    assert [call for call in calls if call != "stat"] == ["lstat", "open", "fstat", "read"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: path.write_text("y"),
+        lambda path: path.chmod(0o600),
+        lambda path: path.unlink(),
+        lambda path: (path.rename(f"{path}.old"), path.write_text("y")),
+        lambda path: (path.unlink(), path.symlink_to("nowhere")),
+    ],
+)
+async def test_every_change_ends_the_stamp(settled_file, change):
+    change(Path(settled_file.name))
+    assert await look(settled_file) != ()
+    assert settled_file._observer._stamp is None
+    await converge(settled_file)
+
+
+async def test_same_size_content_put_back_in_time_is_noticed(settled_file):
+    path = Path(settled_file.name)
+    before = path.stat()
+    path.write_text("y")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert await look(settled_file) != ()
+
+
+async def test_after_a_repair_there_is_no_stamp(settled_file):
+    Path(settled_file.name).write_text("y")
+    await converge(settled_file)
+    assert settled_file._observer._stamp is None
+
+
+async def test_noop_on_drift_keeps_no_stamp(settled_file):
+    Path(settled_file.name).chmod(0o600)
+    assert await look(settled_file) != ()
+    assert await look(settled_file) != ()
+    assert settled_file._observer._stamp is None
+
+
+async def test_a_change_of_the_source_ends_the_stamp(tmp_path: Path):
+    source = tmp_path / "source"
+    source.write_text("x")
+    file = make(tmp_path / "f", source=str(source))
+    await converge(file)
+    await aged(file, tmp_path / "f")
+    assert await look(file) == ()
+    source.write_text("y")
+    assert await look(file) != ()
+    await converge(file)
+    await aged(file, tmp_path / "f")
+    source.unlink()
+    with pytest.raises(ResourceError, match="does not exist"):
+        await look(file)
+
+
+def test_a_stamp_of_a_moment_ago_or_of_the_future_proves_nothing(tmp_path: Path):
+    found = tmp_path.stat()
+    assert settled(found, found.st_ctime_ns + 20_000_000)
+    assert not settled(found, found.st_ctime_ns + 19_999_999)
+    assert not settled(found, found.st_ctime_ns - 1)
+
+
+async def test_attributes_alone_read_no_content(tmp_path: Path, monkeypatch):
+    (tmp_path / "f").write_text("x")
+    (tmp_path / "f").chmod(0o600)
+    file = make(tmp_path / "f")
+    calls = Calls(monkeypatch)
+    for action in await look(file):
+        await action.run()
+    assert await file.verify() == ()
+    assert "read" not in calls
+
+
+async def test_a_file_of_another_size_is_not_read(tmp_path: Path, monkeypatch):
+    (tmp_path / "f").write_text("longer")
+    calls = Calls(monkeypatch)
+    assert await look(make(tmp_path / "f", content="x")) != ()
+    assert "read" not in calls
+
+
+@pytest.mark.parametrize("size", [INLINE_LIMIT - 1, INLINE_LIMIT, INLINE_LIMIT + 1, 3 * INLINE_LIMIT])
+async def test_sizes_around_the_limit_are_compared_whole(tmp_path: Path, size: int):
+    text = "a" * size
+    (tmp_path / "f").write_text(text)
+    (tmp_path / "f").chmod(0o644)
+    (tmp_path / "g").write_text(text)
+    for same in (make(tmp_path / "f", content=text), make(tmp_path / "f", source=str(tmp_path / "g"))):
+        assert await look(same) == ()
+    (tmp_path / "g").write_text(text[:-1] + "b")
+    for other in (make(tmp_path / "f", content=text[:-1] + "b"), make(tmp_path / "f", source=str(tmp_path / "g"))):
+        assert await look(other) != ()
+
+
+@pytest.mark.parametrize("properties", [{"content": "x"}, {"source": "/etc/passwd"}, {"ensure": "directory"}])
+async def test_a_fifo_does_not_hold_up_a_check(tmp_path: Path, properties):
+    os.mkfifo(tmp_path / "f")
+    with trio.fail_after(5):
+        assert await look(make(tmp_path / "f", **properties)) != ()
+
+
+async def test_a_device_is_never_opened(monkeypatch):
+    calls = Calls(monkeypatch)
+    with pytest.raises(ResourceError, match="exists as a device"):
+        await look(make("/dev/null", content="x"))
+    assert "open" not in calls
+
+
+async def test_a_loop_of_symlinks_on_the_way_is_an_error(tmp_path: Path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(ResourceError) as caught:
+        await look(make(tmp_path / "loop" / "f", content="x"))
+    assert caught.value.message.startswith(f"cannot look at {tmp_path}/loop/f: ")
+    assert "loop" in caught.value.hint
+
+
+async def test_an_unknown_user_or_group_is_an_error_that_names_it(tmp_path: Path):
+    for key, what in (("owner", "user"), ("group", "group")):
+        with pytest.raises(ResourceError) as caught:
+            await look(make(tmp_path / "f", content="x", **{key: "no-such-one"}))
+        assert caught.value.message == f'could not lookup {what} "no-such-one"'
+        assert "numeric id" in caught.value.hint
+
+
+AS_NOBODY = """
+import functools, os, sys, trio
+sys.path.insert(0, {tests!r})
+import file_worlds
+from file_worlds import converge, look
+from reactor.resource.plan import ResourceError
+make = functools.partial(file_worlds.make, owner="65534", group="65534")
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+def error(function, file):
+    try:
+        trio.run(function, file)
+    except ResourceError as e:
+        return e.message, e.hint
+    return None
+print(error(look, make({closed!r} + "/f", content="x")))
+print(error(look, make({closed!r} + "/f", ensure="absent")))
+print(error(look, make({root!r} + "/secret", content="x")))
+print(error(converge, make({root!r} + "/new", content="x")))
+mine = {mine!r} + "/f"
+print(error(converge, make(mine, content="x")))
+os.chmod(mine, 0)
+print(error(converge, make(mine, content="x")), oct(os.stat(mine).st_mode))
+os.chmod(mine, 0o200)
+print(error(converge, make(mine, mode="0444")), oct(os.stat(mine).st_mode))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes somebody else")
+def test_permission_denied_is_an_error_and_never_absent(tmp_path: Path):
+    for directory in (tmp_path, *list(tmp_path.parents)[:2]):
+        directory.chmod(0o755)
+    names = {name: tmp_path / name for name in ("closed", "mine")}
+    for path in names.values():
+        path.mkdir(mode=0o700)
+    os.chown(names["mine"], 65534, 65534)
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "secret").chmod(0o600)
+    program = AS_NOBODY.format(
+        tests=str(Path(__file__).parent), root=str(tmp_path), closed=str(names["closed"]), mine=str(names["mine"])
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    hint = "run as root, or as a user who may use every directory of the path"
+    assert ran.stdout.splitlines() == [
+        str((f"cannot look at {names['closed']}/f: Permission denied", hint)),
+        str((f"cannot look at {names['closed']}/f: Permission denied", hint)),
+        str((f"cannot look at {tmp_path}/secret: Permission denied", hint)),
+        str((f"cannot write {tmp_path}/new: Permission denied", hint)),
+        "None",
+        "None 0o100644",
+        "None 0o100444",
+    ]
+
+
+async def test_our_own_account_is_known_by_id(tmp_path: Path):
+    file = make(tmp_path / "f", content="x", owner=ME, group=MY_GROUP)
+    assert (await file.observe()).wanted == (int(ME), int(MY_GROUP))

@@ -1,0 +1,149 @@
+from pathlib import Path
+
+import pytest
+from file_worlds import make
+from pydantic import ValidationError
+
+from reactor.resource.watch import PathWatch
+from resources.file import File
+from resources.file.kind import parse_mode
+
+
+def problems(**properties) -> str:
+    with pytest.raises(ValidationError) as caught:
+        File(**properties)
+    return str(caught.value)
+
+
+COMPLETE = {"name": "/x", "ensure": "present", "owner": "root", "group": "root", "mode": "0644"}
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"), [("0644", 0o644), ("644", 0o644), ("0o755", 0o755), ("0O700", 0o700), ("0", 0), ("0777", 0o777)]
+)
+def test_a_mode_is_octal_with_or_without_prefix(text, bits):
+    assert parse_mode(text) == bits
+    assert File(**{**COMPLETE, "mode": text}).mode == text
+
+
+@pytest.mark.parametrize("text", ["0888", "rw-r--r--", "", "0x1ff", "-1", " 644", "0o", "6_4_4", "٦٤٤"])
+def test_a_mode_that_is_not_octal_is_refused(text):
+    assert "is not a valid octal number" in problems(**{**COMPLETE, "mode": text})
+
+
+@pytest.mark.parametrize("text", ["1777", "4755", "01000"])
+def test_a_mode_above_0777_is_refused(text):
+    assert "exceeds the maximum 0777" in problems(**{**COMPLETE, "mode": text})
+
+
+@pytest.mark.parametrize("name", ["x", "./x", "", "/a/../b", "/a/./b", "/a//b", "/a/", "//a", "/a\0b"])
+def test_a_path_that_is_not_absolute_and_clean_is_refused(name):
+    assert "name" in problems(**{**COMPLETE, "name": name})
+
+
+@pytest.mark.parametrize("ensure", ["present", "directory"])
+@pytest.mark.parametrize("missing", ["owner", "group", "mode"])
+def test_owner_group_and_mode_are_required(ensure, missing):
+    assert f"{missing} is required" in problems(**{**COMPLETE, "ensure": ensure, missing: None})
+
+
+def test_all_that_is_missing_is_said_at_once():
+    said = problems(name="/x", ensure="present")
+    assert all(f"{name} is required" in said for name in ("owner", "group", "mode"))
+
+
+def test_what_is_to_be_absent_needs_neither_owner_nor_group_nor_mode():
+    File(name="/x", ensure="absent")
+    File(name="/x", ensure="absent", force=True)
+    File(**{**COMPLETE, "ensure": "absent", "content": "x"})
+
+
+def test_an_unknown_ensure_is_refused():
+    assert "'present', 'absent' or 'directory'" in problems(**{**COMPLETE, "ensure": "file"})
+
+
+def test_content_and_source_are_mutually_exclusive():
+    assert "mutually exclusive" in problems(**COMPLETE, content="x", source="/y")
+    assert "mutually exclusive" in problems(**COMPLETE, content="", source="/y")
+    assert "mutually exclusive" in problems(name="/x", ensure="absent", content="x", source="/y")
+
+
+def test_null_content_is_no_content():
+    assert File(**COMPLETE, content=None, source="/y").content is None
+
+
+@pytest.mark.parametrize("key", ["content", "source"])
+def test_a_directory_has_no_content(key):
+    assert f"a directory has no {key}" in problems(**{**COMPLETE, "ensure": "directory", key: "/y"})
+
+
+@pytest.mark.parametrize("ensure", ["present", "directory"])
+def test_force_goes_with_absent_only(ensure):
+    said = problems(**{**COMPLETE, "ensure": ensure, "force": True})
+    assert f"'force: true' is only valid with 'ensure: absent', got 'ensure: {ensure}'" in said
+
+
+def test_force_on_the_root_is_refused():
+    assert "cannot be used with the filesystem root" in problems(name="/", ensure="absent", force=True)
+    File(name="/etc", ensure="absent", force=True)
+
+
+@pytest.mark.parametrize("value", ["yes", "true", 1])
+def test_force_is_a_boolean_and_nothing_else(value):
+    assert "force" in problems(name="/x", ensure="absent", force=value)
+
+
+@pytest.mark.parametrize("key", ["owner", "group"])
+@pytest.mark.parametrize("value", ["", "4294967295", "99999999999"])
+def test_an_owner_that_can_not_be_is_refused(key, value):
+    assert key in problems(**{**COMPLETE, key: value})
+
+
+def test_an_unknown_provider_is_refused():
+    assert "no provider 'posiks'" in problems(**COMPLETE, provider="posiks")
+    assert File(**COMPLETE, provider="posix").provider == "posix"
+
+
+def test_contents_is_not_a_property():
+    assert "contents" in problems(**COMPLETE, contents="x")
+
+
+def test_content_that_is_not_text_is_refused():
+    assert "can't be written as UTF-8" in problems(**COMPLETE, content="x\ud800")
+
+
+def test_a_relative_source_starts_at_the_manifest():
+    properties = {**COMPLETE, "source": "files/../files/a"}
+    assert File.model_validate(properties, context={"base": "/srv/m"}).source == "/srv/m/files/a"
+    assert File.model_validate({**COMPLETE, "source": "/a"}, context={"base": "/srv/m"}).source == "/a"
+
+
+def test_a_relative_source_without_a_manifest_is_refused():
+    assert "must be absolute" in problems(**COMPLETE, source="a")
+    assert "write the path of a file" in problems(**COMPLETE, source="")
+
+
+def test_a_file_watches_itself_and_its_source():
+    assert list(make("/a/b", content="x").watches()) == [PathWatch("/a/b")]
+    assert list(make("/a/b", source="/c").watches()) == [PathWatch("/a/b"), PathWatch("/c")]
+
+
+def test_a_file_uses_its_parent_and_its_source():
+    assert list(make("/a/b", source="/c/d").uses()) == ["/a", "/c/d"]
+    assert list(make("/", ensure="directory").uses()) == []
+
+
+def test_a_file_provides_or_removes_its_path():
+    for ensure in ("present", "directory"):
+        assert list(make("/a", ensure=ensure).provides()) == ["/a"]
+        assert list(make("/a", ensure=ensure).removes()) == []
+    assert list(make("/a", ensure="absent").provides()) == []
+    assert list(make("/a", ensure="absent").removes()) == ["/a"]
+
+
+async def test_a_copy_with_other_properties_is_checked_by_those(tmp_path: Path):
+    (tmp_path / "f").write_text("one")
+    (tmp_path / "f").chmod(0o644)
+    first = make(tmp_path / "f", content="one")
+    assert await first.verify() == ()
+    assert await first.model_copy(update={"content": "two"}).verify() != ()
