@@ -23,6 +23,7 @@ REACTOR = str(Path(sys.executable).with_name("reactor"))
 ENGINE_CORE, PROBER_CORE = 1, 0
 PROBE_GAP_US = 1000
 START_PATIENCE_SECONDS = 120.0
+IDLE_WINDOW_SECONDS, IDLE_CPU_SECONDS = 0.25, 0.002
 
 T = TypeVar("T")
 
@@ -141,7 +142,9 @@ class Running:
 
 @contextlib.contextmanager
 def started(command: Sequence[str], ready: Callable[[str], bool]) -> Iterator[Running]:
-    """Run ``command`` on the engine's core; wait for a line of output for which ``ready`` is true; stop it at last."""
+    """Run ``command`` on the engine's core; wait for a line of output for which ``ready`` is true
+    and for idleness; stop it at last.
+    """
     with tempfile.TemporaryFile("w+") as errors, tempfile.NamedTemporaryFile("w+") as output:
         process = subprocess.Popen(
             pinned(ENGINE_CORE, command), stdout=output, stderr=errors, text=True, env=child_environment()
@@ -150,6 +153,7 @@ def started(command: Sequence[str], ready: Callable[[str], bool]) -> Iterator[Ru
             if not _said(process, Path(output.name), ready):
                 errors.seek(0)
                 sys.exit(f"{command} was not ready (status {process.poll()}):\n{errors.read()[-3000:]}")
+            _wait_until_idle(process.pid)
             yield Running(process.pid, Path(output.name))
         finally:
             process.terminate()
@@ -164,6 +168,21 @@ def _said(process: subprocess.Popen[str], output: Path, ready: Callable[[str], b
                 return True
             time.sleep(0.02)
     return False
+
+
+def cpu_seconds(pid: int) -> float:
+    """Time on a processor of all threads of ``pid``, to the nanosecond."""
+    files = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(file.read_text().split()[0]) for file in files) / 1e9
+
+
+def _wait_until_idle(pid: int) -> None:
+    """Wait for the end of what follows a first convergence: the check of our own writes' events."""
+    deadline = time.monotonic() + START_PATIENCE_SECONDS
+    before = -1.0
+    while cpu_seconds(pid) - before > IDLE_CPU_SECONDS and time.monotonic() < deadline:
+        before = cpu_seconds(pid)
+        time.sleep(IDLE_WINDOW_SECONDS)
 
 
 def reactor_running(manifest: Path) -> contextlib.AbstractContextManager[Running]:

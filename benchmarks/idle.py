@@ -9,9 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from _harness import Row, World, arguments, reactor_running, show, workspace, write_manifest
-
-SETTLE_SECONDS = 2.0
+from _harness import Row, World, arguments, cpu_seconds, reactor_running, show, workspace, write_manifest
 
 
 @dataclass(frozen=True)
@@ -22,12 +20,6 @@ class Cost:
     inotify: int
     threads: int
     rss_kib: int
-
-
-def cpu_seconds(pid: int) -> float:
-    """Time on a processor of all threads of ``pid``, to the nanosecond."""
-    files = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(file.read_text().split()[0]) for file in files) / 1e9
 
 
 def status_field(pid: int, name: str) -> int:
@@ -43,7 +35,6 @@ def inotify_descriptors(pid: int) -> int:
 
 def cost_of(pid: int, seconds: float) -> Cost:
     """Leave the process alone for ``seconds``, then look."""
-    time.sleep(SETTLE_SECONDS)
     before = cpu_seconds(pid)
     time.sleep(seconds)
     percent = 100 * (cpu_seconds(pid) - before) / seconds

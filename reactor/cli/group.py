@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import sys
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any
 
 import click
@@ -50,6 +49,8 @@ class LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
+        from importlib.metadata import version
+
         click.echo(f"reactor {version('reactor')} (Python {sys.version.split()[0]})")
         ctx.exit()
 

@@ -34,6 +34,7 @@ from reactor.engine.scheduler import Outcome, Scheduler
 from reactor.engine.watching import Watching
 from reactor.graph.graph import Graph
 from reactor.graph.topology import Topology
+from reactor.resource.base import DEFAULT_META, Resource
 from reactor.resource.registry import find_watchers
 from reactor.resource.speech import speaker
 from reactor.resource.watch import Watch, Watcher
@@ -71,17 +72,17 @@ class Engine:
         self.resources = list(graph.resources.values())
         self.ledger = Ledger(self.refs)
         self._rng = rng or random.Random()  # noqa: S311 - jitter needs no secrecy
-        limits = {v: Limits.of(r.meta, noop=options.noop) for v, r in enumerate(self.resources)}
+        limits = _limits(self.resources, noop=options.noop)
         self.scheduler = Scheduler(
             Topology.of(graph),
             jobs=options.jobs,
             default_retry=UNLIMITED if options.watch else 0,
             fail_fast=options.fail_fast,
-            limits={v: limit for v, limit in limits.items() if limit != DEFAULT_LIMITS},
+            limits={v: limit for v, limit in enumerate(limits) if limit is not DEFAULT_LIMITS},
             rng=self._rng,
         )
         self._watchers = watchers
-        self._noop = bytearray(limit.noop for limit in limits.values())
+        self._noop = bytearray(limit.noop for limit in limits)
         self._parked = trio.lowlevel.ParkingLot()
         self._workers: dict[int, _Worker] = {}
         self._worker_count = 0
@@ -212,10 +213,10 @@ class Engine:
         """Wait until there may be work."""
         await self._parked.park()
 
-    def take(self, worker: _Worker) -> int | None:
+    def take(self, worker: _Worker, now: float) -> int | None:
         """The next vertex to check, now ``worker``'s; None when there is none."""
         self._wake_pending = False
-        vertex = None if self._stopping else self.scheduler.next_ready(trio.current_time())
+        vertex = None if self._stopping else self.scheduler.next_ready(now)
         if vertex is None:
             self._set_alarm()
             self._rest()
@@ -225,10 +226,9 @@ class Engine:
             self._wake()
         return vertex
 
-    async def check(self, vertex: int) -> None:
-        """Run the check of ``vertex`` and book how it ended."""
+    async def check(self, vertex: int, started: float) -> float:
+        """Run the check of ``vertex`` and book how it ended. Takes and returns the time, so that it is asked once."""
         causes = self.scheduler.causes(vertex)
-        started = trio.current_time()
         noop = bool(self._noop[vertex])
         refresh = bool(causes.value & Cause.REFRESH.value)
         verdict = await check(self.resources[vertex], refresh=refresh, noop=noop, diff=self.options.diff)
@@ -238,6 +238,7 @@ class Engine:
         retry_in = self._finish(vertex, verdict.outcome, now)
         self._tell(vertex, causes, verdict, now - started, retry_in)
         self._tell_transitions()
+        return now
 
     def _excuse(self, vertex: int, verdict: Verdict) -> Verdict:
         """In noop, a failure below something that was not applied says nothing: the honest answer is "can't tell"."""
@@ -304,6 +305,12 @@ class Engine:
                 self.emit(Blocked(time.time(), ref, tuple(self.refs[culprit] for culprit in culprits)))
 
 
+def _limits(resources: list[Resource], *, noop: bool) -> list[Limits]:
+    """The limits of each vertex; those that say nothing of their own share one object."""
+    usual = Limits(noop=True) if noop else DEFAULT_LIMITS
+    return [usual if r.meta is DEFAULT_META else Limits.of(r.meta, noop=noop) for r in resources]
+
+
 class _Worker:
     """One of the tasks that run checks. Only its own task touches it, but for ``scope``, which anyone may cancel."""
 
@@ -323,18 +330,21 @@ class _Worker:
                 self.engine.void(self.vertex)
 
     async def work(self) -> None:
-        slice_end = trio.current_time() + SLICE
+        """Check one vertex after the other; now and then let the event descriptors be read."""
+        now = trio.current_time()
+        slice_end = now + SLICE
         while True:
-            self.vertex = self.engine.take(self)
+            self.vertex = self.engine.take(self, now)
             if self.vertex is None:
                 await self.engine.park()
-                slice_end = trio.current_time() + SLICE
-                continue
-            await self.engine.check(self.vertex)
-            self.vertex = None
-            if trio.current_time() > slice_end:
+            else:
+                now = await self.engine.check(self.vertex, now)
+                self.vertex = None
+                if now <= slice_end:
+                    continue
                 await trio.lowlevel.checkpoint()
-                slice_end = trio.current_time() + SLICE
+            now = trio.current_time()
+            slice_end = now + SLICE
 
     def say(self, line: str) -> None:
         """Pass on a line the running check said."""

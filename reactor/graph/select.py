@@ -118,7 +118,7 @@ def _spread(start: set[str], neighbours: Callable[[str], Iterable[str]]) -> dict
     return reached
 
 
-def _matching(graph: Graph, names: Names, **globs: Sequence[str]) -> Iterator[set[str]]:
+def _matching(graph: Graph, names: Names, **globs: Sequence[str]) -> list[set[str]]:
     """For each option, the refs that match one of its globs."""
     found: list[set[str]] = []
     problems: list[Diagnostic] = []
@@ -137,4 +137,4 @@ def _matching(graph: Graph, names: Names, **globs: Sequence[str]) -> Iterator[se
         found.append(matched)
     if problems:
         raise ManifestError(problems)
-    return iter(found)
+    return found

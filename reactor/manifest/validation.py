@@ -51,7 +51,7 @@ class Inspector:
             cause = details.get("ctx", {}).get("error")
             if isinstance(cause, InvalidPropertiesError):
                 conflicts.extend(cause.problems)
-            elif details["loc"][0] not in values.spoilt:
+            elif values.spoilt.isdisjoint(details["loc"][:1]):
                 self._report_field(details["type"], details["loc"], details)
         self._report_wants()
         for problem in self._untested_conflicts(values) if self._doubtful else conflicts:
@@ -72,7 +72,7 @@ class Inspector:
             self._report_choice(path, details["ctx"]["expected"], details["input"])
         else:
             spot = self._declaration.find(self._model, path)
-            self._problems.add(f"{spot.label}: {_cleaned(details['msg'])}", spot.at)
+            self._problems.add(f"{spot.label or self._subject}: {_cleaned(details['msg'])}", spot.at)
         self._doubt(*path[:1])
 
     def _report_missing(self, path: PropertyPath) -> None:

@@ -37,7 +37,8 @@ class Meta(BaseModel):
     """Whether the program may add ``require`` edges it found by itself."""
 
 
-_DEFAULT_META = Meta()
+DEFAULT_META = Meta()
+"""The very object that every resource without a ``meta`` of its own has."""
 
 
 class Resource(BaseModel, ABC):
@@ -61,7 +62,7 @@ class Resource(BaseModel, ABC):
     require: References = ()
     subscribe: References = ()
     after: References = ()
-    meta: Meta = _DEFAULT_META
+    meta: Meta = DEFAULT_META
 
     _place: Place | None = PrivateAttr(default=None)
 

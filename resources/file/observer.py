@@ -89,7 +89,9 @@ class Observer:
         try:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode):
-                return self._state(type_of(found.st_mode), found, wanted)  # it was replaced since the first stat
+                return self._state(
+                    type_of(found.st_mode), found, wanted
+                )  # it was replaced since the first stat
             same = await content.equals(fd, found.st_size)
         finally:
             os.close(fd)

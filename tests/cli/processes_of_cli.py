@@ -22,7 +22,11 @@ class Done:
 
 def environment(**variables):
     """The environment of a child: this one's, without what would colour or quieten it."""
-    kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "CLICOLOR_FORCE", "COLUMNS")}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("NO_COLOR", "CLICOLOR_FORCE", "COLUMNS")
+    }
     return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables}
 
 

@@ -3,6 +3,7 @@ import os
 import shutil
 import stat
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
@@ -24,7 +25,14 @@ def test_the_command_offers_every_format_there_is():
 
 @pytest.mark.parametrize(
     ("suffix", "start"),
-    [(".dot", "digraph"), (".gv", "digraph"), (".mmd", "flowchart"), (".svg", "<"), (".html", "<!"), (".json", "{")],
+    [
+        (".dot", "digraph"),
+        (".gv", "digraph"),
+        (".mmd", "flowchart"),
+        (".svg", "<"),
+        (".html", "<!"),
+        (".json", "{"),
+    ],
 )
 def test_the_suffix_tells_the_format(reactor, manifest, tmp_path, suffix, start):
     output = tmp_path / f"graph{suffix}"
@@ -44,7 +52,9 @@ def test_svg_is_well_formed(reactor, manifest):
     assert ET.fromstring(reactor("graph", "--format", "svg", manifest(CHAIN)).out).tag.endswith("svg")
 
 
-def test_png_is_drawn_where_graphviz_is_and_refused_clearly_where_not(reactor, manifest, tmp_path, monkeypatch):
+def test_png_is_drawn_where_graphviz_is_and_refused_clearly_where_not(
+    reactor, manifest, tmp_path, monkeypatch
+):
     path, output = manifest(CHAIN), tmp_path / "graph.png"
     if shutil.which("dot"):
         assert reactor("graph", path, "-o", output).code == 0
@@ -68,7 +78,9 @@ def test_depth_without_a_centre_is_bad_usage(reactor, manifest):
 
 
 def test_around_shows_the_neighbourhood_only(reactor, manifest, tmp_path):
-    done = reactor("graph", manifest(CHAIN), "--format", "json", "--around", f"file#{tmp_path}/d/b", "--depth", "0")
+    done = reactor(
+        "graph", manifest(CHAIN), "--format", "json", "--around", f"file#{tmp_path}/d/b", "--depth", "0"
+    )
     assert [node["ref"] for node in json.loads(done.out)["nodes"]] == [f"file#{tmp_path}/d/b"]
 
 
@@ -111,4 +123,4 @@ def test_a_file_that_can_not_be_written_is_told_by_its_name(reactor, manifest, t
 
 def test_a_device_is_written_to_and_not_replaced(reactor, manifest):
     assert reactor("graph", manifest(CHAIN), "--format", "dot", "-o", "/dev/null").code == 0
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert Path("/dev/null").is_char_device()

@@ -170,7 +170,9 @@ def test_json_tells_every_check_and_the_end(reactor, manifest, tmp_path):
 
 
 def test_output_of_a_command_is_passed_on(reactor, manifest):
-    done = once(reactor, manifest("resources:\n  - exec:\n      - say: { command: echo hello, logoutput: true }\n"))
+    done = once(
+        reactor, manifest("resources:\n  - exec:\n      - say: { command: echo hello, logoutput: true }\n")
+    )
     assert "exec#say | hello\n" in done.out
 
 

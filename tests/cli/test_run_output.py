@@ -2,6 +2,7 @@ import os
 import pty
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from processes_of_cli import environment, finish, spawned, wait_until
@@ -112,7 +113,10 @@ def test_a_paused_reader_does_not_hold_up_repairs(manifest, tmp_path):
 
 
 def test_a_full_disk_is_told_and_the_work_is_done(manifest, tmp_path):
-    with open("/dev/full", "w") as full, spawned("run", "--converge-once", manifest(CALM), stdout=full) as process:
+    with (
+        Path("/dev/full").open("w") as full,
+        spawned("run", "--converge-once", manifest(CALM), stdout=full) as process,
+    ):
         _, err = process.communicate(timeout=20)
         assert err == b"reactor: output is lost: No space left on device\n"
     assert (tmp_path / "a").read_text() == "x"
@@ -120,5 +124,7 @@ def test_a_full_disk_is_told_and_the_work_is_done(manifest, tmp_path):
 
 def test_help_into_a_closed_pipe_shows_no_traceback():
     command = "python=$1; $python -m reactor --help | true"
-    done = subprocess.run(["sh", "-c", command, "sh", os.sys.executable], capture_output=True, env=environment(), check=False)
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", os.sys.executable], capture_output=True, env=environment(), check=False
+    )
     assert b"Traceback" not in done.stderr

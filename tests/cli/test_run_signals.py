@@ -43,7 +43,9 @@ def said(process, words):
     return text
 
 
-@pytest.mark.parametrize(("number", "options"), [(signal.SIGINT, ()), (signal.SIGTERM, ()), (signal.SIGHUP, ())])
+@pytest.mark.parametrize(
+    ("number", "options"), [(signal.SIGINT, ()), (signal.SIGTERM, ()), (signal.SIGHUP, ())]
+)
 def test_the_first_signal_ends_an_idle_continuous_run_with_a_summary_and_0(manifest, number, options):
     with spawned("run", *options, manifest(CALM)) as process:
         assert b"changed" in process.stdout.readline()
@@ -59,7 +61,9 @@ def test_the_first_interrupt_lets_a_running_check_end_and_starts_none(manifest, 
     with spawned("run", "--converge-once", manifest(SLOW)) as process:
         started(tmp_path)
         process.send_signal(signal.SIGINT)
-        assert "stopping: waiting for exec#slow; interrupt again to cancel" in said(process, "again to cancel")
+        assert "stopping: waiting for exec#slow; interrupt again to cancel" in said(
+            process, "again to cancel"
+        )
         (tmp_path / "go").touch()
         done = finish(process)
     assert done.code == 130
@@ -126,9 +130,8 @@ def test_a_signal_ignored_by_the_parent_stays_ignored(manifest, tmp_path):
 def test_an_interrupt_before_the_engine_runs_shows_no_traceback(tmp_path):
     fifo = tmp_path / "manifest.yaml"
     os.mkfifo(fifo)
-    with spawned("run", fifo) as process:
-        with fifo.open("w"):
-            process.send_signal(signal.SIGINT)
-            done = finish(process)
+    with spawned("run", fifo) as process, fifo.open("w"):
+        process.send_signal(signal.SIGINT)
+        done = finish(process)
     assert done.code == -signal.SIGINT
     assert done.err == ""

@@ -29,7 +29,9 @@ def test_all_problems_of_all_manifests_are_shown_at_once(reactor, manifest, tmp_
 
 def test_json_has_one_record_for_each_problem_and_each_valid_manifest(reactor, manifest):
     good, bad = manifest(VALID), manifest(TWO_PROBLEMS, "bad.yaml")
-    records = [json.loads(line) for line in reactor("validate", "--format", "json", bad, good).out.splitlines()]
+    records = [
+        json.loads(line) for line in reactor("validate", "--format", "json", bad, good).out.splitlines()
+    ]
     assert [record["event"] for record in records] == ["diagnostic", "diagnostic", "valid"]
     assert [record["line"] for record in records[:2]] == [4, 5]
     assert records[2] == {"event": "valid", "manifest": str(good), "resources": 1}

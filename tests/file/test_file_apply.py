@@ -272,7 +272,9 @@ async def test_the_sticky_bit_of_a_directory_stays(path: Path):
 
 async def test_a_file_in_the_way_of_a_directory_is_replaced(path: Path):
     path.write_text("x")
-    assert await converge(make(path, ensure="directory")) == ["created the directory in place of a regular file"]
+    assert await converge(make(path, ensure="directory")) == [
+        "created the directory in place of a regular file"
+    ]
     assert path.is_dir()
 
 
@@ -289,7 +291,13 @@ async def test_a_symlink_to_a_directory_as_desired_is_left_alone(path: Path):
 
 async def test_the_root_is_a_directory_like_any_other():
     found = Path("/").stat()
-    root = make("/", ensure="directory", owner=str(found.st_uid), group=str(found.st_gid), mode=f"{found.st_mode & 0o777:o}")
+    root = make(
+        "/",
+        ensure="directory",
+        owner=str(found.st_uid),
+        group=str(found.st_gid),
+        mode=f"{found.st_mode & 0o777:o}",
+    )
     assert await look(root) == ()
 
 
@@ -347,7 +355,9 @@ async def test_absent_below_a_missing_directory_or_a_file_is_as_desired(path: Pa
 
 
 @pytest.mark.parametrize("failing", ["write", "fchmod", "rename"])
-async def test_a_failure_while_writing_leaves_the_old_file_and_no_litter(path: Path, failing: str, monkeypatch):
+async def test_a_failure_while_writing_leaves_the_old_file_and_no_litter(
+    path: Path, failing: str, monkeypatch
+):
     path.write_text("old")
 
     def fail(*_args, **_options):
@@ -388,7 +398,9 @@ def test_a_bind_mounted_file_is_written_in_place(path: Path):
     source.write_text("something longer")
     path.write_text("below the mount")
     program = IN_A_MOUNT.format(tests=str(Path(__file__).parent), target=str(path), source=str(source))
-    ran = subprocess.run(["unshare", "-m", sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        ["unshare", "-m", sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     if "ermitted" in ran.stderr:
         pytest.skip("may not mount here")
     assert ran.returncode == 0, ran.stderr

@@ -111,7 +111,11 @@ def test_the_error_for_a_directory_with_something_in_it_tells_of_force():
             found(same_content=False, uid=0, mode=0),
             "updated the content, changed owner from 0 to app, changed mode from 0000 to 0644",
         ),
-        (CONTENT, found(same_content=None, mode=0), "replaced content that can't be read, changed mode from 0000 to 0644"),
+        (
+            CONTENT,
+            found(same_content=None, mode=0),
+            "replaced content that can't be read, changed mode from 0000 to 0644",
+        ),
         ({**DIRECTORY, "group": "app"}, found(FileType.DIRECTORY, gid=0), "changed group from 0 to app"),
         (DIRECTORY, found(), "created the directory in place of a regular file"),
         (GONE, found(FileType.SYMLINK), "removed the symlink"),

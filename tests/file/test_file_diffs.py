@@ -50,7 +50,9 @@ async def test_a_removed_file_is_shown_whole(path: Path):
 
 async def test_a_missing_newline_at_the_end_is_shown(path: Path):
     path.write_text("a")
-    assert (await diff_of(make(path, content="a\n"))).endswith("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n")
+    assert (await diff_of(make(path, content="a\n"))).endswith(
+        "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"
+    )
 
 
 async def test_only_a_newline_ends_a_line(path: Path):

@@ -31,7 +31,9 @@ async def test_it_is_removed_also_where_all_else_is_as_desired(tmp_path: Path):
     (tmp_path / "f").write_text("x")
     (tmp_path / "f").chmod(0o644)
     leave(tmp_path, "f")
-    assert await converge(make(tmp_path / "f", content="x")) == ["removed a temporary file of an interrupted run"]
+    assert await converge(make(tmp_path / "f", content="x")) == [
+        "removed a temporary file of an interrupted run"
+    ]
     assert os.listdir(tmp_path) == ["f"]
 
 

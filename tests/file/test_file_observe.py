@@ -151,7 +151,10 @@ async def test_sizes_around_the_limit_are_compared_whole(tmp_path: Path, size: i
     for same in (make(tmp_path / "f", content=text), make(tmp_path / "f", source=str(tmp_path / "g"))):
         assert await look(same) == ()
     (tmp_path / "g").write_text(text[:-1] + "b")
-    for other in (make(tmp_path / "f", content=text[:-1] + "b"), make(tmp_path / "f", source=str(tmp_path / "g"))):
+    for other in (
+        make(tmp_path / "f", content=text[:-1] + "b"),
+        make(tmp_path / "f", source=str(tmp_path / "g")),
+    ):
         assert await look(other) != ()
 
 
@@ -223,7 +226,10 @@ def test_permission_denied_is_an_error_and_never_absent(tmp_path: Path):
     (tmp_path / "secret").write_text("x")
     (tmp_path / "secret").chmod(0o600)
     program = AS_NOBODY.format(
-        tests=str(Path(__file__).parent), root=str(tmp_path), closed=str(names["closed"]), mine=str(names["mine"])
+        tests=str(Path(__file__).parent),
+        root=str(tmp_path),
+        closed=str(names["closed"]),
+        mine=str(names["mine"]),
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     hint = "run as root, or as a user who may use every directory of the path"

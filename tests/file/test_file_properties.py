@@ -19,7 +19,8 @@ COMPLETE = {"name": "/x", "ensure": "present", "owner": "root", "group": "root",
 
 
 @pytest.mark.parametrize(
-    ("text", "bits"), [("0644", 0o644), ("644", 0o644), ("0o755", 0o755), ("0O700", 0o700), ("0", 0), ("0777", 0o777)]
+    ("text", "bits"),
+    [("0644", 0o644), ("644", 0o644), ("0o755", 0o755), ("0O700", 0o700), ("0", 0), ("0777", 0o777)],
 )
 def test_a_mode_is_octal_with_or_without_prefix(text, bits):
     assert parse_mode(text) == bits

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import pairwise
 
 from reactor.graph.export.layout import BOX_HEIGHT, GUTTER, Block, Spot
 
@@ -13,62 +15,75 @@ _LANES = 5
 Point = tuple[float, float]
 
 
-def route(block: Block, first: int, second: int, box_width: float) -> str:
-    """The edge between two boxes of a block as an SVG path, in the block's own coordinates."""
-    start, end = block.spots[first], block.spots[second]
-    if start.band == end.band:
-        return _curve(list(_stations(block, start, end, box_width)))
-    return _rounded(_detour(block, start, end, box_width))
+class Router:
+    """Finds the way of each edge of one block, in the block's own coordinates."""
 
+    def __init__(self, block: Block, box_width: float) -> None:
+        self._block = block
+        self._box_width = box_width
+        self._barred = [
+            [
+                block.spots[vertex].y + end
+                for vertex in column
+                for end in (-_CLEARANCE, BOX_HEIGHT + _CLEARANCE)
+            ]
+            for column in block.columns
+        ]
+        """For each column, from above, where each box begins and ends to be in the way."""
 
-def _stations(block: Block, start: Spot, end: Spot, box_width: float) -> Iterator[Point]:
-    """Where the edge leaves and enters the gutters: it passes each column between where nothing is in the way."""
-    x, y = start.x + box_width, start.y + BOX_HEIGHT / 2
-    goal_x, goal_y = end.x, end.y + BOX_HEIGHT / 2
-    yield x, y
-    slope = (goal_y - y) / (goal_x - x)
-    for column in range(start.column + 1, end.column):
-        left = start.x + (column - start.column) * (box_width + GUTTER)
-        boxes = [block.spots[vertex].y for vertex in block.columns[column]]
-        lane = _free_lane(boxes, y + slope * (left + box_width / 2 - x))
-        yield left, lane
-        yield left + box_width, lane
-    yield goal_x, goal_y
+    def path(self, first: int, second: int) -> str:
+        """The edge between two boxes as an SVG path."""
+        start, end = self._block.spots[first], self._block.spots[second]
+        if start.band == end.band:
+            return _curve(list(self._stations(start, end)))
+        return _rounded(self._detour(start, end))
 
+    def _stations(self, start: Spot, end: Spot) -> Iterator[Point]:
+        """Where the edge leaves and enters the gutters: it passes each column where nothing is in the way."""
+        x, y = start.x + self._box_width, start.y + BOX_HEIGHT / 2
+        goal_x, goal_y = end.x, end.y + BOX_HEIGHT / 2
+        yield x, y
+        slope = (goal_y - y) / (goal_x - x)
+        for column in range(start.column + 1, end.column):
+            left = start.x + (column - start.column) * (self._box_width + GUTTER)
+            lane = self._free_lane(column, y + slope * (left + self._box_width / 2 - x))
+            yield left, lane
+            yield left + self._box_width, lane
+        yield goal_x, goal_y
 
-def _free_lane(boxes: list[float], wanted: float) -> float:
-    """The height nearest to ``wanted`` where none of the boxes, given by their tops from above, is in the way."""
-    edges = [top + offset for top in boxes for offset in (-_CLEARANCE, BOX_HEIGHT + _CLEARANCE)]
-    bounds = [float("-inf"), *edges, float("inf")]
-    lanes = zip(bounds[::2], bounds[1::2], strict=True)
-    return min((min(max(wanted, low), high) for low, high in lanes), key=lambda lane: abs(lane - wanted))
+    def _free_lane(self, column: int, wanted: float) -> float:
+        """The height nearest to ``wanted`` where no box of the column is in the way."""
+        barred = self._barred[column]
+        place = bisect_left(barred, wanted)
+        if place % 2 == 0:
+            return wanted
+        above, below = barred[place - 1], barred[place]
+        return above if wanted - above <= below - wanted else below
+
+    def _detour(self, start: Spot, end: Spot) -> list[Point]:
+        """The corners of a way to a later band: down a gutter, along above that band, and down a gutter again.
+
+        All columns of a block stand in one grid, so a gutter is free from the first band to the last.
+        """
+        leave = start.x + self._box_width + GUTTER * _lane(start.column)
+        enter = end.x - GUTTER * _lane(end.column)
+        gap_top, gap_bottom = self._block.bottoms[end.band - 1], self._block.tops[end.band]
+        along = gap_bottom - (gap_bottom - gap_top) * _lane(start.column + end.column)
+        y, goal_y = start.y + BOX_HEIGHT / 2, end.y + BOX_HEIGHT / 2
+        corners = [(leave, y), (leave, along), (enter, along), (enter, goal_y)]
+        return [(start.x + self._box_width, y), *corners, (end.x, goal_y)]
 
 
 def _curve(stations: list[Point]) -> str:
     """Curves through the gutters, level where they begin and end; straight lines past the columns."""
     parts = [f"M{_at(stations[0])}"]
-    for number in range(1, len(stations)):
-        (x, y), (next_x, next_y) = stations[number - 1], stations[number]
+    for (x, y), (next_x, next_y) in pairwise(stations):
         if y == next_y:
             parts.append(f"H{_short(next_x)}")
         else:
             middle = (x + next_x) / 2
             parts.append(f"C{_at((middle, y))} {_at((middle, next_y))} {_at((next_x, next_y))}")
     return "".join(parts)
-
-
-def _detour(block: Block, start: Spot, end: Spot, box_width: float) -> list[Point]:
-    """The corners of a way to a later band: down a gutter, along above that band, and down a gutter again.
-
-    All columns of a block stand in one grid, so a gutter is free from the first band to the last.
-    """
-    out = start.x + box_width + GUTTER * _lane(start.column)
-    back = end.x - GUTTER * _lane(end.column)
-    above = block.tops[end.band] - (block.tops[end.band] - block.bottoms[end.band - 1]) * _lane(
-        start.column + end.column
-    )
-    y, goal_y = start.y + BOX_HEIGHT / 2, end.y + BOX_HEIGHT / 2
-    return [(start.x + box_width, y), (out, y), (out, above), (back, above), (back, goal_y), (end.x, goal_y)]
 
 
 def _lane(number: int) -> float:

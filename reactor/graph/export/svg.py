@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 from reactor.graph.export import lettering
 from reactor.graph.export.layout import BOX_HEIGHT, Block, lay_out
 from reactor.graph.export.picture import Arrow, Picture, Vertex, picture, printable, words
-from reactor.graph.export.routes import route
+from reactor.graph.export.routes import Router
 from reactor.graph.export.stylesheet import STYLESHEET
 from reactor.graph.graph import EdgeKind, Graph
 
@@ -47,10 +47,10 @@ def _count(number: int, noun: str) -> str:
 
 def _lines(drawn: Picture, items: list[LegendItem]) -> Iterator[str]:
     box_width = _box_width(drawn.vertices)
-    successors: list[list[int]] = [[] for _ in drawn.vertices]
+    outgoing: list[list[Arrow]] = [[] for _ in drawn.vertices]
     for arrow in drawn.arrows:
-        successors[arrow.first].append(arrow.second)
-    layout = lay_out(successors, box_width)
+        outgoing[arrow.first].append(arrow)
+    layout = lay_out([[arrow.second for arrow in arrows] for arrows in outgoing], box_width)
     width = max(layout.width, sum(item.width for item in items), _WIDEST) + 2 * _MARGIN
     height = layout.height + 2 * _MARGIN + (_LEGEND_HEIGHT if items else 0)
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
@@ -60,7 +60,7 @@ def _lines(drawn: Picture, items: list[LegendItem]) -> Iterator[str]:
     yield '<rect class="page" width="100%" height="100%"/>'
     for x, y, block in layout.blocks:
         yield f'<g transform="translate({_MARGIN + x:.1f},{_MARGIN + y:.1f})">'
-        yield from _block(drawn, block, box_width)
+        yield from _block(drawn.vertices, outgoing, block, box_width)
         yield "</g>"
     x = _MARGIN
     for item in items:
@@ -78,12 +78,16 @@ def _box_width(vertices: list[Vertex]) -> float:
     return round(min(max(widest, headings, _NARROWEST) + 2 * _PADDING, _WIDEST))
 
 
-def _block(drawn: Picture, block: Block, box_width: float) -> Iterator[str]:
-    for arrow in drawn.arrows:
-        if arrow.first in block.spots:
-            yield _edge(arrow, route(block, arrow.first, arrow.second, box_width))
+def _block(
+    vertices: list[Vertex], outgoing: list[list[Arrow]], block: Block, box_width: float
+) -> Iterator[str]:
+    router = Router(block, box_width)
+    for number in sorted(block.spots):
+        for arrow in outgoing[number]:
+            yield _edge(arrow, router.path(arrow.first, arrow.second))
     for number, spot in sorted(block.spots.items()):
-        yield f'<g transform="translate({spot.x:.1f},{spot.y:.1f})"{_box(number, drawn.vertices[number], box_width)}</g>'
+        place = f'transform="translate({spot.x:.1f},{spot.y:.1f})"'
+        yield f"<g {place}{_box(number, vertices[number], box_width)}</g>"
 
 
 def _edge(arrow: Arrow, path: str) -> str:

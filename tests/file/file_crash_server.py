@@ -1,0 +1,47 @@
+"""A process that forks children for the crash tests: forking is quick, starting an interpreter is not.
+
+Reads one JSON job a line. A job has ``path``, ``contents``, which the child converges to in turn for ever, and
+maybe ``die``: a function of os and whether the child kills itself before or after its first call of it. Answers
+with the child's process id, and when it is dead with its wait status.
+"""
+
+import itertools
+import json
+import os
+import signal
+import sys
+
+import trio
+from file_worlds import converge, make
+
+
+def arm(name: str, when: str) -> None:
+    function = getattr(os, name)
+
+    def call(*args, **options):
+        if when == "after":
+            function(*args, **options)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(os, name, call)
+
+
+async def rewrite(path: str, contents: list[str]) -> None:
+    for content in itertools.cycle(contents):
+        await converge(make(path, content=content))
+
+
+def main() -> None:
+    for line in sys.stdin:
+        job = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            if "die" in job:
+                arm(*job["die"])
+            trio.run(rewrite, job["path"], job["contents"])
+        print(child, flush=True)
+        print(os.waitpid(child, 0)[1], flush=True)
+
+
+if __name__ == "__main__":
+    main()
