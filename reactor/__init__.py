@@ -1,1 +1,64 @@
-"""reactor makes a Linux host match a manifest and keeps it matched."""
+"""reactor makes a Linux host match a manifest and keeps it matched.
+
+The map of the house; data flows down this list, and nothing imports what stands below it:
+
+- ``resource/``: what a resource is: base class, property types, plan, watch declarations, registry;
+- ``manifest/``: YAML with positions, diagnostics, binding to typed properties;
+- ``graph/``: the networkx DAG: build steps, selection, export;
+- ``loading``: from a manifest file to a graph that may run;
+- ``engine/``: the scheduler, a state machine without I/O, and the trio driver around it; events;
+- ``console/``: sinks that turn events into text, tables, progress and JSON lines;
+- ``cli/``: one module per command;
+- ``testing/``: the test kit for kinds and watchers.
+
+The kinds are in ``resources/`` and the event sources in ``watchers/``, beside this package. They are found through
+entry points and use only the names below, so a third party's kind is as good as a built-in one.
+
+The names are imported when they are first used: ``reactor --help`` needs none of what is behind them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reactor.engine.engine import Engine
+    from reactor.engine.events import Cause, Event, Result
+    from reactor.engine.options import Options
+    from reactor.graph.graph import EdgeKind, Graph
+    from reactor.loading import Program, load
+    from reactor.resource.base import Meta, Resource
+    from reactor.resource.diagnostic import Diagnostic, ManifestError, Place, PropertyProblem
+    from reactor.resource.plan import Action, Plan, ResourceError
+    from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
+    from reactor.resource.speech import say
+    from reactor.resource.watch import PathWatch, TimerWatch, Watch, Watcher, WatchSink, WatchState
+
+_HOMES = {
+    "reactor.engine.engine": ("Engine",),
+    "reactor.engine.events": ("Cause", "Event", "Result"),
+    "reactor.engine.options": ("Options",),
+    "reactor.graph.graph": ("EdgeKind", "Graph"),
+    "reactor.loading": ("Program", "load"),
+    "reactor.resource.base": ("Meta", "Resource"),
+    "reactor.resource.diagnostic": ("Diagnostic", "ManifestError", "Place", "PropertyProblem"),
+    "reactor.resource.plan": ("Action", "Plan", "ResourceError"),
+    "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
+    "reactor.resource.speech": ("say",),
+    "reactor.resource.watch": ("PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AbsolutePath", "Action", "Cause", "Diagnostic", "Duration", "EdgeKind", "Engine", "Event", "Flag", "Graph",
+    "ManifestError", "Meta", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
+    "Reference", "References", "Resource", "ResourceError", "Result", "TimerWatch", "Watch", "WatchSink",
+    "WatchState", "Watcher", "load", "say",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'reactor' has no attribute {name!r}")
+    return getattr(import_module(_HOME_OF[name]), name)

@@ -55,7 +55,7 @@ class PathTree:
 
         In this order a change is either found by the check or told by an event after it.
         """
-        waiting = list(tops)
+        waiting = sorted(tops, key=lambda top: len(top.path), reverse=True)  # what is above comes first
         seen: set[Directory] = set()
         while waiting:
             directory = waiting.pop()

@@ -138,36 +138,35 @@ def run(
     raise click.exceptions.Exit(code)
 
 
-def _load(manifest: str, only: tuple[str, ...], exclude: tuple[str, ...]) -> tuple[Program, Selection]:
-    from reactor.graph.select import select
+def _load(manifest: str, only: tuple[str, ...], exclude: tuple[str, ...]) -> tuple[Program, Selection | None]:
     from reactor.loading import load
 
     program = load(manifest)
+    if not (only or exclude):
+        return program, None
+    from reactor.graph.select import select
+
     return program, select(program.graph, only, exclude)
 
 
 def _converge(
-    program: Program, selection: Selection, options: Options, form: Literal["text", "json"]
+    program: Program, selection: Selection | None, options: Options, form: Literal["text", "json"]
 ) -> tuple[Ended, Interruption]:
     from reactor.cli.session import converge
     from reactor.console.display import Display
 
-    display = Display(form, resources=len(selection.graph.resources), continuous=options.watch)
-    _introduce(display, program, selection)
-    ended = None
+    graph = selection.graph if selection else program.graph
+    display = Display(form, resources=len(graph.resources), continuous=options.watch)
     try:
-        ended, interruption = converge(selection.graph, options, display)
+        if program.pre_message:
+            display.say(program.pre_message, message_record(program.pre_message))
+        if selection:
+            total = len(program.graph.resources)
+            display.say(selection_text(selection, total), selection_record(selection, total))
+        ended, interruption = converge(graph, options, display)
+        display.summarize(ended)
         if program.post_message:
             display.say(program.post_message, message_record(program.post_message))
     finally:
-        display.finish(ended)
+        display.flush()
     return ended, interruption
-
-
-def _introduce(display: Display, program: Program, selection: Selection) -> None:
-    """What is to be known before the first event: the manifest's own words, and what this run leaves aside."""
-    if program.pre_message:
-        display.say(program.pre_message, message_record(program.pre_message))
-    total = len(program.graph.resources)
-    if len(selection.graph.resources) < total:
-        display.say(selection_text(selection, total), selection_record(selection, total))

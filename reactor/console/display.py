@@ -66,10 +66,13 @@ class Display:
             if self._bar:
                 nursery.start_soon(self._bar.run)
 
-    def finish(self, ended: Ended | None) -> None:
-        """Write the summary and all that still waits. Without an end there is only the latter."""
-        if self._text and ended:
+    def summarize(self, ended: Ended) -> None:
+        """Say how it went. For programs, the last event has said so."""
+        if self._text:
             self._writer.write(self._summary(ended, self._text))
+
+    def flush(self) -> None:
+        """Write all that still waits."""
         self._writer.flush()
 
     def _summary(self, ended: Ended, text: TextSink) -> str:

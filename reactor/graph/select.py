@@ -123,18 +123,23 @@ def _matching(graph: Graph, names: Names, **globs: Sequence[str]) -> list[set[st
     found: list[set[str]] = []
     problems: list[Diagnostic] = []
     for option, patterns in globs.items():
-        matched: set[str] = set()
-        for pattern in patterns:
-            matches = {
-                graph.refs[vertex]
-                for name, vertex in names.items()
-                if name == pattern or fnmatchcase(name, pattern)
-            }
-            if not matches:
-                hint = names.hint(pattern) or "write it as kind#name; * stands for anything: 'file#/etc/*'"
-                problems.append(Diagnostic(f"--{option} {pattern}: no resource matches", hint=hint))
-            matched |= matches
-        found.append(matched)
+        matches = [_matches(graph, names, pattern) for pattern in patterns]
+        problems += [
+            _no_match(names, option, p) for p, refs in zip(patterns, matches, strict=True) if not refs
+        ]
+        found.append(set().union(*matches))
     if problems:
         raise ManifestError(problems)
     return found
+
+
+def _matches(graph: Graph, names: Names, pattern: str) -> set[str]:
+    """A name that happens to hold ``[`` or ``?`` matches itself too."""
+    return {
+        graph.refs[vertex] for name, vertex in names.items() if name == pattern or fnmatchcase(name, pattern)
+    }
+
+
+def _no_match(names: Names, option: str, pattern: str) -> Diagnostic:
+    hint = names.hint(pattern) or "write it as kind#name; * stands for anything: 'file#/etc/*'"
+    return Diagnostic(f"--{option} {pattern}: no resource matches", hint=hint)

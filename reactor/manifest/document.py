@@ -101,7 +101,8 @@ class _Outline:
         return Document(settings or Settings(), self._entries(self._root, self._root.at, may_be_empty=True))
 
     def _ccm_form(self) -> Document:
-        block, at = self._root["ccm"], self._root.key_at("ccm")
+        at = self._root.key_at("ccm")
+        block = Mapping(at) if self._root["ccm"] is None else self._root["ccm"]
         options = self._section("ccm", CcmOptions, leave=("resources", "resources_jet_file")) or CcmOptions()
         settings = self._section("settings", Settings) or Settings()
         inherited = {"ordering": "manifest", "fail_fast": options.fail_on_error}

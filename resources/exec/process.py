@@ -20,7 +20,7 @@ from typing import cast
 
 import trio
 
-from reactor.resource.plan import ResourceError
+from reactor import ResourceError
 from resources.exec.group import end_group
 from resources.exec.output import TAIL_BYTES, Output, last_words
 

@@ -81,7 +81,7 @@ class Observer:
         try:
             fd = os.open(self._desired.path, _OPEN)
         except PermissionError:
-            if found.st_uid != os.geteuid() or found.st_mode & stat.S_IRUSR:
+            if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) == self._desired.mode:
                 raise
             return self._state(
                 FileType.FILE, found, wanted

@@ -212,6 +212,7 @@ os.chmod(mine, 0)
 print(error(converge, make(mine, content="x")), oct(os.stat(mine).st_mode))
 os.chmod(mine, 0o200)
 print(error(converge, make(mine, mode="0444")), oct(os.stat(mine).st_mode))
+print(error(converge, make(mine, content="y", mode="0200")))
 """
 
 
@@ -241,6 +242,7 @@ def test_permission_denied_is_an_error_and_never_absent(tmp_path: Path):
         "None",
         "None 0o100644",
         "None 0o100444",
+        str((f"cannot look at {names['mine']}/f: Permission denied", hint)),
     ]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+import trio.testing
 from watch_recorder import Recorder
 
 from reactor.resource.watch import TimerWatch
@@ -26,20 +27,20 @@ def sink() -> TimedRecorder:
 
 
 @pytest.fixture
-async def timers(sink: TimedRecorder, nursery, autojump_clock) -> TimerWatcher:
+async def timers(sink: TimedRecorder, nursery) -> TimerWatcher:
     watcher = TimerWatcher(sink)
     nursery.start_soon(watcher.run)
     return watcher
 
 
-async def test_a_vertex_is_marked_every_interval_without_drift(timers: TimerWatcher, sink: TimedRecorder):
+async def test_a_vertex_is_marked_every_interval_without_drift(timers: TimerWatcher, sink: TimedRecorder, autojump_clock):
     start = trio.current_time()
     await timers.arm(TimerWatch(10), 0)
     await trio.sleep(1000.5)
     assert [time - start for time in sink.times[0]] == pytest.approx([10 * n for n in range(1, 101)])
 
 
-async def test_each_vertex_has_its_own_interval(timers: TimerWatcher, sink: TimedRecorder):
+async def test_each_vertex_has_its_own_interval(timers: TimerWatcher, sink: TimedRecorder, autojump_clock):
     await timers.arm(TimerWatch(60), 0)
     await trio.sleep(1)
     await timers.arm(TimerWatch(1), 1)
@@ -48,7 +49,7 @@ async def test_each_vertex_has_its_own_interval(timers: TimerWatcher, sink: Time
     assert len(sink.times[1]) == 60
 
 
-async def test_one_armed_later_but_due_earlier_is_not_late(timers: TimerWatcher, sink: TimedRecorder):
+async def test_one_armed_later_but_due_earlier_is_not_late(timers: TimerWatcher, sink: TimedRecorder, autojump_clock):
     await timers.arm(TimerWatch(1000), 0)
     await trio.sleep(1)
     await timers.arm(TimerWatch(2), 1)
@@ -56,7 +57,7 @@ async def test_one_armed_later_but_due_earlier_is_not_late(timers: TimerWatcher,
     assert sink.marked == {1}
 
 
-async def test_arming_twice_marks_once(timers: TimerWatcher, sink: TimedRecorder):
+async def test_arming_twice_marks_once(timers: TimerWatcher, sink: TimedRecorder, autojump_clock):
     await timers.arm(TimerWatch(10), 0)
     await timers.arm(TimerWatch(10), 0)
     await trio.sleep(11)
@@ -72,7 +73,7 @@ async def test_times_that_passed_while_nothing_ran_become_one_mark(timers, sink,
     assert [time - start for time in sink.times[0]] == pytest.approx([95, 100])
 
 
-async def test_many_of_one_interval_do_not_fall_due_at_once(timers: TimerWatcher, sink: TimedRecorder):
+async def test_many_of_one_interval_do_not_fall_due_at_once(timers: TimerWatcher, sink: TimedRecorder, autojump_clock):
     start = trio.current_time()
     for vertex in range(1000):
         await timers.arm(TimerWatch(100), vertex)
@@ -84,6 +85,6 @@ async def test_many_of_one_interval_do_not_fall_due_at_once(timers: TimerWatcher
     assert max(sum(low <= time < low + 1 for time in first) for low in range(95, 100)) < 300
 
 
-async def test_without_timers_nothing_happens(timers: TimerWatcher, sink: TimedRecorder):
+async def test_without_timers_nothing_happens(timers: TimerWatcher, sink: TimedRecorder, autojump_clock):
     await trio.sleep(1_000_000)
     assert not sink.marks

@@ -1,0 +1,94 @@
+"""Tiny kinds and graphs that the tests of the graph share."""
+
+from __future__ import annotations
+
+import os.path
+
+from reactor.graph.build import build
+from reactor.graph.graph import EdgeKind
+from reactor.resource.base import Resource
+from reactor.resource.diagnostic import Place
+
+
+class Thing(Resource, kind="thing"):
+    """A resource that says of itself what it uses, provides and removes."""
+
+    ensure: str = "present"
+    text: str | None = None
+    using: tuple[str, ...] = ()
+    providing: tuple[str, ...] = ()
+    removing: tuple[str, ...] = ()
+
+    async def observe(self):
+        return None
+
+    def plan(self, state, *, refresh):
+        return ()
+
+    def uses(self):
+        return self.using
+
+    def provides(self):
+        return self.providing
+
+    def removes(self):
+        return self.removing
+
+
+class Path(Thing, kind="path"):
+    """A file or directory, as the file kind behaves: it uses its parent, and provides or removes itself."""
+
+    def uses(self):
+        return (os.path.dirname(self.name),)
+
+    def provides(self):
+        return () if self.ensure == "absent" else (self.name,)
+
+    def removes(self):
+        return (self.name,) if self.ensure == "absent" else ()
+
+
+def place(vertex, path):
+    """Property ``path`` of resource number n is in line n + 1 of the manifest; its column is its length."""
+    return Place("site.yaml", vertex + 1, len(path) + 1)
+
+
+def built(*resources, ordering="graph", broken=frozenset()):
+    return build(resources, ordering=ordering, locate=place, broken=broken)
+
+
+def graph_of(*resources, ordering="graph"):
+    graph, problems = built(*resources, ordering=ordering)
+    assert problems == []
+    return graph
+
+
+def edges(graph):
+    """The edges as ``{(first, second): kind}``, by name alone."""
+    return {
+        (first.partition("#")[2], second.partition("#")[2]): str(kind)
+        for first, second, kind in graph.dag.edges(data="kind")
+    }
+
+
+def things(**requirements):
+    """A graph of things: ``b={"require": "a"}`` is ``thing#b``, which requires ``thing#a``."""
+    return graph_of(
+        *(
+            Thing(name=name, **{key: [f"thing#{n}" for n in names.split()] for key, names in properties.items()})
+            for name, properties in requirements.items()
+        )
+    )
+
+
+def thing_graph(size, pairs):
+    """A graph of ``size`` things with ``(first, second, kind)`` edges between their numbers."""
+    wanted = {kind: [[] for _ in range(size)] for kind in EdgeKind}
+    for first, second, kind in pairs:
+        wanted[kind][second].append(f"thing#{first}")
+    return graph_of(
+        *(
+            Thing(name=str(n), **{str(kind): wanted[kind][n] for kind in EdgeKind if kind is not EdgeKind.AUTOMATIC})
+            for n in range(size)
+        )
+    )

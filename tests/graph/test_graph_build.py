@@ -1,0 +1,121 @@
+"""References and the order of the manifest become edges, or problems that say where and how to mend them."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from graph_samples import Thing, built, edges, graph_of, place
+
+from reactor.resource.diagnostic import Place
+
+
+def thing(name, **properties):
+    return Thing(name=name, **properties)
+
+
+@pytest.mark.parametrize("kind", ["require", "subscribe", "after"])
+def test_a_reference_becomes_an_edge_with_its_kind_and_reason(kind):
+    graph = graph_of(thing("a", **{kind: "thing#b"}), thing("b"))
+    assert dict(graph.dag.edges) == {("thing#b", "thing#a"): {"kind": kind, "reason": f"{kind} in thing#a"}}
+
+
+def test_vertices_are_numbered_in_the_order_of_the_manifest():
+    graph = graph_of(thing("c", require="thing#a"), thing("a"), thing("b"))
+    assert graph.refs == list(graph.dag) == ["thing#c", "thing#a", "thing#b"]
+
+
+def test_an_alias_can_be_referred_to():
+    graph = graph_of(thing("a", alias="first"), thing("b", require="thing#first"))
+    assert edges(graph) == {("a", "b"): "require"}
+
+
+def test_a_name_goes_before_an_equal_alias():
+    graph = graph_of(thing("a", alias="b"), thing("b"), thing("c", require="thing#b"))
+    assert edges(graph) == {("b", "c"): "require"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "kept"),
+    [
+        ({"require": "thing#a", "after": "thing#a"}, "require"),
+        ({"after": "thing#a", "subscribe": "thing#a"}, "subscribe"),
+        ({"subscribe": "thing#a", "require": "thing#a"}, "subscribe"),
+        ({"after": "thing#a", "using": ("/a",)}, "automatic"),
+        ({"require": "thing#a", "using": ("/a",)}, "require"),
+    ],
+)
+def test_the_strongest_of_several_edges_stays(properties, kept):
+    graph = graph_of(thing("a", providing=("/a",)), thing("b", **properties))
+    assert edges(graph) == {("a", "b"): kept}
+
+
+def test_an_unknown_reference_is_reported_at_its_own_place_with_what_may_be_meant():
+    _, [problem] = built(thing("nginx"), thing("b", require=["thing#nginx", "thing#ngnix"]))
+    assert problem.message == "require of thing#b: there is no thing#ngnix in the manifest"
+    assert problem.place == place(1, ("require", 1))
+    assert problem.hint == "did you mean 'thing#nginx'?"
+
+
+def test_a_misspelt_alias_is_hinted_at():
+    _, [problem] = built(thing("a", alias="web-server"), thing("b", after="thing#web-sever"))
+    assert problem.hint == "did you mean 'thing#web-server'?"
+
+
+@pytest.mark.parametrize("typo", ["thing#/srv/app/f04321.con", "thing#/svr/app/f04321.conf"])
+def test_hints_are_found_among_ten_thousand_names(typo):
+    _, [problem] = built(*(thing(f"/srv/app/f{n:05}.conf") for n in range(10_000)), thing("x", require=typo))
+    assert problem.hint == "did you mean 'thing#/srv/app/f04321.conf'?"
+
+
+def test_without_a_similar_name_the_hint_says_what_to_do():
+    _, [problem] = built(thing("a", require="package#completely-different"))
+    assert problem.hint == "declare it, or take this reference away"
+
+
+def test_a_reference_to_a_broken_resource_is_no_problem_and_no_edge():
+    graph, problems = built(thing("a", require="thing#b"), broken=frozenset({"thing#b"}))
+    assert problems == []
+    assert edges(graph) == {}
+
+
+@pytest.mark.parametrize("target", ["thing#a", "thing#me"])
+def test_a_resource_can_not_refer_to_itself(target):
+    graph, [problem] = built(thing("a", alias="me", subscribe=target))
+    assert problem.message == "thing#a refers to itself in subscribe"
+    assert problem.place == place(0, ("subscribe", 0))
+    assert edges(graph) == {}
+
+
+def test_all_problems_are_reported_at_once():
+    _, problems = built(
+        thing("a", require=["thing#x", "thing#y"]),
+        thing("b", after="thing#c"),
+        thing("c", after="thing#b", require="thing#z"),
+    )
+    assert [problem.place for problem in problems] == [
+        Place("site.yaml", 1, 3), Place("site.yaml", 1, 3), Place("site.yaml", 3, 3), Place("site.yaml", 3, 3)
+    ]  # fmt: skip
+
+
+def test_in_manifest_order_each_resource_comes_after_the_one_before():
+    graph = graph_of(thing("a"), thing("b"), thing("c", require="thing#b"), ordering="manifest")
+    assert edges(graph) == {("a", "b"): "after", ("b", "c"): "require"}
+
+
+def test_in_graph_order_nothing_is_added():
+    assert edges(graph_of(thing("a"), thing("b"))) == {}
+
+
+def test_two_resources_with_one_ref_are_a_mistake_of_the_caller():
+    with pytest.raises(ValueError, match="same ref"):
+        built(thing("a"), thing("a"))
+
+
+def test_no_resources_make_an_empty_graph():
+    assert graph_of().refs == []
+
+
+def test_the_garbage_collector_is_left_as_it_was():
+    built(thing("a"))
+    assert gc.isenabled()

@@ -1,0 +1,310 @@
+import pytest
+from small_kinds import KINDS, Job, Page
+
+from reactor.manifest import Kinds, read_manifest
+from reactor.manifest.nodes import Mapping, Sequence
+from reactor.resource.diagnostic import Place
+
+
+def page(properties, name="/a"):
+    return f"resources:\n- page:\n  - {name}: {{ensure: present, {properties}}}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "resources: [{page: [{/a: {ensure: present, content: x}}]}]",
+        "resources: [{page: {name: /a, ensure: present, content: x}}]",
+        "resources: [{page: [{defaults: {ensure: present, content: x}}, {/a: }]}]",
+        "resources: [{page: [{/a: {}}, {defaults: {ensure: present, content: x}}]}]",
+        "resources: [{page: [{defaults: {ensure: absent, content: x}}, {/a: {ensure: present}}]}]",
+        "resources: [{page: [{defaults: }, {/a: {ensure: present, content: x}}]}]",
+        "data: {p: &p {ensure: present}}\nresources: [{page: [{/a: {<<: *p, content: x}}]}]",
+        "data: {p: &p {/a: {ensure: present, content: x}}}\nresources: [{page: [*p]}]",
+    ],
+)
+def test_both_entry_forms_and_defaults_give_the_same_resource(read, text):
+    assert read(text).resource == Page(name="/a", ensure="present", content="x")
+
+
+def test_a_property_replaces_its_default_as_a_whole(read):
+    text = "resources: [{page: [{defaults: {ensure: present, tags: [a, b], size: 1}}, {/a: {tags: [c]}}]}]"
+    resource = read(text).resource
+    assert resource.tags == ["c"]
+    assert resource.size == 1
+
+
+def test_null_takes_a_default_away(read):
+    text = "resources: [{page: [{defaults: {ensure: present, content: x}}, {/a: {content: }}]}]"
+    assert read(text).resource.content is None
+
+
+def test_defaults_alone_declare_nothing(read):
+    reading = read("ccm: {resources: [{page: [{defaults: {ensure: present}}]}]}")
+    assert reading.diagnostics == []
+    assert reading.manifest.resources == []
+
+
+def test_resources_keep_the_order_of_the_file(read):
+    text = "resources: [{job: [{b: }, {a: }]}, {page: {name: /c, ensure: absent}}, {job: {name: d}}]"
+    assert [each.ref for each in read(text).manifest.resources] == ["job#b", "job#a", "page#/c", "job#d"]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [("0644", "0644"), ("1.10", "1.10"), ("true", "true"), ("0o644", "0o644"), ("yes", "yes"), ("'5'", "5")],
+)
+def test_a_text_property_gets_what_is_written(read, written, value):
+    resource = read(page(f"mode: {written}, tags: [{written}], alias: {written}")).resource
+    assert (resource.mode, resource.tags, resource.alias) == (value, [value], value)
+
+
+def test_a_name_is_what_is_written(read):
+    assert read("resources: [{job: [{1.10: }]}]").resource.name == "1.10"
+    assert read("resources: [{job: {name: 0644}}]").resource.name == "0644"
+
+
+def test_other_properties_get_values(read):
+    resource = read(page("size: 0x10, ratio: 2, public: TRUE, limits: {a: 5}, notes: {b: [1, true, 1.5]}")).resource
+    assert (resource.size, resource.ratio, resource.public) == (16, 2.0, True)
+    assert resource.limits == {"a": 5}
+    assert resource.notes == {"b": [1, True, 1.5]}
+
+
+def test_a_resource_holds_nothing_of_the_tree(read):
+    notes = read(page("notes: {b: [{c: d}]}")).resource.notes
+    assert not isinstance(notes, Mapping)
+    assert not isinstance(notes["b"], (Mapping, Sequence))
+    assert not isinstance(notes["b"][0], Mapping)
+
+
+def test_a_property_may_go_by_another_name(read):
+    assert read("resources: [{job: [{a: {refresh_only: true}}]}]").resource.refreshonly is True
+    reading = read("resources: [{job: [{a: {refresh_only: 5}}]}]")
+    assert reading.messages == ["refresh_only wants true or false, not 5"]
+    assert reading.positions == [(1, 39)]
+
+
+def test_a_relative_path_starts_at_the_directory_of_the_manifest(tmp_path, monkeypatch):
+    (tmp_path / "site.yaml").write_text(page("source: files/a"))
+    monkeypatch.chdir(tmp_path)
+    manifest, _ = read_manifest("site.yaml", KINDS)
+    assert manifest.resources[0].source == f"{tmp_path}/files/a"
+    assert manifest.resources[0].place == Place("site.yaml", 3, 5)
+
+
+def test_every_value_can_be_located(read):
+    text = (
+        "resources:\n"
+        "- page:\n"
+        "  - defaults: {ensure: present}\n"
+        "  - /a:\n"
+        "      require: [page#/b]\n"
+        "      meta: {retry: 3}\n"
+        "- job:\n"
+        "    name: x\n"
+        "    refresh_only: true\n"
+    )
+    reading = read(text)
+    assert reading.diagnostics == []
+    locate = reading.manifest.locate
+
+    def spot(index, *path):
+        place = locate(index, path)
+        return place.line, place.column
+
+    assert spot(0) == spot(0, "name") == (4, 5)
+    assert spot(0, "require", 0) == (5, 17)
+    assert spot(0, "meta", "retry") == (6, 21)
+    assert spot(0, "meta", "delay") == (6, 13)
+    assert spot(0, "ensure") == (3, 24)
+    assert spot(0, "content") == (4, 5)
+    assert spot(1) == spot(1, "name") == (8, 11)
+    assert spot(1, "refreshonly") == (9, 19)
+
+
+def test_positions_can_be_dropped(read):
+    manifest = read(page("content: x")).manifest
+    manifest.positions = None
+    assert manifest.locate(0, ("content",)) == manifest.resources[0].place
+
+
+# The place of each problem is marked with a §.
+PROBLEMS = [
+    # entries
+    ("resources: [§5]", "an entry of resources maps a kind to its resources; this is 5"),
+    ("resources: [§{}]", "this is nothing"),
+    ("resources:\n- page: []\n-§\n", "this is nothing"),
+    ("resources: [{page: [], §job: []}]", "an entry declares one kind; this one has page and job"),
+    ("resources:\n- job:\n  §name: a\n", "an entry declares one kind; this one has job and name"),
+    ("resources: [{§pagee: [{/a: }]}]", "unknown kind 'pagee'"),
+    ("resources: [{§page: 5}]", "page wants a list of resources, not 5"),
+    ("resources: [{§page: }]", "page wants a list of resources, not nothing"),
+    # lists
+    ("resources: [{job: [§a]}]", "an item of the list is a name with its properties, not 'a'"),
+    ("resources: [{job: [§{}]}]", "an item of the list is a name with its properties, not nothing"),
+    ("resources:\n- job:\n  - a:\n    §command: x\n", "this one has 2 keys"),
+    ("resources: [{job: [{a: §[]}]}]", "the properties of 'a' are a map, not a list"),
+    ("resources: [{job: [{defaults: {}}, §{defaults: {}}]}]", "the list of job resources has defaults already"),
+    ("resources: [{job: [{defaults: §5}]}]", "defaults are a map, not 5"),
+    ("resources: [{job: [{defaults: {§name: a}}]}]", "defaults can't give a name"),
+    ("resources: [{job: [{a: {§name: b}}]}]", "the name is given twice"),
+    ("resources: [{§job: {}}]", "job needs the property 'name'"),
+    # properties
+    ("resources: [{page: [{§/a: }]}]", "page needs the property 'ensure'"),
+    ("resources: [{page: {name: §/a}}]", "page needs the property 'ensure'"),
+    (page("§contents: x"), "page has no property 'contents'"),
+    (page("meta: {§retries: 1}"), "meta has no property 'retries'"),
+    (page("content: §[x]"), "content wants a text, not a list"),
+    (page("mode: §{}"), "mode wants a text, not a map"),
+    (page("public: §'yes'"), "public wants true or false, not 'yes'"),
+    (page("public: §1"), "public wants true or false, not 1"),
+    (page("size: §big"), "size wants a whole number, not 'big'"),
+    (page("size: §true"), "size wants a whole number, not 'true'"),
+    (page("size: §1.5"), "size wants a whole number, not '1.5'"),
+    (page("ratio: §fast"), "ratio wants a number, not 'fast'"),
+    (page("tags: §a"), "tags wants a list, not 'a'"),
+    (page("tags: [a, §{}]"), "tags[1] wants a text, not a map"),
+    (page("limits: §[]"), "limits wants a map, not a list"),
+    (page("limits: {a: 1, b: §x}"), "limits.b wants a whole number, not 'x'"),
+    (page("either: §{}"), "either wants a whole number or a list, not a map"),
+    (page("meta: §x"), "meta wants a map, not 'x'"),
+    (page("meta: {noop: §}"), "meta.noop has no value"),
+    (page("size: §"), "size has no value"),
+    (page("pause: §5"), "pause: a duration needs a unit: write 5s for seconds"),
+    (page("meta: {delay: §0s}"), "meta.delay: must be greater than 0"),
+    (page("require: [job#a, §b]"), "require[1]: a reference is written kind#name"),
+    (page("alias: §''"), "alias: it must have at least 1 character"),
+    ("resources: [{page: [{/a: {ensure: §presnt}}]}]", "ensure must be 'present' or 'absent', not 'presnt'"),
+    ("resources: [{page: [{/a: {ensure: §true}}]}]", "ensure must be 'present' or 'absent', not 'true'"),
+    ("resources: [{page: [{§a: {ensure: present}}]}]", "name: the path must be absolute"),
+    ("resources: [{page: {name: §/a/, ensure: present}}]", "name: the path must be canonical: write /a"),
+    (page("provider: §posx"), "page has no provider 'posx'"),
+    (page("content: x, source: §y"), "content and source exclude each other"),
+    ("resources: [{page: [{defaults: {ensure: absent, mode: §1}}, {/a: }]}]", "what is absent has no mode"),
+    ("resources: [{page: [{defaults: {size: §x, ensure: absent}}, {/a: }, {/b: }]}]", "size wants a whole number"),
+    # expressions
+    (page("content: 'a §{{ b }} c'"), "expressions are not supported by this version: {{ b }}"),
+    (page("content: §${ b }"), "expressions are not supported by this version: ${ b }"),
+    (page("tags: [a, 'x §${ y }']"), "expressions are not supported by this version: ${ y }"),
+    (page("content: 'x'", '"§{{ n }}"'), "expressions are not supported by this version: {{ n }}"),
+    ("resources: [{job: {name: 'a §{{ n }}'}}]", "expressions are not supported by this version: {{ n }}"),
+    ("resources:\n- job:\n  - a:\n      command: |\n        echo\n        §${ x }\n", "expressions are not supported"),
+    ("data: &d '{{ x }}'\nresources: [{job: [{a: {command: §*d}}]}]", "expressions are not supported"),
+    # identity
+    ("resources: [{job: [{a: }, {§a: }]}]", "job#a is declared twice"),
+    ("resources: [{job: [{a: }]}, {job: {name: §a}}]", "job#a is declared twice"),
+    ("resources: [{job: [{a: }, {b: {alias: §a}}]}]", "job#a is declared twice"),
+    ("resources: [{job: [{a: {alias: b}}, {§b: }]}]", "job#b is declared twice"),
+    ("resources: [{job: [{a: {alias: c}}, {b: {alias: §c}}]}]", "job#c is declared twice"),
+    ("resources: [{job: [{defaults: {alias: §c}}, {a: }, {b: }]}]", "job#c is declared twice"),
+]
+
+
+@pytest.mark.parametrize(("marked", "message"), PROBLEMS)
+def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
+    before = marked[: marked.index("§")]
+    reading = read(marked.replace("§", ""))
+    assert reading.positions == [(before.count("\n") + 1, len(before) - before.rfind("\n"))]
+    assert message in reading.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (page("contents: x"), "did you mean 'content'?"),
+        (page("zzz: x"), "it takes after, alias, content, "),
+        (page("meta: {retries: 1}"), "did you mean 'retry'?"),
+        (page("public: yes"), "in YAML 1.2 yes is a text: write true or false"),
+        ("resources: [{page: [{/a: }]}]", "add 'ensure: ...' with present or absent"),
+        ("resources: [{page: [{/a: {ensure: presnt}}]}]", "did you mean 'present'?"),
+        ("resources: [{pag: []}]", "did you mean 'page'?"),
+        ("resources: [{cron: []}]", "the kinds are page and job"),
+        ("resources: [{page: [], job: []}]", "start a new entry: '- job:'"),
+        ("resources: [{job: , name: x}]", "indent what belongs to job below it"),
+        ("resources: [{job: [{a: , command: x}]}]", "indent the properties below a:"),
+        ("resources: [{job: [a]}]", "write '- a:'"),
+        ("resources: [{job: [{a: }, {a: }]}]", "remove one of them, or rename it"),
+    ],
+)
+def test_a_problem_says_how_to_mend_it(read, text, hint):
+    assert read(text).diagnostics[0].hint.startswith(hint)
+
+
+def test_duplicates_show_both_places(read):
+    [found] = read("resources:\n- job:\n  - a:\n  - a:\n").diagnostics
+    assert found.place.line == 4
+    assert [(note, place.line, place.column) for note, place in found.notes] == [("first declared here", 3, 5)]
+
+
+def test_a_resource_declared_twice_by_one_alias_of_yaml_is_noticed(read):
+    assert read("data: &j {a: }\nresources: [{job: [*j, *j]}]").messages == ["job#a is declared twice"]
+
+
+def test_an_alias_may_repeat_the_name(read):
+    assert read("resources: [{job: [{a: {alias: a}}]}]").resource.alias == "a"
+
+
+def test_kinds_may_share_names(read):
+    assert read("resources: [{job: [{/a: }]}, {page: [{/a: {ensure: present}}]}]").diagnostics == []
+
+
+def test_all_problems_of_one_resource_are_reported_together(read):
+    reading = read(page("contents: x, size: big, mode: [], ratio: , content: a, source: b, provider: x"))
+    assert reading.messages == [
+        "page has no property 'contents'",
+        "size wants a whole number, not 'big'",
+        "mode wants a text, not a list",
+        "ratio has no value",
+        "page has no provider 'x'",
+    ]
+
+
+def test_a_conflict_is_reported_next_to_a_wrong_type(read):
+    reading = read(page("size: big, content: a, source: b"))
+    assert reading.messages == ["size wants a whole number, not 'big'", "content and source exclude each other"]
+
+
+def test_no_conflict_is_claimed_over_a_property_that_is_in_doubt(read):
+    text = "resources: [{page: [{/a: {ensure: absnt, mode: 1, source: '{{ x }}', content: b}}]}]"
+    assert [message.split(" ")[0] for message in read(text).messages] == ["ensure", "expressions"]
+
+
+def test_a_misspelt_property_is_not_missing_as_well(read):
+    assert read("resources: [{page: [{/a: {ensur: present}}]}]").messages == ["page has no property 'ensur'"]
+
+
+def test_what_is_declared_but_wrong_is_remembered(read):
+    reading = read(
+        "resources:\n"
+        "- page: [{/a: {ensure: x, alias: front}}, {/b: {ensure: present}}, {/c: 5}]\n"
+        "- pge: [{/d: }]\n"
+        "- jb: {name: e}\n"
+        "- job: [{f: {command: '{{ x }}'}}, {g: {alias: f}}]\n"
+    )
+    assert [each.ref for each in reading.manifest.resources] == ["page#/b"]
+    assert reading.manifest.broken >= {"page#/a", "page#front", "page#/c", "page#/d", "pge#/d", "job#e", "job#f", "job#g"}
+    assert "page#/b" not in reading.manifest.broken
+
+
+def test_what_the_tree_has_reported_is_not_reported_again(read):
+    reading = read("resources:\n- page:\n  - /a: {ensure: present, content: *no, tags: [!odd x], notes: {{ x }}}\n")
+    assert [message.split(" ")[0] for message in reading.messages] == ["no", "unknown", "a"]
+    assert reading.manifest.broken == {"page#/a"}
+
+
+def test_a_kind_that_can_not_be_loaded_is_an_error(tmp_path):
+    def find(name):
+        raise ImportError("No module named 'gone'")
+
+    (tmp_path / "site.yaml").write_text("resources: [{job: [{a: }]}, {job: [{b: }]}]")
+    manifest, diagnostics = read_manifest(tmp_path / "site.yaml", Kinds(lambda: ["job"], find))
+    assert [found.message for found in diagnostics] == ["the kind 'job' can't be loaded: No module named 'gone'"] * 2
+    assert manifest.broken == {"job#a", "job#b"}
+
+
+def test_kinds_are_those_installed_unless_told_otherwise(tmp_path):
+    (tmp_path / "site.yaml").write_text("resources: [{page: []}, {file: []}]")
+    _, diagnostics = read_manifest(tmp_path / "site.yaml")
+    assert [found.message for found in diagnostics] == ["unknown kind 'page'"]
+    assert Kinds.of(Job).names() == ("job",)

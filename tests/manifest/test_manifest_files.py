@@ -1,0 +1,125 @@
+import gc
+import os
+
+import pytest
+from small_kinds import KINDS
+
+from reactor.manifest import read_manifest
+from reactor.manifest.source import MAX_BYTES, LineMap
+
+
+def reading(path):
+    manifest, diagnostics = read_manifest(path, KINDS)
+    assert manifest.resources == []
+    [found] = diagnostics
+    assert found.place.file == os.fsdecode(path)
+    return found
+
+
+def test_a_missing_file_names_one_like_it(tmp_path):
+    (tmp_path / "site.yaml").touch()
+    found = reading(tmp_path / "site.yml")
+    assert found.message == "can't read the manifest: No such file or directory"
+    assert found.hint == "did you mean 'site.yaml'?"
+
+
+def test_a_missing_directory_is_named(tmp_path):
+    assert reading(tmp_path / "nowhere" / "site.yaml").hint == f"there is no directory {tmp_path / 'nowhere'}"
+
+
+def test_a_directory_is_no_manifest(tmp_path):
+    found = reading(tmp_path)
+    assert found.message == "can't read the manifest: Is a directory"
+    assert found.hint == "name the manifest file in it"
+    (tmp_path / "manifest.yaml").touch()
+    assert reading(tmp_path).hint == f"name a file, such as {tmp_path / 'manifest.yaml'}"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_file_is_said_to_be_so(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.touch(mode=0)
+    found = reading(path)
+    assert found.message == "can't read the manifest: Permission denied"
+    assert found.hint
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_file_of_somebody_else_is_said_to_be_unreadable(tmp_path):
+    tmp_path.chmod(0o700)
+    os.seteuid(65534)
+    try:
+        found = reading(tmp_path / "site.yaml")
+    finally:
+        os.seteuid(0)
+    assert found.message == "can't read the manifest: Permission denied"
+    assert found.hint == "check the permissions of the file and of the directories above it"
+
+
+@pytest.mark.parametrize("name", ["\0", "x" * 5000])
+def test_an_impossible_name_is_an_error_like_others(name):
+    assert reading(name).message.startswith("can't read the manifest: ")
+
+
+def test_a_file_without_end_is_given_up():
+    found = reading("/dev/zero")
+    assert found.message == f"the manifest is larger than {MAX_BYTES // 2**20} MiB"
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"# only a comment\n", b"---\n", b"~\n", b"\xef\xbb\xbf"])
+def test_an_empty_manifest_is_an_error(read, content):
+    reading = read(content)
+    assert reading.messages == ["the manifest is empty"]
+    assert reading.diagnostics[0].place.line <= 1
+
+
+@pytest.mark.parametrize(
+    ("content", "place", "message", "hint"),
+    [
+        (b"a: 1\nb: \xff\n", (2, 4), "byte 0xff at offset 8", "save the file as UTF-8"),
+        ("é: é\n".encode() + b"\xe9", (2, 1), "byte 0xe9 at offset 7", "save the file as UTF-8"),
+        ("a: ü".encode("utf-16"), (1, 1), "byte 0xff at offset 0", "the file looks like UTF-16: save it as UTF-8"),
+        (b"\x7fELF\0\0\x90", (1, 7), "byte 0x90 at offset 6", "this looks like a binary file, not a manifest"),
+        (b"a\0b", (1, 2), "U+0000 is not allowed in YAML", "this looks like a binary file, not a manifest"),
+    ],
+)
+def test_binary_junk_is_placed(read, content, place, message, hint):
+    reading = read(content)
+    assert reading.positions == [place]
+    assert message in reading.messages[0]
+    assert reading.diagnostics[0].hint == hint
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(read):
+    assert read(b"\xef\xbb\xbfresources: []\n").diagnostics == []
+    assert read(b"\xef\xbb\xbfresurces: []\n").positions == [(1, 1)]
+
+
+@pytest.mark.parametrize("root", ["hello", "12", "'quoted'"])
+def test_a_manifest_that_is_a_scalar_is_an_error(read, root):
+    assert read(root).messages[0].startswith("a manifest is a map with the key 'resources', not ")
+
+
+def test_a_manifest_that_is_a_list_is_told_where_it_belongs(read):
+    assert read("- page: []\n").diagnostics[0].hint == "put the list under 'resources:'"
+
+
+def test_the_garbage_collector_is_left_as_it_was_found(read):
+    assert gc.isenabled()
+    read("resources: []")
+    read("resources: [")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        read("resources: []")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "place"),
+    [("", 0, (1, 1)), ("ab", 1, (1, 2)), ("a\nb", 2, (2, 1)), ("a\n\nb\n", 2, (2, 1)), ("a\n", 2, (2, 1))],
+)
+def test_offsets_become_lines_and_columns_from_1(text, at, place):
+    assert LineMap.of("f", text).place(at) == ("f", *place)

@@ -1,0 +1,84 @@
+"""The arrows between the folders, and the one public door, as the design draws them."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import reactor
+
+ROOT = Path(__file__).parent.parent
+
+MAY_IMPORT = {
+    "reactor.resource": set(),
+    "reactor.manifest": {"reactor.resource"},
+    "reactor.graph": {"reactor.resource"},
+    "reactor.loading": {"reactor.resource", "reactor.manifest", "reactor.graph"},
+    "reactor.engine": {"reactor.resource", "reactor.graph"},
+    "reactor.console": {"reactor.resource", "reactor.graph", "reactor.engine"},
+    "reactor.testing": {"reactor.resource", "reactor.graph", "reactor.engine"},
+    "reactor.cli": {
+        "reactor", "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading", "reactor.engine",
+        "reactor.console",
+    },
+    "reactor.__main__": {"reactor.cli"},
+    "resources": {"reactor", "watchers"},
+    "watchers": {"reactor"},
+}  # fmt: skip
+
+
+def home(module):
+    """The folder (or top module) that ``module`` belongs to: ``reactor.graph`` for ``reactor.graph.steps.cycles``."""
+    parts = module.split(".")
+    return ".".join(parts[:2]) if parts[0] == "reactor" and len(parts) > 1 else parts[0]
+
+
+def imports(path):
+    """Every project module that the file at ``path`` imports, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide the arrows"
+            yield node.module
+
+
+def sources():
+    for top in ("reactor", "resources", "watchers"):
+        yield from sorted((ROOT / top).rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", list(sources()), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_follow_the_arrows(path):
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    if module == "reactor":
+        return
+    mine = home(module)
+    for imported in imports(path):
+        if imported.split(".")[0] not in ("reactor", "resources", "watchers"):
+            continue
+        target = home(imported)
+        assert target == mine or target in MAY_IMPORT[mine], f"{module} imports {imported}"
+
+
+def test_the_public_door_is_complete():
+    assert sorted(reactor.__all__) == sorted(reactor._HOME_OF)
+    for name in reactor.__all__:
+        assert getattr(reactor, name) is not None
+    declared = {
+        alias.name
+        for node in ast.walk(ast.parse((ROOT / "reactor/__init__.py").read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("reactor.")
+        for alias in node.names
+    }
+    assert declared == set(reactor.__all__), "the names for type checkers are the names there are"
+
+
+@pytest.mark.parametrize("module", ["reactor", "reactor.engine.scheduler", "reactor.manifest.manifest"])
+def test_what_needs_no_trio_imports_none(module):
+    code = f"import sys, {module}; sys.exit('trio' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

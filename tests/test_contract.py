@@ -1,0 +1,80 @@
+"""The contract of kinds, kept by the kinds that come with reactor."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from reactor.testing.contract import CONTRACT, Case
+from resources.exec import Exec
+from resources.file import File
+
+OWNERS = {"owner": str(os.getuid()), "group": str(os.getgid())}
+
+
+def tree(root):
+    """Everything below ``root`` that a resource could change."""
+    found = {}
+    for directory, _, names in os.walk(root):
+        for path in [directory, *(os.path.join(directory, name) for name in names)]:
+            status = os.lstat(path)
+            text = Path(path).read_bytes() if os.path.isfile(path) else None
+            found[path] = (status.st_mode, status.st_uid, status.st_gid, text)
+    return found
+
+
+def file_with_content(root):
+    path = root / "motd"
+    make = lambda: File(name=str(path), ensure="present", content="hello\n", mode="0640", **OWNERS)
+    return Case(make, lambda: tree(root), lambda: path.write_text("vandal"))
+
+
+def file_with_source(root):
+    (root / "source").write_text("from here\n")
+    path = root / "copy"
+    make = lambda: File(name=str(path), ensure="present", source=str(root / "source"), mode="0640", **OWNERS)
+    return Case(make, lambda: tree(root), lambda: path.unlink())
+
+
+def file_with_attributes_only(root):
+    path = root / "theirs"
+    path.write_text("somebody else's")
+    path.chmod(0o600)
+    make = lambda: File(name=str(path), ensure="present", mode="0640", **OWNERS)
+    return Case(make, lambda: tree(root), lambda: path.chmod(0o777))
+
+
+def directory(root):
+    path = root / "deep" / "down"
+    make = lambda: File(name=str(path), ensure="directory", mode="0750", **OWNERS)
+    return Case(make, lambda: tree(root), lambda: path.rmdir())
+
+
+def absent_file(root):
+    path = root / "unwanted"
+    path.write_text("x")
+    return Case(lambda: File(name=str(path), ensure="absent"), lambda: tree(root), lambda: path.write_text("x"))
+
+
+def exec_with_creates(root):
+    path = root / "made"
+    make = lambda: Exec(name=f"touch {path}", creates=str(path))
+    return Case(make, lambda: tree(root), lambda: path.unlink())
+
+
+def exec_without_guards(root):
+    return Case(lambda: Exec(name=f"touch {root}/made"), lambda: tree(root), None)
+
+
+CASES = [
+    file_with_content, file_with_source, file_with_attributes_only, directory, absent_file,
+    exec_with_creates, exec_without_guards,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_kinds_keep_the_contract(promise, case, tmp_path):
+    await promise(case(tmp_path))
