@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from reactor.graph.graph import EdgeKind, Graph
     from reactor.loading import Program, load
     from reactor.resource.base import Meta, Resource
-    from reactor.resource.diagnostic import Diagnostic, ManifestError, Place, PropertyProblem
+    from reactor.resource.diagnostic import (
+        Diagnostic,
+        InvalidPropertiesError,
+        ManifestError,
+        Place,
+        PropertyProblem,
+    )
     from reactor.resource.plan import Action, Plan, ResourceError
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.speech import say
@@ -42,17 +48,19 @@ _HOMES = {
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.loading": ("Program", "load"),
     "reactor.resource.base": ("Meta", "Resource"),
-    "reactor.resource.diagnostic": ("Diagnostic", "ManifestError", "Place", "PropertyProblem"),
+    "reactor.resource.diagnostic": (
+        "Diagnostic", "InvalidPropertiesError", "ManifestError", "Place", "PropertyProblem",
+    ),
     "reactor.resource.plan": ("Action", "Plan", "ResourceError"),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.speech": ("say",),
     "reactor.resource.watch": ("PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
-}
+}  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AbsolutePath", "Action", "Cause", "Diagnostic", "Duration", "EdgeKind", "Engine", "Event", "Flag", "Graph",
-    "ManifestError", "Meta", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
+    "InvalidPropertiesError", "ManifestError", "Meta", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "TimerWatch", "Watch", "WatchSink",
     "WatchState", "Watcher", "load", "say",
 ]  # fmt: skip

@@ -141,5 +141,6 @@ def _matches(graph: Graph, names: Names, pattern: str) -> set[str]:
 
 
 def _no_match(names: Names, option: str, pattern: str) -> Diagnostic:
-    hint = names.hint(pattern) or "write it as kind#name; * stands for anything: 'file#/etc/*'"
+    hint = None if set(pattern) & set("*?[") else names.hint(pattern)
+    hint = hint or "write it as kind#name; * stands for anything: 'file#/etc/*'"
     return Diagnostic(f"--{option} {pattern}: no resource matches", hint=hint)

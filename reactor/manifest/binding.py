@@ -7,14 +7,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from reactor.manifest.declaration import Declaration
-from reactor.manifest.kinds import Kinds
+from reactor.manifest.identity import Identities
+from reactor.manifest.kinds import Kinds, UnusableKind, look_up
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader, Values
 from reactor.manifest.wording import listed, shown
 from reactor.resource.base import Resource
-from reactor.resource.properties import did_you_mean
 
 _DEFAULTS = "defaults"
 
@@ -35,9 +35,8 @@ class Binder:
         self._context = {"base": base}
         self._place = problems.source.lines.place
         self._reader = ValueReader(problems)
-        self._models: dict[str, type[Resource] | None] = {}
-        self._claims: dict[str, tuple[int, int]] = {}
-        self._serial = 0
+        self._found: dict[str, type[Resource] | UnusableKind] = {}
+        self._identities = Identities(problems)
 
     def bind(self, entries: Sequence) -> None:
         """Bind every entry of the list under ``resources``."""
@@ -56,15 +55,16 @@ class Binder:
         first, *others = entry
         if others:
             hint = f"indent what belongs to {first} below it"
-            if self._find(others[0]):
+            if isinstance(self._find(others[0]), type):
                 hint = f"start a new entry: '- {others[0]}:'"
             message = f"an entry declares one kind; this one has {listed((first, *others), 'and')}"
             self._problems.add(message, entry.key_at(others[0]), hint)
         for kind in entry:
-            if model := self._find(kind):
+            model = self._find(kind)
+            if isinstance(model, type):
                 self._bind_kind(model, entry, kind)
             elif kind == first:
-                self._report_unknown_kind(entry, kind)
+                self._report_kind(entry, kind, model)
 
     def _bind_kind(self, model: type[Resource], entry: Mapping, kind: str) -> None:
         node = entry[kind]
@@ -114,7 +114,7 @@ class Binder:
     def _bind_resource(
         self, model: type[Resource], name: Any, declaration: Declaration, values: Values
     ) -> None:
-        refs = self._claim_all(model, name, declaration, values) if "name" not in values.spoilt else ()
+        refs = self._claim(model, name, declaration, values) if "name" not in values.spoilt else ()
         resource = None
         try:
             resource = model.model_validate(values.plain, context=self._context)
@@ -127,31 +127,23 @@ class Binder:
         self.resources.append(resource)
         self.declarations.append(declaration)
 
-    def _claim_all(
+    def _claim(
         self, model: type[Resource], name: Any, declaration: Declaration, values: Values
     ) -> tuple[str, ...]:
         """The refs that lead to a resource, by name and by alias; none when one of them is taken already."""
         if not isinstance(name, str):
             return ()
-        self._serial += 1
         ref = f"{model.kind}#{name}"
-        if not self._claim(ref, declaration.at, "remove one of them, or rename it"):
+        if not self._identities.claim(ref, declaration.at, "remove one of them, or rename it"):
             return ()
         alias = values.plain.get("alias")
         if not isinstance(alias, str) or alias == name:
             return (ref,)
-        if not self._claim(
-            f"{model.kind}#{alias}", declaration.find(model, ("alias",)).at, "choose another alias"
-        ):
+        other, at = f"{model.kind}#{alias}", declaration.find(model, ("alias",)).at
+        if not self._identities.claim(other, at, "choose another alias"):
             self.broken.add(ref)
             return ()
-        return (ref, f"{model.kind}#{alias}")
-
-    def _claim(self, ref: str, at: int, hint: str) -> bool:
-        owner, first_at = self._claims.setdefault(ref, (self._serial, at))
-        if owner != self._serial:
-            self._problems.add(f"{ref} is declared twice", at, hint, [("first declared here", first_at)])
-        return owner == self._serial
+        return (ref, other)
 
     def _defaults(self, model: type[Resource], items: Sequence) -> Mapping | None:
         """The properties under ``defaults`` of a list, which may stand anywhere in it."""
@@ -183,22 +175,15 @@ class Binder:
                 f"an item of the list is a name with its properties, not {shown(item or None)}", at, hint
             )
 
-    def _find(self, kind: str) -> type[Resource] | None:
-        if kind not in self._models:
-            try:
-                self._models[kind] = self._kinds.find(kind)
-            except KeyError:
-                self._models[kind] = None
-        return self._models[kind]
+    def _find(self, kind: str) -> type[Resource] | UnusableKind:
+        if kind not in self._found:
+            self._found[kind] = look_up(self._kinds, kind)
+        return self._found[kind]
 
-    def _report_unknown_kind(self, entry: Mapping, kind: str) -> None:
-        names = [*self._kinds.names()]
-        suggestion = did_you_mean(kind, names)
-        hint = suggestion or f"the kinds are {listed(names, 'and')}"
-        self._problems.add(f"unknown kind {shown(kind)}", entry.key_at(kind), hint)
-        meant = [name for name in names if suggestion and repr(name) in suggestion]
+    def _report_kind(self, entry: Mapping, kind: str, reason: UnusableKind) -> None:
+        self._problems.add(reason.message, entry.key_at(kind), reason.hint)
         for name in _names_below(entry[kind]):
-            self.broken.update(f"{each}#{name}" for each in (kind, *meant))
+            self.broken.update(f"{each}#{name}" for each in (kind, reason.meant) if each)
 
 
 def _name_at(body: Mapping, otherwise: int) -> int:

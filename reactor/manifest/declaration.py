@@ -12,11 +12,15 @@ from reactor.resource.diagnostic import PropertyPath
 
 
 class Spot(NamedTuple):
-    """Where a value stands. ``key_at`` is where its key does; ``label`` names it for people: ``require[0]``."""
+    """Where a value stands, and ``key_at``, where its key does.
+
+    ``label`` names it for people: ``require[0]``. ``raw`` is a scalar as written when it is not a text.
+    """
 
     at: int
     key_at: int
     label: str
+    raw: str | None = None
 
 
 class Declaration(NamedTuple):
@@ -29,6 +33,7 @@ class Declaration(NamedTuple):
     def find(self, model: type[BaseModel], path: PropertyPath) -> Spot:
         """The place of the value at ``path``, or of the closest thing around it that is written."""
         at = key_at = self.at
+        raw: str | None = None
         node, steps = self._start(model, path)
         labels = [] if steps else [f".{step}" for step in path[:1]]
         for step in steps:
@@ -40,8 +45,9 @@ class Declaration(NamedTuple):
                 labels.append(f"[{step}]")
             else:  # pydantic's paths also name the members of unions, which lead nowhere
                 continue
+            raw = node.raw(step)
             node = node[step]
-        return Spot(at, key_at, "".join(labels)[1:])
+        return Spot(at, key_at, "".join(labels)[1:], raw)
 
     def _start(self, model: type[BaseModel], path: PropertyPath) -> tuple[Any, PropertyPath]:
         """The map that holds the property, and the path with the property's name as it is written there."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from reactor.manifest.wording import listed, shown
 from reactor.resource.base import Resource
+from reactor.resource.properties import did_you_mean
 from reactor.resource.registry import find_kind, kind_names
 
 
@@ -27,3 +29,27 @@ class Kinds:
 
 
 INSTALLED = Kinds()
+
+
+@dataclass(frozen=True)
+class UnusableKind:
+    """Why there is no class for a kind, and how to mend it. ``meant`` is the kind it may be a misspelling of."""
+
+    message: str
+    hint: str
+    meant: str | None = None
+
+
+def look_up(kinds: Kinds, name: str) -> type[Resource] | UnusableKind:
+    """The class of the kind ``name``, or why there is none."""
+    try:
+        return kinds.find(name)
+    except KeyError:
+        names = [*kinds.names()]
+        suggestion = did_you_mean(name, names)
+        meant = next((each for each in names if suggestion and repr(each) in suggestion), None)
+        hint = suggestion or (f"the kinds are {listed(names, 'and')}" if names else "no kind is installed")
+        return UnusableKind(f"unknown kind {shown(name)}", hint, meant)
+    except (ImportError, AttributeError) as error:
+        hint = "check the installation of the package that provides it"
+        return UnusableKind(f"the kind {name!r} can't be loaded: {error}", hint)

@@ -29,7 +29,9 @@ class LineMap:
     def of(cls, file: str, text: str) -> LineMap:
         """The map of ``text``, whose lines end with a line feed."""
         lengths = map(len, text.split("\n"))
-        return cls(file, array("I", accumulate(lengths, lambda start, length: start + length + 1, initial=0))[:-1])
+        return cls(
+            file, array("I", accumulate(lengths, lambda start, length: start + length + 1, initial=0))[:-1]
+        )
 
     def place(self, at: int) -> Place:
         """The line and column of the character at offset ``at``."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from reactor.manifest.declaration import Declaration
+from reactor.manifest.declaration import Declaration, Spot
 from reactor.manifest.shapes import Shape, field_names, shape_of
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
@@ -39,7 +39,7 @@ class Inspector:
         self._declaration = declaration
         self._subject = subject
         self._doubtful: set[str] = set()
-        self._wants: dict[tuple[str, int], tuple[list[str], Any]] = {}
+        self._wants: dict[Spot, tuple[list[str], Any]] = {}
 
     def report(self, error: ValidationError, values: Values) -> None:
         """Add every problem of ``error``, and the conflicts pydantic does not look for once a field is wrong."""
@@ -66,7 +66,7 @@ class Inspector:
             self._report_unknown(path)
         elif details["input"] is None or kind in _WANTED:
             spot = self._declaration.find(self._model, path)
-            wanted = self._wants.setdefault((spot.label, spot.at), ([], details["input"]))[0]
+            wanted = self._wants.setdefault(spot, ([], details["input"]))[0]
             wanted.append(_WANTED.get(kind, "a value"))
         elif kind in ("literal_error", "enum"):
             self._report_choice(path, details["ctx"]["expected"], details["input"])
@@ -99,20 +99,19 @@ class Inspector:
     def _report_choice(self, path: PropertyPath, expected: str, found: Any) -> None:
         spot = self._declaration.find(self._model, path)
         hint = did_you_mean(str(found), re.findall(r"'([^']*)'", expected))
-        self._problems.add(f"{spot.label} must be {expected}, not {shown(found)}", spot.at, hint)
+        self._problems.add(f"{spot.label} must be {expected}, not {spot.raw or shown(found)}", spot.at, hint)
 
     def _report_wants(self) -> None:
         """One message a value, also where it fits none of several types."""
-        for (label, at), (wanted, found) in self._wants.items():
+        for spot, (wanted, found) in self._wants.items():
             if found is None:
-                self._problems.add(f"{label} has no value", at, "give it one, or remove the line")
+                self._problems.add(f"{spot.label} has no value", spot.at, "give it one, or remove the line")
                 continue
             hint = None
             if "true or false" in wanted and str(found).lower() in _YAML_1_1_FLAGS:
                 hint = f"in YAML 1.2 {found} is a text: write true or false"
-            self._problems.add(
-                f"{label} wants {' or '.join(dict.fromkeys(wanted))}, not {shown(found)}", at, hint
-            )
+            types = " or ".join(dict.fromkeys(wanted))
+            self._problems.add(f"{spot.label} wants {types}, not {spot.raw or shown(found)}", spot.at, hint)
 
     def _untested_conflicts(self, values: Values) -> list[PropertyProblem]:
         """The conflicts among the properties that are not in doubt; a rule that reads one in doubt stops there."""

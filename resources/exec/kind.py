@@ -10,12 +10,20 @@ from typing import Any, Final, Literal
 
 from pydantic import AliasChoices, Field, PrivateAttr, model_validator
 
-from reactor.resource.base import Resource
-from reactor.resource.diagnostic import InvalidPropertiesError, PropertyProblem
-from reactor.resource.plan import Action, Plan, ResourceError
-from reactor.resource.properties import AbsolutePath, Duration, Flag
-from reactor.resource.speech import say
-from reactor.resource.watch import PathWatch, Watch
+from reactor import (
+    AbsolutePath,
+    Action,
+    Duration,
+    Flag,
+    InvalidPropertiesError,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Resource,
+    ResourceError,
+    Watch,
+    say,
+)
 from resources.exec.output import last_words
 from resources.exec.posix import Posix
 from resources.exec.process import Command, Completed, run

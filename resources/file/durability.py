@@ -7,6 +7,7 @@ costs about as much as a few. So whoever comes while a flush runs joins the next
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from collections.abc import Callable, Sequence
 
@@ -84,9 +85,13 @@ class GroupCommit:
 
 
 def fsync_each(descriptors: Sequence[int]) -> None:
-    """Flush file by file."""
+    """Flush file by file. A file system that has no fsync, or none for directories, needs none."""
     for fd in descriptors:
-        os.fsync(fd)
+        try:
+            os.fsync(fd)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise
 
 
 def fsync_or_syncfs(descriptors: Sequence[int]) -> None:

@@ -83,15 +83,12 @@ class Observer:
         except PermissionError:
             if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) == self._desired.mode:
                 raise
-            return self._state(
-                FileType.FILE, found, wanted
-            )  # ours, unreadable only by its mode: can be mended
+            # It is ours, and another mode makes it readable: that can be mended.
+            return self._state(FileType.FILE, found, wanted)
         try:
             found = os.fstat(fd)
-            if not stat.S_ISREG(found.st_mode):
-                return self._state(
-                    type_of(found.st_mode), found, wanted
-                )  # it was replaced since the first stat
+            if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
+                return self._state(type_of(found.st_mode), found, wanted)
             same = await content.equals(fd, found.st_size)
         finally:
             os.close(fd)

@@ -31,6 +31,11 @@ async def rewrite(path: str, contents: list[str]) -> None:
         await converge(make(path, content=content))
 
 
+def answer(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     for line in sys.stdin:
         job = json.loads(line)
@@ -39,8 +44,8 @@ def main() -> None:
             if "die" in job:
                 arm(*job["die"])
             trio.run(rewrite, job["path"], job["contents"])
-        print(child, flush=True)
-        print(os.waitpid(child, 0)[1], flush=True)
+        answer(child)
+        answer(os.waitpid(child, 0)[1])
 
 
 if __name__ == "__main__":

@@ -31,6 +31,10 @@ async def converge(file: File) -> list[str]:
     return [action.did for action in plan]
 
 
+def names_in(path: Path) -> list[str]:
+    return sorted(entry.name for entry in path.iterdir())
+
+
 def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.lstat().st_mode)
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from file_worlds import ME, MY_GROUP, converge, look, make, mode_of, picture
+from file_worlds import ME, MY_GROUP, converge, look, make, mode_of, names_in, picture
 
 from reactor.resource.plan import ResourceError
 from resources.file import posix
@@ -29,7 +29,7 @@ async def test_a_file_is_created_with_its_content_and_attributes(path: Path):
     assert await converge(file) == ["created the file"]
     assert path.read_bytes() == "héllo\n".encode()
     assert mode_of(path) == 0o640
-    assert os.listdir(path.parent) == ["f"]
+    assert names_in(path.parent) == ["f"]
 
 
 @pytest.mark.parametrize("mask", [0, 0o077, 0o777])
@@ -161,7 +161,7 @@ async def test_a_missing_source_is_an_error_and_the_file_stays(path: Path):
     (action,) = await look(make(path, source="/nonexistent"))
     with pytest.raises(ResourceError, match="the source /nonexistent does not exist"):
         await action.run()
-    assert os.listdir(path.parent) == []
+    assert names_in(path.parent) == []
 
 
 async def test_a_source_that_is_a_fifo_or_a_directory_is_an_error_and_waits_for_nobody(path: Path):
@@ -170,7 +170,7 @@ async def test_a_source_that_is_a_fifo_or_a_directory_is_an_error_and_waits_for_
         (action,) = await look(make(path, source=str(source)))
         with pytest.raises(ResourceError, match="is not a regular file"):
             await action.run()
-    assert os.listdir(path.parent) == ["fifo"]
+    assert names_in(path.parent) == ["fifo"]
 
 
 async def test_a_symlink_is_replaced_by_the_file_and_its_target_stays(path: Path):
@@ -188,7 +188,7 @@ async def test_a_dangling_symlink_is_replaced_by_the_file(path: Path):
     path.symlink_to("nowhere")
     await converge(make(path, content="x"))
     assert path.read_text() == "x"
-    assert os.listdir(path.parent) == ["f"]
+    assert names_in(path.parent) == ["f"]
 
 
 async def test_attributes_are_never_set_through_a_symlink(path: Path):
@@ -233,8 +233,8 @@ async def test_a_directory_in_the_way_of_a_file_stays(path: Path):
         await look(make(path, content="x"))
     with pytest.raises(ResourceError, match="cannot write"):
         await posix.store(str(path), make(path, content="x")._desired.content, MINE)
-    assert os.listdir(path.parent) == ["f"]
-    assert os.listdir(path) == ["inner"]
+    assert names_in(path.parent) == ["f"]
+    assert names_in(path) == ["inner"]
 
 
 async def test_a_directory_is_created_with_its_parents(path: Path):
@@ -335,8 +335,25 @@ async def test_force_removes_a_tree_and_nothing_that_its_symlinks_lead_to(path: 
     (path / "a" / "link").symlink_to(outside)
     (path / "filelink").symlink_to(outside / "keep")
     await converge(make(path, ensure="absent", force=True))
-    assert os.listdir(path.parent) == ["outside"]
+    assert names_in(path.parent) == ["outside"]
     assert (outside / "keep").read_text() == "x"
+
+
+async def test_a_tree_that_is_nested_too_deep_is_an_error_of_this_resource_alone(path: Path):
+    here = os.open(path.parent, os.O_RDONLY)
+    for name in ["f"] + ["d"] * 1500:
+        os.mkdir(name, dir_fd=here)
+        inner = os.open(name, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    try:
+        await posix.remove(str(path), recursive=True)
+        assert not path.exists()
+    except ResourceError as error:
+        assert error.message.startswith(f"cannot remove {path}: ")  # noqa: PT017  either way is right
+        assert error.hint
+        subprocess.run(["rm", "-rf", path], check=True)
 
 
 async def test_force_on_a_symlink_removes_the_symlink(path: Path):
@@ -371,20 +388,20 @@ async def test_a_failure_while_writing_leaves_the_old_file_and_no_litter(
     assert caught.value.message == f"cannot write {path}: No space left on device"
     assert caught.value.hint == "the file system is full: free some space or inodes"
     assert path.read_text() == "old"
-    assert os.listdir(path.parent) == ["f"]
+    assert names_in(path.parent) == ["f"]
 
 
 async def test_the_longest_name_there_can_be_is_no_problem(path: Path):
     name = path.parent / ("é" * 127)
     await converge(make(name, content="x"))
-    assert os.listdir(path.parent) == [name.name]
+    assert names_in(path.parent) == [name.name]
 
 
 IN_A_MOUNT = """
 import sys, trio, subprocess
 sys.path.insert(0, {tests!r})
 from pathlib import Path
-from file_worlds import converge, make
+from file_worlds import converge, make, names_in
 target = Path({target!r})
 subprocess.run(["mount", "--bind", {source!r}, target], check=True)
 trio.run(converge, make(target, content="short"))
@@ -407,7 +424,7 @@ def test_a_bind_mounted_file_is_written_in_place(path: Path):
     assert source.read_text() == "short"
     assert mode_of(source) == 0o600
     assert path.read_text() == "below the mount"
-    assert sorted(os.listdir(path.parent)) == ["f", "source"]
+    assert sorted(names_in(path.parent)) == ["f", "source"]
 
 
 async def test_noop_changes_nothing(tmp_path: Path):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from file_worlds import converge, make
+from file_worlds import converge, make, names_in
 
 OLD, NEW = "old " * 30_000, "new " * 20_000
 
@@ -36,10 +36,6 @@ def was_killed(server) -> bool:
     return int(server.stdout.readline()) == signal.SIGKILL
 
 
-def files_in(path: Path) -> list[str]:
-    return sorted(os.listdir(path))
-
-
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("call", ["write", "fchmod", "fsync", "rename"])
 def test_killed_at_each_step_of_a_write(server, tmp_path: Path, call: str, when: str):
@@ -49,10 +45,10 @@ def test_killed_at_each_step_of_a_write(server, tmp_path: Path, call: str, when:
     assert was_killed(server)
     renamed = (call, when) == ("rename", "after")
     assert path.read_text() == (NEW if renamed else OLD)
-    assert len(files_in(tmp_path)) == (1 if renamed else 2)
+    assert len(names_in(tmp_path)) == (1 if renamed else 2)
     trio.run(converge, make(path, content=NEW))
     assert path.read_text() == NEW
-    assert files_in(tmp_path) == ["f"]
+    assert names_in(tmp_path) == ["f"]
 
 
 def test_killed_at_any_moment_while_somebody_reads(server, tmp_path: Path):
@@ -75,4 +71,4 @@ def test_killed_at_any_moment_while_somebody_reads(server, tmp_path: Path):
     assert seen == {OLD, NEW}
     trio.run(converge, make(path, content=NEW))
     assert path.read_text() == NEW
-    assert files_in(tmp_path) == ["f"]
+    assert names_in(tmp_path) == ["f"]

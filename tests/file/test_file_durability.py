@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from file_worlds import converge, make
+from file_worlds import converge, make, names_in
 from trio.testing import assert_no_checkpoints, wait_all_tasks_blocked
 
 from resources.file import durability
@@ -162,6 +162,19 @@ async def test_when_all_that_wait_are_cancelled_the_next_one_is_still_served():
     assert disk.groups == [[1], [3]]
 
 
+def test_a_file_system_that_can_not_flush_a_directory_is_no_obstacle(monkeypatch):
+    errors = iter([errno.EINVAL, errno.ENOTSUP, errno.EIO])
+
+    def refuse(_fd: int) -> None:
+        code = next(errors)
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    fsync_each([1, 2])
+    with pytest.raises(OSError, match="Input/output error"):
+        fsync_each([3])
+
+
 def test_one_run_leaves_nothing_to_the_next(tmp_path: Path):
     for number in range(2):
         trio.run(converge, make(tmp_path / "f", content=str(number)))
@@ -183,14 +196,14 @@ async def test_a_file_is_flushed_before_the_rename_and_its_directory_after(tmp_p
 
     class Recording(GroupCommit):
         async def flush(self, fd: int) -> None:
-            steps.append(os.readlink(f"/proc/self/fd/{fd}"))
-            steps.append(sorted(os.listdir(tmp_path)))
+            steps.append(str(Path(f"/proc/self/fd/{fd}").readlink()))
+            steps.append(names_in(tmp_path))
 
     monkeypatch.setattr(durability, "_commit_for", lambda _: Recording(fsync_each))
     await converge(make(tmp_path / "f", content="x"))
     temporary, names, directory, final = steps
     assert temporary.startswith(f"{tmp_path}/.f.")
-    assert names == [os.path.basename(temporary)]
+    assert names == [Path(temporary).name]
     assert (directory, final) == (str(tmp_path), ["f"])
 
 
@@ -202,7 +215,7 @@ async def test_what_the_disk_refuses_fails_the_file_and_leaves_the_old_one(tmp_p
     with pytest.raises(Exception, match=f"cannot write {tmp_path}/f: Input/output error"):
         await converge(make(tmp_path / "f", content="new"))
     assert (tmp_path / "f").read_text() == "old"
-    assert os.listdir(tmp_path) == ["f"]
+    assert names_in(tmp_path) == ["f"]
 
 
 async def test_many_files_at_once_cost_few_flushes(tmp_path: Path, monkeypatch):
@@ -214,7 +227,7 @@ async def test_many_files_at_once_cost_few_flushes(tmp_path: Path, monkeypatch):
             nursery.start_soon(converge, make(tmp_path / f"f{number}", content="x"))
     assert len(disk.groups) <= 4
     assert sum(len(group) for group in disk.groups) == 128
-    assert len(os.listdir(tmp_path)) == 64
+    assert len(names_in(tmp_path)) == 64
 
 
 @pytest.mark.parametrize("sync", [fsync_each, fsync_or_syncfs])

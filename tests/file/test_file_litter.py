@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from file_worlds import converge, look, make
+from file_worlds import converge, look, make, names_in
 
 from resources.file.litter import temporary_name
 
@@ -24,7 +24,7 @@ async def test_what_a_killed_run_left_is_removed(tmp_path: Path, base: str):
     leave(tmp_path, base)
     file = make(tmp_path / base, content="x")
     assert await converge(file) == ["removed 2 temporary files of an interrupted run", "created the file"]
-    assert os.listdir(tmp_path) == [base]
+    assert names_in(tmp_path) == [base]
 
 
 async def test_it_is_removed_also_where_all_else_is_as_desired(tmp_path: Path):
@@ -34,13 +34,13 @@ async def test_it_is_removed_also_where_all_else_is_as_desired(tmp_path: Path):
     assert await converge(make(tmp_path / "f", content="x")) == [
         "removed a temporary file of an interrupted run"
     ]
-    assert os.listdir(tmp_path) == ["f"]
+    assert names_in(tmp_path) == ["f"]
 
 
 async def test_it_is_removed_also_where_the_file_is_to_go(tmp_path: Path):
     leave(tmp_path, "f")
     await converge(make(tmp_path / "f", ensure="absent"))
-    assert os.listdir(tmp_path) == []
+    assert names_in(tmp_path) == []
 
 
 async def test_a_temporary_file_in_use_stays(tmp_path: Path):
@@ -59,7 +59,7 @@ async def test_what_only_looks_like_it_stays(tmp_path: Path):
     (tmp_path / ".f.0123456789ab.reactor").mkdir()
     (tmp_path / ".f.0123456789ac.reactor").symlink_to("nowhere")
     assert await converge(make(tmp_path / "f", content="x")) == ["created the file"]
-    assert len(os.listdir(tmp_path)) == len(names) + 3
+    assert len(names_in(tmp_path)) == len(names) + 3
 
 
 async def test_somebody_elses_file_stays(tmp_path: Path):
@@ -85,7 +85,7 @@ def test_every_run_looks_again(tmp_path: Path):
     for _ in range(2):
         leave(tmp_path, "f")
         trio.run(converge, make(tmp_path / "f", content="x"))
-        assert os.listdir(tmp_path) == ["f"]
+        assert names_in(tmp_path) == ["f"]
 
 
 async def test_litter_that_goes_by_itself_is_forgotten(tmp_path: Path):

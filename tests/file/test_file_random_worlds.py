@@ -67,7 +67,7 @@ WANTS = st.one_of(
 @settings(max_examples=400, deadline=None)
 @given(thing=THINGS, now=MODES, text=TEXTS, wants=WANTS, mode=MODES)
 def test_every_world_converges_or_stays_as_it_is(thing, now, text, wants, mode):
-    root = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    root = Path(tempfile.mkdtemp(prefix="reactor-file-", dir="/dev/shm"))
     try:
         path = build(root, thing, now, text)
         if "source" in wants:

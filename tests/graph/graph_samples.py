@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os.path
+from pathlib import PurePosixPath
 
 from reactor.graph.build import build
 from reactor.graph.graph import EdgeKind
@@ -39,7 +39,7 @@ class Path(Thing, kind="path"):
     """A file or directory, as the file kind behaves: it uses its parent, and provides or removes itself."""
 
     def uses(self):
-        return (os.path.dirname(self.name),)
+        return (str(PurePosixPath(self.name).parent),)
 
     def provides(self):
         return () if self.ensure == "absent" else (self.name,)
@@ -75,7 +75,9 @@ def things(**requirements):
     """A graph of things: ``b={"require": "a"}`` is ``thing#b``, which requires ``thing#a``."""
     return graph_of(
         *(
-            Thing(name=name, **{key: [f"thing#{n}" for n in names.split()] for key, names in properties.items()})
+            Thing(
+                name=name, **{key: [f"thing#{n}" for n in names.split()] for key, names in properties.items()}
+            )
             for name, properties in requirements.items()
         )
     )
@@ -88,7 +90,10 @@ def thing_graph(size, pairs):
         wanted[kind][second].append(f"thing#{first}")
     return graph_of(
         *(
-            Thing(name=str(n), **{str(kind): wanted[kind][n] for kind in EdgeKind if kind is not EdgeKind.AUTOMATIC})
+            Thing(
+                name=str(n),
+                **{str(kind): wanted[kind][n] for kind in EdgeKind if kind is not EdgeKind.AUTOMATIC},
+            )
             for n in range(size)
         )
     )

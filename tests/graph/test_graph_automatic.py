@@ -39,7 +39,11 @@ def gone(name, **properties):
             id="past itself to the next above",
         ),
         pytest.param(
-            [Thing(name="s", providing=("/a",)), Thing(name="t", providing=("/a",)), Thing(name="u", using=("/a/b",))],
+            [
+                Thing(name="s", providing=("/a",)),
+                Thing(name="t", providing=("/a",)),
+                Thing(name="u", using=("/a/b",)),
+            ],
             [("s", "u"), ("t", "u")],
             id="two that provide the same",
         ),
@@ -54,7 +58,9 @@ def gone(name, **properties):
             id="removal from the bottom up",
         ),
         pytest.param(
-            [Thing(name="s", removing=("/a",)), Thing(name="t", removing=("/a",))], [], id="two removers of one path"
+            [Thing(name="s", removing=("/a",)), Thing(name="t", removing=("/a",))],
+            [],
+            id="two removers of one path",
         ),
     ],
 )
@@ -162,12 +168,14 @@ def test_edges_against_a_long_chain_are_all_recognised_at_once():
     assert {kind for _, _, kind in graph.dag.edges(data="kind")} == {EdgeKind.AFTER}
 
 
-def test_a_thousand_contradictions_are_left_out_and_the_rest_stays():
-    """More files than one pass tells apart require a command, which every one of their directories requires."""
+def test_thousands_of_contradictions_are_left_out_and_the_rest_stays():
+    """A command requires more files than one pass tells apart, and every one of their directories requires it."""
     files = [Path(name=f"/srv/d{n}/f") for n in range(5000)]
     command = Thing(name="t", require=[file.ref for file in files])
     folders = [Path(name=f"/srv/d{n}", require="thing#t") for n in range(5000)]
     graph, problems = built(*folders, *files, command, Path(name="/srv/d7/late", after="path#/srv/d7"))
     assert problems == []
-    automatic = [(first, second) for first, second, kind in graph.dag.edges(data="kind") if kind == "automatic"]
+    automatic = [
+        (first, second) for first, second, kind in graph.dag.edges(data="kind") if kind == "automatic"
+    ]
     assert automatic == [("path#/srv/d7", "path#/srv/d7/late")]

@@ -94,7 +94,7 @@ def test_all_problems_are_reported_at_once():
         thing("c", after="thing#b", require="thing#z"),
     )
     assert [problem.place for problem in problems] == [
-        Place("site.yaml", 1, 3), Place("site.yaml", 1, 3), Place("site.yaml", 3, 3), Place("site.yaml", 3, 3)
+        Place("site.yaml", 1, 3), Place("site.yaml", 1, 3), Place("site.yaml", 3, 3), Place("site.yaml", 2, 3)
     ]  # fmt: skip
 
 

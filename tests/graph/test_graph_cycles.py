@@ -68,7 +68,9 @@ def test_no_automatic_edge_is_looked_for_in_a_graph_with_a_cycle():
     assert {kind for _, _, kind in graph.dag.edges(data="kind")} == {"require"}
 
 
-pairs = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] != pair[1]), max_size=30)
+pairs = st.lists(
+    st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] != pair[1]), max_size=30
+)
 
 
 @given(pairs)

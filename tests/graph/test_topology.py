@@ -15,7 +15,9 @@ from reactor.graph.topology import Topology
 
 def test_edges_are_sorted_by_what_they_carry():
     topology = Topology.of(
-        things(a={}, b={"require": "a"}, c={"subscribe": "a"}, d={"after": "a", "require": "b"}, e={"after": "d"})
+        things(
+            a={}, b={"require": "a"}, c={"subscribe": "a"}, d={"after": "a", "require": "b"}, e={"after": "d"}
+        )
     )
     assert topology == Topology(
         size=5,

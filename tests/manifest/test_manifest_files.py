@@ -78,8 +78,18 @@ def test_an_empty_manifest_is_an_error(read, content):
     [
         (b"a: 1\nb: \xff\n", (2, 4), "byte 0xff at offset 8", "save the file as UTF-8"),
         ("é: é\n".encode() + b"\xe9", (2, 1), "byte 0xe9 at offset 7", "save the file as UTF-8"),
-        ("a: ü".encode("utf-16"), (1, 1), "byte 0xff at offset 0", "the file looks like UTF-16: save it as UTF-8"),
-        (b"\x7fELF\0\0\x90", (1, 7), "byte 0x90 at offset 6", "this looks like a binary file, not a manifest"),
+        (
+            "a: ü".encode("utf-16"),
+            (1, 1),
+            "byte 0xff at offset 0",
+            "the file looks like UTF-16: save it as UTF-8",
+        ),
+        (
+            b"\x7fELF\0\0\x90",
+            (1, 7),
+            "byte 0x90 at offset 6",
+            "this looks like a binary file, not a manifest",
+        ),
         (b"a\0b", (1, 2), "U+0000 is not allowed in YAML", "this looks like a binary file, not a manifest"),
     ],
 )

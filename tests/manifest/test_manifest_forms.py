@@ -43,7 +43,9 @@ def test_settings_decide_in_both_forms(read):
     assert read(settings % ("graph", "false") + CCM).manifest.settings == Settings(ordering="graph", jobs=3)
 
 
-@pytest.mark.parametrize("sections", ["data: \nhierarchy: \noverrides: \nsettings: \n", "data: {}\noverrides: {}\n"])
+@pytest.mark.parametrize(
+    "sections", ["data: \nhierarchy: \noverrides: \nsettings: \n", "data: {}\noverrides: {}\n"]
+)
 def test_empty_sections_are_as_good_as_none(read, sections):
     assert read(sections + ONE).resource.name == "/a"
 
@@ -78,21 +80,51 @@ def test_a_manifest_without_resources_is_an_error(read, text):
         ("resources: abc", (1, 12), "resources wants a list, not 'abc'", "start each entry with '- '"),
         (f"{ONE}\ndata: [1]", (2, 7), "data wants a map, not a list", None),
         (f"{ONE}\noverrides: {{a: 1}}", (2, 16), "a wants a map, not 1", None),
-        (f"{ONE}\nhierarchy: {{merge: deap}}", (2, 20), "merge must be 'first' or 'deep'", "did you mean 'deep'?"),
+        (
+            f"{ONE}\nhierarchy: {{merge: deap}}",
+            (2, 20),
+            "merge must be 'first' or 'deep'",
+            "did you mean 'deep'?",
+        ),
         (f"{ONE}\nhierarchy: {{order: x}}", (2, 20), "order wants a list, not 'x'", None),
         (f"{ONE}\nsettings: []", (2, 11), "settings wants a map, not a list", None),
         (f"{ONE}\nsettings: {{job: 1}}", (2, 12), "settings has no property 'job'", "did you mean 'jobs'?"),
         (f"{ONE}\nsettings: {{jobs: 0}}", (2, 18), "jobs: must be greater than or equal to 1", None),
-        (f"{ONE}\nsettings: {{jobs: true}}", (2, 18), "jobs wants a whole number, not 'true'", None),
-        (f"{ONE}\nsettings: {{fail_fast: yes}}", (2, 23), "fail_fast wants true or false, not 'yes'", "YAML 1.2"),
+        (f"{ONE}\nsettings: {{jobs: true}}", (2, 18), "jobs wants a whole number, not true", None),
+        (
+            f"{ONE}\nsettings: {{fail_fast: yes}}",
+            (2, 23),
+            "fail_fast wants true or false, not 'yes'",
+            "YAML 1.2",
+        ),
         (f"{ONE}\nsettings: {{ordering: file}}", (2, 22), "ordering must be 'manifest' or 'graph'", None),
         ("ccm: 5", (1, 6), "ccm wants a map, not 5", None),
         ("ccm:", (1, 1), "the manifest declares no resources", "add a list under 'resources:'"),
         (f"{CCM}\nccmm: 1", (2, 1), "unknown key 'ccmm'", "did you mean 'ccm'?"),
-        ("ccm: {resources: [{job: []}], fail_on_err: true}", (1, 31), "ccm has no property", "'fail_on_error'?"),
-        ("ccm: {resources: [{job: []}], pre_message: [x]}", (1, 44), "pre_message wants a text, not a list", None),
-        ("ccm: {resources: [{job: []}], pre_message: '${x}'}", (1, 45), "expressions are not supported", "later"),
-        ("ccm: {resources_jet_file: x.jet}", (1, 7), "templates for resources come with a later version", "list the"),
+        (
+            "ccm: {resources: [{job: []}], fail_on_err: true}",
+            (1, 31),
+            "ccm has no property",
+            "'fail_on_error'?",
+        ),
+        (
+            "ccm: {resources: [{job: []}], pre_message: [x]}",
+            (1, 44),
+            "pre_message wants a text, not a list",
+            None,
+        ),
+        (
+            "ccm: {resources: [{job: []}], pre_message: '${x}'}",
+            (1, 45),
+            "expressions are not supported",
+            "later",
+        ),
+        (
+            "ccm: {resources_jet_file: x.jet}",
+            (1, 7),
+            "templates for resources come with a later version",
+            "list the",
+        ),
     ],
 )
 def test_a_wrong_outline_is_reported_at_its_place(read, text, place, message, hint):

@@ -88,7 +88,13 @@ def test_a_text_needs_no_second_copy(tree):
 
 
 def test_keys_are_always_text_as_written(tree):
-    assert list(tree("1.10: a\ntrue: b\n~: c\n0644: d\n'quoted': e\n")) == ["1.10", "true", "~", "0644", "quoted"]
+    assert list(tree("1.10: a\ntrue: b\n~: c\n0644: d\n'quoted': e\n")) == [
+        "1.10",
+        "true",
+        "~",
+        "0644",
+        "quoted",
+    ]
 
 
 def test_positions_are_those_of_keys_and_values(tree):
@@ -212,7 +218,8 @@ def test_a_billion_laughs_are_refused_early():
     names = "abcdefghij"
     lines = ["a: &a [x, x, x, x, x, x, x, x, x]\n"]
     lines += [
-        f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in zip(names, names[1:], strict=False)
+        f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+        for before, name in zip(names, names[1:], strict=False)
     ]
     started = time.process_time()
     [found] = problems_of("".join(lines))
@@ -233,7 +240,9 @@ def _writable_plain(text):
 texts = st.text(st.characters(codec="utf-8"), max_size=20)
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts
 data = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=20
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=20,
 )
 
 
@@ -242,7 +251,9 @@ def test_what_pyyaml_writes_quoted_is_read_back(data, flow):
     class Quoting(yaml.SafeDumper):
         """Quotes text only: with a default style PyYAML quotes and tags numbers too."""
 
-    Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, '"'))
+    Quoting.add_representer(
+        str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, '"')
+    )
     written = yaml.dump({"data": data}, Dumper=Quoting, default_flow_style=flow, allow_unicode=True)
     problems = Problems(Source("site.yaml", written))
     assert parse(problems) == {"data": data}
