@@ -37,7 +37,7 @@ class MountTable:
 
     def __init__(self) -> None:
         with ExitStack() as opened:
-            self._file = opened.enter_context(open("/proc/self/mountinfo", "rb", buffering=0))  # noqa: PTH123 - pathlib would do the same
+            self._file = opened.enter_context(open("/proc/self/mountinfo", "rb", buffering=0))
             # The kernel announces a change as urgent data, for which trio cannot wait, but epoll can.
             self._changes = opened.enter_context(select.epoll())
             self._changes.register(self._file, select.EPOLLPRI)

@@ -4,7 +4,6 @@ Every directory on the way to a path is in the tree, once, so that a change of a
 itself is no node but a name in its directory: files are replaced, and a watch on the old inode goes deaf.
 """
 # The kernel's paths are bytes, and pathlib knows only text.
-# ruff: noqa: PTH115, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _read(path: str, kinds: Kinds) -> tuple[Manifest, list[Diagnostic]]:
         return Manifest(path), [source]
     problems = Problems(source)
     document = read_document(parse(problems), problems)
-    binder = Binder(problems, kinds, os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120 - "..": as typed
+    binder = Binder(problems, kinds, os.path.dirname(os.path.abspath(path)))
     if document.entries is not None:
         binder.bind(document.entries)
     manifest = Manifest(

@@ -14,7 +14,7 @@ from pydantic_core import core_schema
 
 from reactor.manifest.document import CcmOptions, Hierarchy, Settings
 from reactor.manifest.kinds import INSTALLED, Kinds
-from reactor.manifest.shapes import field_names, shape_of
+from reactor.manifest.shapes import Shape, field_names
 from reactor.resource.base import Resource
 
 _REF = "#/$defs/"
@@ -61,7 +61,7 @@ def _add_kind(kind: str, model: type[Resource], ref: str, definitions: dict[str,
     named = definitions[ref.removeprefix(_REF)]
     properties = named["properties"]
     fields = field_names(model)
-    for name in shape_of(model).fields.keys() - properties.keys():
+    for name in Shape(model=model).fields.keys() - properties.keys():
         properties[name] = next(each for key, each in properties.items() if fields[key] == fields[name])
     if model.providers:
         properties["provider"] = {"enum": [*model.providers, None]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import types
 from collections.abc import Collection
 from collections.abc import Mapping as AbstractMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -21,16 +21,22 @@ _SCALARS = (str, int, float, bool)
 
 @dataclass(frozen=True)
 class Shape:
-    """``scalars`` are the types a scalar may have, empty when unknown; the rest describes lists and maps.
+    """``scalars`` are the types a scalar may have, empty when unknown; ``choices`` its only texts, if there are such.
 
-    ``choices`` are the only texts it may have, if only some are allowed.
+    ``items`` is the shape of the items of a list, ``values`` that of the values of a map with any keys, ``model`` the
+    class of one with fields.
     """
 
     scalars: frozenset[type] = frozenset()
     choices: tuple[str, ...] = ()
     items: Shape | None = None
     values: Shape | None = None
-    fields: AbstractMapping[str, Shape] = field(default_factory=dict, hash=False)
+    model: type[BaseModel] | None = None
+
+    @property
+    def fields(self) -> dict[str, Shape]:
+        """The shape of each field of the model, under every name the field goes by."""
+        return _fields(self.model) if self.model else {}
 
     def inside(self, key: str | int) -> Shape:
         """The shape of an entry of a map or of an item of a list."""
@@ -49,23 +55,21 @@ UNKNOWN = Shape()
 
 
 @cache
-def shape_of(model: type[BaseModel]) -> Shape:
-    """The shape of a whole model: that of each of its fields, under every name the field goes by."""
-    fields = {
-        name: _shape(info.annotation)
-        for field_name, info in model.model_fields.items()
-        for name in _names(field_name, info)
-    }
-    return Shape(fields=fields)
-
-
-@cache
 def field_names(model: type[BaseModel]) -> dict[str, str]:
     """The field each accepted name stands for. A field may go by several names, or by another than its own."""
     return {
         name: field_name
         for field_name, info in model.model_fields.items()
         for name in (*_names(field_name, info), field_name)
+    }
+
+
+@cache
+def _fields(model: type[BaseModel]) -> dict[str, Shape]:
+    return {
+        name: _shape(info.annotation)
+        for field_name, info in model.model_fields.items()
+        for name in _names(field_name, info)
     }
 
 
@@ -93,7 +97,7 @@ def _shape(annotation: Any) -> Shape:
 
 def _class_shape(annotation: type) -> Shape:
     if issubclass(annotation, BaseModel):
-        return shape_of(annotation)
+        return Shape(model=annotation)
     if issubclass(annotation, Enum):
         return _choice_shape([member.value for member in annotation])
     return Shape(scalars=frozenset(scalar for scalar in _SCALARS if annotation is scalar))
@@ -115,5 +119,5 @@ def _union(shapes: list[Shape]) -> Shape:
         choices=tuple(choice for shape in shapes for choice in shape.choices),
         items=next((shape.items for shape in shapes if shape.items), None),
         values=next((shape.values for shape in shapes if shape.values), None),
-        fields={name: inner for shape in shapes for name, inner in shape.fields.items()},
+        model=next((shape.model for shape in shapes if shape.model), None),
     )

@@ -79,7 +79,7 @@ def read_source(path: str | os.PathLike[str]) -> Source | Diagnostic:
     """The text of the manifest at ``path``, or what keeps it from being read."""
     file = os.fsdecode(path)
     try:
-        with open(file, "rb") as stream:  # noqa: PTH123 - a path as the user wrote it, "./x" included
+        with open(file, "rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         return _unreadable(file, error)
@@ -108,7 +108,7 @@ def _unreadable(file: str, error: OSError | ValueError) -> Diagnostic:
 
 def _sibling_hint(path: Path) -> str | None:
     try:
-        return did_you_mean(path.name, os.listdir(path.parent))  # noqa: PTH208 - names are what is compared
+        return did_you_mean(path.name, os.listdir(path.parent))
     except OSError:
         return f"there is no directory {path.parent}"
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from reactor.manifest.declaration import Declaration, Spot
-from reactor.manifest.shapes import Shape, field_names, shape_of
+from reactor.manifest.shapes import Shape, field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
 from reactor.manifest.wording import listed, shown
@@ -90,7 +90,7 @@ class Inspector:
             self._declaration.find(self._model, path),
             self._declaration.find(self._model, path[:-1]),
         )
-        hint = suggestion or f"it takes {listed(known, 'and')}"
+        hint = suggestion or (f"it takes {listed(known, 'and')}" if known else None)
         message = f"{around.label or self._subject} has no property {shown(word)}"
         self._problems.add(message, spot.key_at, hint)
         if len(path) == 1:
@@ -131,7 +131,7 @@ class Inspector:
         return found
 
     def _shape_at(self, path: PropertyPath) -> Shape:
-        shape = shape_of(self._model)
+        shape = Shape(model=self._model)
         for step in path:
             shape = shape.inside(step)
         return shape

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
-from reactor.manifest.shapes import Shape, shape_of
+from reactor.manifest.shapes import Shape
 from reactor.manifest.source import Problems
 from reactor.manifest.wording import shortened
 
@@ -36,7 +36,7 @@ class ValueReader:
     def read(self, node: Mapping, model: type[BaseModel], leave: Collection[str] = ()) -> Values:
         """The values of ``node`` as the fields of ``model`` want them, those of the keys in ``leave`` excepted."""
         values = Values()
-        shape = shape_of(model)
+        shape = Shape(model=model)
         for key, found in node.items():
             if key in leave:
                 continue

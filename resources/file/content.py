@@ -4,8 +4,6 @@ Up to `INLINE_LIMIT` bytes are read and written on the spot: a thread would cost
 thread goes through them in pieces, so that neither the loop nor the memory feels the size.
 """
 
-# ruff: noqa: PTH116
-# Pathlib knows no descriptors.
 from __future__ import annotations
 
 import io
@@ -19,7 +17,7 @@ from typing import Protocol
 
 import trio
 
-from reactor.resource.plan import ResourceError
+from reactor import ResourceError
 from resources.file.errors import explained
 from resources.file.stamp import Stamp, settled, stamp_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from reactor.resource.plan import Action, Plan, ResourceError
+from reactor import Action, Plan, ResourceError
 from resources.file import posix
 from resources.file.content import Content, Inline
 from resources.file.diffs import attributes_diff, content_diff

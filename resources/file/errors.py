@@ -6,7 +6,7 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from reactor.resource.plan import ResourceError
+from reactor import ResourceError
 
 _HINTS = {
     errno.EACCES: "run as root, or as a user who may use every directory of the path",

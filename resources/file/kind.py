@@ -1,7 +1,5 @@
 """The properties of a file resource, and what of them goes together."""
 
-# ruff: noqa: PTH118, PTH120
-# Paths are plain strings everywhere in a manifest.
 from __future__ import annotations
 
 import os.path
@@ -11,11 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ValidationInfo
 
-from reactor.resource.base import Resource
-from reactor.resource.diagnostic import PropertyProblem
-from reactor.resource.plan import Plan
-from reactor.resource.properties import AbsolutePath, Flag
-from reactor.resource.watch import PathWatch
+from reactor import AbsolutePath, Flag, PathWatch, Plan, PropertyProblem, Resource
 from resources.file.content import Content, Inline, Source
 from resources.file.decision import decide
 from resources.file.observer import Observer

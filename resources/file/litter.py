@@ -4,8 +4,6 @@ One is named ``.<basename>.<random>.reactor`` and holds a flock(2) for as long a
 process or container that is. One without the lock is litter.
 """
 
-# ruff: noqa: PTH208
-# Pathlib would double the time of a check.
 from __future__ import annotations
 
 import errno

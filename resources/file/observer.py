@@ -1,7 +1,5 @@
 """Looks at the path of a file resource, and remembers a stamp when all was well there."""
 
-# ruff: noqa: PTH116
-# Pathlib would double the time of a check.
 from __future__ import annotations
 
 import os

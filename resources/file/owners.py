@@ -1,7 +1,5 @@
 """Names of users and groups to ids, remembered for as long as the account files stand still."""
 
-# ruff: noqa: PTH116
-# Pathlib would double the time of a look.
 from __future__ import annotations
 
 import grp
@@ -12,7 +10,7 @@ from collections.abc import Callable
 
 import trio
 
-from reactor.resource.plan import ResourceError
+from reactor import ResourceError
 
 _LOOK_AFTER = 0.001
 """Seconds. One look at the account files serves a whole pass over many files, yet a user that an exec has

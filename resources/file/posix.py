@@ -8,8 +8,6 @@ Only content is flushed to the disk. Attributes, directories and removals that a
 were, never a mix, and the next check makes them again.
 """
 
-# ruff: noqa: PTH101, PTH103, PTH108, PTH120
-# Pathlib knows no directory descriptors.
 from __future__ import annotations
 
 import errno
@@ -24,7 +22,7 @@ from typing import Self
 
 import trio
 
-from reactor.resource.plan import ResourceError
+from reactor import ResourceError
 from resources.file.content import Content
 from resources.file.durability import flush
 from resources.file.errors import explaining

@@ -130,4 +130,4 @@ def test_every_command_and_every_option_of_run_is_in_a_table():
 
 def test_every_example_is_offered_and_every_offer_is_there():
     (names,) = (parameter.type.choices for parameter in example.params if parameter.name == "name")
-    assert {f"{name}.yaml" for name in names} == {path.name for path in (ROOT / "examples").iterdir()}
+    assert {f"{name}.yaml" for name in names} == {path.name for path in (ROOT / "examples").glob("*.yaml")}

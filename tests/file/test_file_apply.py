@@ -341,18 +341,21 @@ async def test_force_removes_a_tree_and_nothing_that_its_symlinks_lead_to(path: 
 
 async def test_a_tree_that_is_nested_too_deep_is_an_error_of_this_resource_alone(path: Path):
     here = os.open(path.parent, os.O_RDONLY)
-    for name in ["f"] + ["d"] * 1500:
+    for name in ["f"] + ["d"] * 1100:
         os.mkdir(name, dir_fd=here)
         inner = os.open(name, os.O_RDONLY, dir_fd=here)
         os.close(here)
         here = inner
     os.close(here)
+    error = None
     try:
         await posix.remove(str(path), recursive=True)
+    except ResourceError as caught:
+        error = caught
+    if error is None:  # a Python whose rmtree knows no limit
         assert not path.exists()
-    except ResourceError as error:
-        assert error.message.startswith(f"cannot remove {path}: ")  # noqa: PT017  either way is right
-        assert error.hint
+    else:
+        assert error.message.startswith(f"cannot remove {path}: ")
         subprocess.run(["rm", "-rf", path], check=True)
 
 

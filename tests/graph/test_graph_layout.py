@@ -32,7 +32,7 @@ dags = st.builds(
 )
 star = adjacency(300, [(0, n) for n in range(1, 300)])
 chain = adjacency(200, list(pairwise(range(200))))
-ladder = adjacency(200, [*pairwise(range(200)), *((n, n + 9) for n in range(191))])
+ladder = adjacency(70, [*pairwise(range(70)), *((n, n + 9) for n in range(61))])
 
 
 def corners(layout):
@@ -79,12 +79,13 @@ def points(path):
         numbers = [float(number) for number in re.findall(r"-?[\d.]+", text)]
         if command == "H":
             numbers.append(y)
-        controls = [(x, y), *zip(numbers[::2], numbers[1::2], strict=True)]
-        for step in range(101):
+        stops = list(zip(numbers[::2], numbers[1::2], strict=True))
+        controls = stops if command == "M" else [(x, y), *stops]
+        for step in range(41):
             level = controls
             while len(level) > 1:
                 level = [
-                    (a + (c - a) * step / 100, b + (d - b) * step / 100) for (a, b), (c, d) in pairwise(level)
+                    (a + (c - a) * step / 40, b + (d - b) * step / 40) for (a, b), (c, d) in pairwise(level)
                 ]
             yield level[0]
         x, y = controls[-1]

@@ -36,9 +36,9 @@ class Page(_Inert, kind="page", providers=("posix",)):
     size: int = 0
     ratio: float = 1.0
     pause: Duration = 0.0
-    tags: list[str] = []
-    limits: dict[str, int] = {}
-    notes: dict[str, Any] = {}
+    tags: tuple[str, ...] = ()
+    limits: dict[str, int] | None = None
+    notes: dict[str, Any] | None = None
     either: int | list[str] | None = None
 
     def conflicts(self):

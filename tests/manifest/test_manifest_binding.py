@@ -30,7 +30,7 @@ def test_both_entry_forms_and_defaults_give_the_same_resource(read, text):
 def test_a_property_replaces_its_default_as_a_whole(read):
     text = "resources: [{page: [{defaults: {ensure: present, tags: [a, b], size: 1}}, {/a: {tags: [c]}}]}]"
     resource = read(text).resource
-    assert resource.tags == ["c"]
+    assert resource.tags == ("c",)
     assert resource.size == 1
 
 
@@ -56,7 +56,7 @@ def test_resources_keep_the_order_of_the_file(read):
 )
 def test_a_text_property_gets_what_is_written(read, written, value):
     resource = read(page(f"mode: {written}, tags: [{written}], alias: {written}")).resource
-    assert (resource.mode, resource.tags, resource.alias) == (value, [value], value)
+    assert (resource.mode, resource.tags, resource.alias) == (value, (value,), value)
 
 
 def test_a_name_is_what_is_written(read):

@@ -1,3 +1,4 @@
+import itertools
 import math
 import time
 
@@ -218,8 +219,7 @@ def test_a_billion_laughs_are_refused_early():
     names = "abcdefghij"
     lines = ["a: &a [x, x, x, x, x, x, x, x, x]\n"]
     lines += [
-        f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
-        for before, name in zip(names, names[1:], strict=False)
+        f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in itertools.pairwise(names)
     ]
     started = time.process_time()
     [found] = problems_of("".join(lines))

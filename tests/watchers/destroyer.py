@@ -74,7 +74,9 @@ HARMS: tuple[Callable[[Path, Path, Path], None], ...] = (
 
 def main(seed: str, base: str, *paths: str) -> None:
     random.seed(int(seed))
-    directories = sorted({parent for path in paths for parent in Path(path).parents if base < os.fspath(parent)})
+    directories = sorted(
+        {parent for path in paths for parent in Path(path).parents if base < os.fspath(parent)}
+    )
     for _ in range(OPERATIONS):
         with suppress(OSError):  # what is to be damaged may be missing
             random.choice(HARMS)(Path(random.choice(paths)), random.choice(directories), Path(base))

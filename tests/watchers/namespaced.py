@@ -24,7 +24,9 @@ def can_unshare() -> bool:
     return subprocess.run([*AS_ROOT, "true"], capture_output=True, check=False).returncode == 0
 
 
-def run_namespaced(scenario: Callable[[Path], object], directory: Path, unshare: Sequence[str] = AS_ROOT) -> None:
+def run_namespaced(
+    scenario: Callable[[Path], object], directory: Path, unshare: Sequence[str] = AS_ROOT
+) -> None:
     """Run a scenario of this module; what it asserts fails here with its own text."""
     command = [*unshare, sys.executable, "-W", "error", __file__, scenario.__name__, str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)

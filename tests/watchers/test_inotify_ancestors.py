@@ -40,7 +40,9 @@ async def test_missing_parents_are_awaited_and_the_file_in_them_is_heard(
     await assert_heard(path, sink)
 
 
-async def test_a_file_made_together_with_its_parents_is_marked(watch: Watching, tmp_path: Path, sink: Recorder):
+async def test_a_file_made_together_with_its_parents_is_marked(
+    watch: Watching, tmp_path: Path, sink: Recorder
+):
     path = tmp_path / "a" / "b" / "c" / "file"
     await watch.arm(path)
     path.parent.mkdir(parents=True)
@@ -49,7 +51,9 @@ async def test_a_file_made_together_with_its_parents_is_marked(watch: Watching, 
     await assert_heard(path, sink)
 
 
-async def test_a_parent_that_is_a_file_for_a_while_is_awaited(watch: Watching, tmp_path: Path, sink: Recorder):
+async def test_a_parent_that_is_a_file_for_a_while_is_awaited(
+    watch: Watching, tmp_path: Path, sink: Recorder
+):
     parent = tmp_path / "parent"
     parent.write_text("not a directory")
     await watch.arm(parent / "file")
@@ -103,7 +107,9 @@ async def test_an_ancestor_renamed_away_and_back_is_heard(deep: Path, sink: Reco
     await assert_heard(deep, sink)
 
 
-async def test_what_is_below_a_vanished_ancestor_is_checked_after_the_time_to_settle(deep: Path, sink: Recorder):
+async def test_what_is_below_a_vanished_ancestor_is_checked_after_the_time_to_settle(
+    deep: Path, sink: Recorder
+):
     deep.parents[2].rename(deep.parents[2].with_name("away"))
     await sink.until(lambda: sink.marks)
     assert set(sink.marks) == {(0, SETTLE)}

@@ -75,7 +75,9 @@ class Enforcer:
     @staticmethod
     def _is_good(path: Path) -> bool:
         with suppress(OSError):
-            return not path.is_symlink() and path.read_text() == _GOOD and path.stat().st_mode & 0o777 == 0o644
+            return (
+                not path.is_symlink() and path.read_text() == _GOOD and path.stat().st_mode & 0o777 == 0o644
+            )
         return False
 
 

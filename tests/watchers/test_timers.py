@@ -33,7 +33,9 @@ async def timers(sink: TimedRecorder, nursery) -> TimerWatcher:
     return watcher
 
 
-async def test_a_vertex_is_marked_every_interval_without_drift(timers: TimerWatcher, sink: TimedRecorder, autojump_clock):
+async def test_a_vertex_is_marked_every_interval_without_drift(
+    timers: TimerWatcher, sink: TimedRecorder, autojump_clock
+):
     start = trio.current_time()
     await timers.arm(TimerWatch(10), 0)
     await trio.sleep(1000.5)
@@ -49,7 +51,9 @@ async def test_each_vertex_has_its_own_interval(timers: TimerWatcher, sink: Time
     assert len(sink.times[1]) == 60
 
 
-async def test_one_armed_later_but_due_earlier_is_not_late(timers: TimerWatcher, sink: TimedRecorder, autojump_clock):
+async def test_one_armed_later_but_due_earlier_is_not_late(
+    timers: TimerWatcher, sink: TimedRecorder, autojump_clock
+):
     await timers.arm(TimerWatch(1000), 0)
     await trio.sleep(1)
     await timers.arm(TimerWatch(2), 1)
@@ -73,7 +77,9 @@ async def test_times_that_passed_while_nothing_ran_become_one_mark(timers, sink,
     assert [time - start for time in sink.times[0]] == pytest.approx([95, 100])
 
 
-async def test_many_of_one_interval_do_not_fall_due_at_once(timers: TimerWatcher, sink: TimedRecorder, autojump_clock):
+async def test_many_of_one_interval_do_not_fall_due_at_once(
+    timers: TimerWatcher, sink: TimedRecorder, autojump_clock
+):
     start = trio.current_time()
     for vertex in range(1000):
         await timers.arm(TimerWatch(100), vertex)
