@@ -35,9 +35,8 @@ _RARE = SELF_CHANGED | WATCH_DROPPED | QUEUE_OVERFLOW
 class InotifyWatcher(Watcher):
     """Hears what happens at paths: to their content, attributes and existence, and to any directory above them.
 
-    The last component of a path is not followed when it is a symlink: what it points to is another path. What
-    sends no events, or can't be watched, is marked every `POLL_INTERVAL` seconds, and reported.
-    Raises OSError when there is no inotify instance or no /proc.
+    Symlinks are followed, wherever in the path they are. What sends no events, or can't be watched, is marked
+    every `POLL_INTERVAL` seconds, and reported. Raises OSError when there is no inotify instance or no /proc.
     """
 
     serves = PathWatch
@@ -81,6 +80,7 @@ class InotifyWatcher(Watcher):
     def _hear(self, events: Iterable[RawEvent]) -> None:
         """Mark every vertex once, however many events it has: the last one says how long to wait."""
         marks: dict[int, float] = {}
+        replaced: list[tuple[Directory, bytes]] = []
         by_descriptor = self._tree.by_descriptor
         for wd, mask, _, name in events:
             if mask & _RARE:
@@ -88,10 +88,18 @@ class InotifyWatcher(Watcher):
             for directory in by_descriptor.get(wd, ()):
                 for vertex in directory.leaves.get(name, ()):
                     marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
-                if mask & REPLACED and name in directory.children:
-                    self._call_stale((directory.children[name],))
+                if mask & REPLACED:
+                    replaced.append((directory, name))
         for vertex, delay in marks.items():
             self.sink.mark(vertex, delay)
+        for directory, name in replaced:
+            self._hear_of_other(directory, name)
+
+    def _hear_of_other(self, directory: Directory, name: bytes) -> None:
+        if name in directory.leaves:
+            self._tree.follow(directory, name)
+        if name in directory.children:
+            self._call_stale((directory.children[name],))
 
     def _hear_of_watch(self, wd: int, mask: int) -> None:
         if mask & QUEUE_OVERFLOW:

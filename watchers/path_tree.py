@@ -3,7 +3,6 @@
 Every directory on the way to a path is in the tree, once, so that a change of any component is seen. A path
 itself is no node but a name in its directory: files are replaced, and a watch on the old inode goes deaf.
 """
-# The kernel's paths are bytes, and pathlib knows only text.
 
 from __future__ import annotations
 
@@ -45,9 +44,21 @@ class PathTree:
         *above, name = _components(path) or [b""]
         directory = self._reach(above)
         directory.add_leaf(name, (vertex,))
-        if name and _join(directory.real_path, name) in self._mounts.points:
-            self._add_mounted(directory, name)
-        return directory, name
+        itself = self.follow(directory, name)
+        return (directory, name) if itself is None else (itself, b"")
+
+    def follow(self, directory: Directory, name: bytes) -> Directory | None:
+        """Watch the thing at a leaf itself if its directory doesn't hear all of it; return what was added.
+
+        So it is with a symlink, which is followed, and with a mount point.
+        """
+        path = directory.path_of(name)
+        if not name or not (os.path.islink(path) or _real_path_of(directory, name) in self._mounts.points):
+            return None
+        itself = directory.children.setdefault(name, Directory(directory, name))
+        itself.add_leaf(b"", directory.leaves[name])
+        self._watch(itself)
+        return itself
 
     def renew(self, tops: Iterable[Directory]) -> Iterator[Directory]:
         """Watch the subtrees anew. Yields each directory once it is watched, for its leaves to be checked.
@@ -83,8 +94,11 @@ class PathTree:
         affected = []
         for directory in list(self.root.subtree):
             names = names_in.get(directory.real_path, ())
-            affected += [directory.children[name] for name in names if name in directory.children]
-            affected += [self._add_mounted(directory, name) for name in names if name in directory.leaves]
+            for name in names:
+                if name in directory.leaves:
+                    self.follow(directory, name)
+                if name in directory.children:
+                    affected.append(directory.children[name])
         return affected
 
     def trouble_of(self, directory: Directory) -> str | None:
@@ -104,19 +118,12 @@ class PathTree:
         self._watch(child)
         return child
 
-    def _add_mounted(self, directory: Directory, name: bytes) -> Directory:
-        """Watch what is mounted at a leaf itself: the directory of a mount point hears nothing of it."""
-        mounted = directory.children.get(name) or self._add_child(directory, name)
-        mounted.add_leaf(b"", directory.leaves[name])
-        return mounted
-
     def _watch(self, directory: Directory) -> bool:
         """Watch what is at the path now. Returns whether it is another thing than before."""
         watched = trouble = None
         try:
             trouble = self._examine(directory)
-            is_mounted = directory.real_path in self._mounts.points
-            watched = self._descriptor.watch(directory.path, only_directory=not is_mounted)
+            watched = self._descriptor.watch(directory.path, only_directory=b"" not in directory.leaves)
         except (FileNotFoundError, NotADirectoryError):
             pass  # an event of the nearest directory that exists will tell when this changes
         except OSError as error:
@@ -168,10 +175,11 @@ class PathTree:
 def _real_path(directory: Directory, *, is_link: bool) -> bytes:
     if is_link or directory.name == b"..":
         return os.path.realpath(directory.path)
-    parent = directory.parent
-    if parent is None or parent.real_path is parent.path:
-        return directory.path
-    return _join(parent.real_path, directory.name)
+    return directory.path if directory.parent is None else _real_path_of(directory.parent, directory.name)
+
+
+def _real_path_of(directory: Directory, name: bytes) -> bytes:
+    return directory.real_path.rstrip(b"/") + b"/" + name
 
 
 def _target(link: bytes) -> bytes:
@@ -184,10 +192,6 @@ def _target(link: bytes) -> bytes:
 def _components(path: bytes) -> list[bytes]:
     # ".." stays: behind a symlink it is not the component before it.
     return [name for name in path.split(b"/") if name not in (b"", b".")]
-
-
-def _join(directory: bytes, name: bytes) -> bytes:
-    return directory.rstrip(b"/") + b"/" + name
 
 
 def _explain(error: OSError, path: bytes) -> str:

@@ -14,7 +14,6 @@ from reactor.engine.options import DEFAULT_JOBS, Options
 
 if TYPE_CHECKING:
     from reactor.cli.signals import Interruption
-    from reactor.console.display import Display
     from reactor.engine.events import Ended
     from reactor.graph.select import Selection
     from reactor.loading import Program
@@ -119,8 +118,7 @@ def run(
       reactor run --converge-once --noop --diff site.yaml
       reactor run --only 'file#/etc/nginx/*' --format json site.yaml
     """
-    rejected_code = exitcodes.of_bad_usage(detailed=detailed_exitcodes)
-    with rejecting(as_json=form == "json", exit_code=rejected_code):
+    with rejecting(as_json=form == "json", exit_code=exitcodes.of_bad_usage(detailed=detailed_exitcodes)):
         program, selection = _load(manifest, only, exclude)
     options = Options(
         watch=not converge_once or converged_timeout is not None,
@@ -131,10 +129,9 @@ def run(
         converged_timeout=converged_timeout,
     )
     ended, interruption = _converge(program, selection, options, form)
+    code = exitcodes.of_run(ended, once=converge_once, noop=noop, detailed=detailed_exitcodes)
     if interruption.cut_short or (interruption.taken and converge_once and exitcodes.skipped(ended)):
         code = exitcodes.of_signal(interruption.number)
-    else:
-        code = exitcodes.of_run(ended, once=converge_once, noop=noop, detailed=detailed_exitcodes)
     raise click.exceptions.Exit(code)
 
 

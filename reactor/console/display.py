@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Literal
 
 import trio
@@ -50,9 +51,10 @@ class Display:
             self._writer.write(line(record))
 
     def tell(self, message: str) -> None:
-        """Tell the person at the terminal something about the program itself, on stderr."""
+        """Tell the person at the terminal something about the program itself, on stderr, if it is still there."""
         erase = ERASE_LINE.decode() if self._bar and self._bar.shown else ""
-        sys.stderr.write(f"{erase}reactor: {printable(message)}\n")
+        with suppress(OSError):
+            sys.stderr.write(f"{erase}reactor: {printable(message)}\n")
 
     @property
     def reader_gone(self) -> trio.Event:

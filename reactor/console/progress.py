@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import trio
@@ -45,7 +46,7 @@ class ProgressBar:
             self._complete.set()
 
     async def run(self) -> None:
-        """Draw, after a moment, until every resource has a result."""
+        """Draw, after a moment, until every resource has a result. A terminal that goes away ends the drawing only."""
         with trio.move_on_after(MOMENT):
             await self._complete.wait()
             return
@@ -53,7 +54,7 @@ class ProgressBar:
         task = bar.add_task("converging", total=self._total)
         self._show(True)
         try:
-            with bar:
+            with suppress(OSError), bar:
                 while not self._complete.is_set():
                     bar.update(task, completed=len(self._seen))
                     if self._writer.idle:

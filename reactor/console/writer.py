@@ -7,6 +7,7 @@ import os
 import select
 import stat
 import sys
+from contextlib import suppress
 
 import trio
 
@@ -95,7 +96,8 @@ class Writer:
             self.broken.set()
         elif not self._complained:
             self._complained = True
-            sys.stderr.write(f"reactor: output is lost: {error.strerror}\n")
+            with suppress(OSError):
+                sys.stderr.write(f"reactor: output is lost: {error.strerror}\n")
 
 
 def _can_wait(descriptor: int) -> bool:

@@ -1,8 +1,9 @@
 """Reads manifests: YAML with positions, both forms, binding to typed properties, diagnostics.
 
-The way of the data: `source` (text) - `tree` (maps and lists that know their positions, from `nodes`) - `document`
-(the two forms) - `binding` (entries to resources, with `values`, `shapes` and `validation`) - `manifest`. `report`
-renders diagnostics, `schema` describes all of it for editors.
+The way of the data: `source` (the text), `tree` (its maps and lists, which know their positions), `document`
+(the two forms), `binding` (entries become resources; `values` and `shapes` prepare what pydantic validates,
+`validation` explains what it says), `manifest` (the whole, for the rest of the program). `report` renders
+diagnostics, `schema` describes manifests for editors.
 """
 
 from reactor.manifest.document import Settings

@@ -20,10 +20,10 @@ _DEFAULTS = "defaults"
 
 
 class Binder:
-    """Binds entries one after the other. ``base`` is the directory that relative paths of resources start from.
+    """Binds entries one after the other. ``base`` is the directory that relative paths start from.
 
-    ``resources`` and ``declarations`` belong together by index. ``broken`` holds the refs of what is declared but
-    could not be built, so that a reference to it is no further problem.
+    ``resources`` and ``declarations`` belong together by index. ``broken`` holds the refs of what is declared
+    but could not be built, so that a reference to it is no further problem.
     """
 
     def __init__(self, problems: Problems, kinds: Kinds, base: str) -> None:
@@ -85,7 +85,7 @@ class Binder:
         common = self._reader.read(defaults, model) if defaults else Values()
         for index, item in enumerate(items):
             if not isinstance(item, Mapping) or len(item) != 1:
-                self._report_item(item, items.value_at(index))
+                self._report_item(model, item, items.value_at(index))
                 continue
             [(name, body)] = item.items()
             if name == _DEFAULTS:
@@ -161,9 +161,11 @@ class Binder:
             self._problems.add("defaults can't give a name", defaults.key_at("name"), "remove it")
         return defaults
 
-    def _report_item(self, item: Any, at: int) -> None:
+    def _report_item(self, model: type[Resource], item: Any, at: int) -> None:
         if item is BROKEN:
             return
+        names = [item] if isinstance(item, str) else _names_below([item])
+        self.broken.update(f"{model.kind}#{name}" for name in names)
         if isinstance(item, Mapping) and item:
             first, second, *_ = item
             hint = f"indent the properties below {first}:"
@@ -194,5 +196,5 @@ def _names_below(node: Any) -> list[str]:
     """The names of the resources declared below a kind, whatever is wrong with them."""
     if isinstance(node, Mapping):
         return [name] if isinstance(name := node.get("name"), str) else []
-    items = node if isinstance(node, Sequence) else []
+    items = node if isinstance(node, list) else []
     return [name for item in items if isinstance(item, Mapping) for name in item]

@@ -24,7 +24,7 @@ class Spot(NamedTuple):
 
 
 class Declaration(NamedTuple):
-    """``at`` is the offset of the name. ``defaults`` are those of the list around; ``body`` wins over them."""
+    """``at`` is the offset of the name. ``body`` wins over ``defaults``, those of the list around."""
 
     at: int
     body: Mapping | None

@@ -24,8 +24,8 @@ _CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "settings")
 class Settings(BaseModel):
     """How a manifest wants to be converged.
 
-    ``ordering``: ``manifest`` runs the resources one after the other as they are written, ``graph`` only orders
-    what depends on each other. ``jobs``: how many run at once; unset leaves it to the command line.
+    ``ordering``: ``manifest`` runs the resources one after the other as they are written, ``graph`` only
+    orders what depends on each other. ``jobs``: how many run at once; unset leaves it to the command line.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -172,7 +172,7 @@ class _Outline:
     def _section(
         self, key: str, model: type[_Model], *, leave: Collection[str] = (), expressions: bool = False
     ) -> _Model | None:
-        """The map under ``key`` as a ``model``; None when it is missing or wrong. ``leave`` is read elsewhere."""
+        """The map under ``key`` as a ``model``, or None. The keys in ``leave`` are read elsewhere."""
         node = self._check_map(self._root, key)
         if node is None:
             return None

@@ -33,7 +33,7 @@ INSTALLED = Kinds()
 
 @dataclass(frozen=True)
 class UnusableKind:
-    """Why there is no class for a kind, and how to mend it. ``meant`` is the kind it may be a misspelling of."""
+    """Why there is no class for a kind, and how to mend it. ``meant`` is what it may be a misspelling of."""
 
     message: str
     hint: str

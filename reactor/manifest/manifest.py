@@ -20,7 +20,7 @@ from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
 
 @dataclass(frozen=True)
 class Positions:
-    """Where everything of a manifest stands. It holds the whole tree, so it is large; resources do not need it."""
+    """Where everything of a manifest stands. It holds the whole tree; the resources hold nothing of it."""
 
     lines: LineMap
     declarations: list[Declaration]
@@ -43,7 +43,7 @@ class Manifest:
     positions: Positions | None = field(default=None, repr=False)
 
     def locate(self, index: int, path: PropertyPath = ()) -> Place | None:
-        """The place of a property's value in the resource at ``index``, or of the closest thing around it."""
+        """The place of a property's value in the resource at ``index``, or of what is closest around it."""
         resource = self.resources[index]
         if self.positions is None:
             return resource.place
@@ -56,7 +56,7 @@ def read_manifest(
 ) -> tuple[Manifest, list[Diagnostic]]:
     """Read the manifest at ``path``, and all that is wrong with it, in the order of the file.
 
-    Never raises for bad input: what can't be read at all gives an empty manifest. Touches nothing on the host.
+    Never raises for bad input: what can't be read at all gives an empty manifest. Changes nothing anywhere.
     """
     with _without_garbage_collection():
         return _read(os.fsdecode(path), kinds)
@@ -85,7 +85,7 @@ def _read(path: str, kinds: Kinds) -> tuple[Manifest, list[Diagnostic]]:
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Nothing built here is cyclic garbage, and looking for some is three quarters of the time of a big load."""
+    """Nothing built here is cyclic garbage; looking for some would take most of the time of a big load."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

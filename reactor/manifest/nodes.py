@@ -1,8 +1,8 @@
 """The values of a manifest together with where they stand: maps and lists that know their positions.
 
-A position is the offset of a character in the text, one number; `reactor.manifest.source` turns it into a line and
-column when somebody asks. Scalars are plain Python values, so their positions are kept by the map or list around
-them, and so is their text where it says more than the value: ``0644``, ``1.10``, ``true``.
+A position is the offset of a character in the text, one number; `reactor.manifest.source` turns it into a
+line and column when somebody asks. Scalars are plain Python values, so their positions are kept by the map or
+list around them, and so is their text where it says more than the value: ``0644``, ``1.10``, ``true``.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _TYPES = {"null": type(None), "bool": bool, "int": int, "float": float}
 
 
 def plain_value(text: str) -> Scalar:
-    """The value of an unquoted scalar without a tag. Raises ValueError for a number with absurdly many digits."""
+    """The value of an unquoted scalar without a tag. Raises ValueError for a number of too many digits."""
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
@@ -46,7 +46,7 @@ def plain_value(text: str) -> Scalar:
 
 
 def tagged_value(tag: str, text: str) -> Scalar:
-    """The value of a scalar with an explicit tag. Raises ValueError when the tag is unknown or the text unfit."""
+    """The value of a scalar with a tag. Raises ValueError for an unknown tag or a text that does not fit."""
     if tag == f"{_CORE_TAG}str":
         return text
     wanted = _TYPES.get(tag.removeprefix(_CORE_TAG)) if tag.startswith(_CORE_TAG) else None

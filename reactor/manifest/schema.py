@@ -1,7 +1,7 @@
 """The JSON Schema of manifests, for editors: both forms, every kind.
 
-It accepts all that `reactor.manifest.manifest.read_manifest` does, and rejects what a schema can tell to be wrong;
-rules between properties are not in it.
+It accepts all that `reactor.manifest.manifest.read_manifest` does, and rejects what a schema can tell to be
+wrong; rules between properties are not in it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Generator(GenerateJsonSchema):
         return {**super().str_schema(schema), "type": ["string", "number", "boolean"]}
 
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
-        """Also a scalar, which such a function is there to turn into the real thing; a whole model stays one."""
+        """Also a scalar, which such a function is there to convert; a whole model stays what it is."""
         result = super().function_before_schema(schema)
         return result if "properties" in result else {"anyOf": [result, {"type": ["string", "number"]}]}
 

@@ -1,6 +1,7 @@
 """Which scalars a property takes, so that a text property gets ``0644`` the way it is written.
 
-The shape of a type is read from its annotation once per kind. Where the annotation does not tell, values pass as they are.
+The shape of a type is read from its annotation, once per kind. Where that does not tell, values pass
+unchanged.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ _SCALARS = (str, int, float, bool)
 
 @dataclass(frozen=True)
 class Shape:
-    """``scalars`` are the types a scalar may have, empty when unknown; ``choices`` its only texts, if there are such.
+    """``scalars`` are the types a scalar may have, empty when unknown; ``choices`` its only texts, if any.
 
-    ``items`` is the shape of the items of a list, ``values`` that of the values of a map with any keys, ``model`` the
-    class of one with fields.
+    ``items`` is the shape of the items of a list, ``values`` that of the values of a map with any keys,
+    ``model`` the class of one with fields.
     """
 
     scalars: frozenset[type] = frozenset()
@@ -56,7 +57,7 @@ UNKNOWN = Shape()
 
 @cache
 def field_names(model: type[BaseModel]) -> dict[str, str]:
-    """The field each accepted name stands for. A field may go by several names, or by another than its own."""
+    """The field each accepted name stands for: one may go by several names, or by another than its own."""
     return {
         name: field_name
         for field_name, info in model.model_fields.items()

@@ -20,7 +20,7 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True)
 class LineMap:
-    """Where the lines of a text start, as character offsets. All that is needed once the text itself is gone."""
+    """Where the lines of a text start, as character offsets: all that is needed once the text is gone."""
 
     file: str
     starts: array[int]

@@ -1,7 +1,7 @@
 """Builds the tree of a manifest's values from the parser's events.
 
-libyaml parses; its events become `Mapping` and `Sequence` directly. PyYAML's own way, over a graph of nodes and a
-constructor for each, takes ten times as long. Without libyaml the same events come from PyYAML's slow parser.
+libyaml parses; its events become `Mapping` and `Sequence` directly. PyYAML's own way, over a graph of nodes
+and a constructor for each, takes ten times as long. Without libyaml PyYAML's slow parser gives the same events.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _LimitError(Exception):
 
 
 class _Anchor(NamedTuple):
-    """What an alias stands for. ``size`` counts its values, aliases in it expanded; ``height`` the levels in it."""
+    """What an alias stands for. ``size`` counts its values, aliases expanded; ``height`` its levels."""
 
     value: Any
     raw: str | None = None
@@ -62,8 +62,8 @@ class _Anchor(NamedTuple):
 def parse(problems: Problems, loader: Callable[[str], Any] = LOADER) -> Any:
     """The root value of the source that ``problems`` is about, or None when nothing of it can be used.
 
-    Everything wrong is added to ``problems``; what follows a duplicate key, an unknown tag or an undefined alias is
-    still read. ``loader`` is a PyYAML loader class: `LOADER` unless a test wants the slow one.
+    Everything wrong is added to ``problems``; what follows a duplicate key, an unknown tag or an undefined
+    alias is still read. ``loader`` is a PyYAML loader class: `LOADER` unless a test wants the slow one.
     """
     parser = loader(problems.source.text)
     try:
@@ -154,7 +154,7 @@ class _Builder:
         return node
 
     def _key(self, event: Any, depth: int) -> str | None:
-        """The key that starts with ``event``, always as written: ``1.10`` and ``true`` are keys like any other."""
+        """The key that starts with ``event``, as written: ``1.10`` and ``true`` are keys like any other."""
         if event.__class__ is ScalarEvent and event.anchor is None and event.tag is None:
             return sys.intern(event.value)
         value, raw = self._node(event, depth + 1)

@@ -42,12 +42,11 @@ class Inspector:
         self._wants: dict[Spot, tuple[list[str], Any]] = {}
 
     def report(self, error: ValidationError, values: Values) -> None:
-        """Add every problem of ``error``, and the conflicts pydantic does not look for once a field is wrong."""
+        """Add every problem of ``error``, and the conflicts that pydantic skips once a field is wrong."""
         self._doubt(*values.spoilt)
         conflicts: list[PropertyProblem] = []
-        for details in sorted(
-            error.errors(include_url=False), key=lambda details: details["type"] == "missing"
-        ):
+        # What is missing comes last: it may have been found already, under a misspelt name.
+        for details in sorted(error.errors(include_url=False), key=lambda each: each["type"] == "missing"):
             cause = details.get("ctx", {}).get("error")
             if isinstance(cause, InvalidPropertiesError):
                 conflicts.extend(cause.problems)
@@ -86,13 +85,10 @@ class Inspector:
     def _report_unknown(self, path: PropertyPath) -> None:
         word, known = str(path[-1]), sorted(self._shape_at(path[:-1]).fields)
         suggestion = did_you_mean(word, known)
-        spot, around = (
-            self._declaration.find(self._model, path),
-            self._declaration.find(self._model, path[:-1]),
-        )
         hint = suggestion or (f"it takes {listed(known, 'and')}" if known else None)
-        message = f"{around.label or self._subject} has no property {shown(word)}"
-        self._problems.add(message, spot.key_at, hint)
+        subject = self._declaration.find(self._model, path[:-1]).label or self._subject
+        at = self._declaration.find(self._model, path).key_at
+        self._problems.add(f"{subject} has no property {shown(word)}", at, hint)
         if len(path) == 1:
             self._doubt(*(name for name in known if suggestion and repr(name) in suggestion))
 
@@ -114,7 +110,7 @@ class Inspector:
             self._problems.add(f"{spot.label} wants {types}, not {spot.raw or shown(found)}", spot.at, hint)
 
     def _untested_conflicts(self, values: Values) -> list[PropertyProblem]:
-        """The conflicts among the properties that are not in doubt; a rule that reads one in doubt stops there."""
+        """The conflicts among properties not in doubt; a rule that reads one in doubt ends the search."""
         if not issubclass(self._model, Resource):
             return []
         names = field_names(self._model)
@@ -149,6 +145,4 @@ class Inspector:
 def _cleaned(message: str) -> str:
     """A validator's own text, or pydantic's in the words of the house."""
     text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    return re.sub(r"^(Input|String|Value|Tuple|List) should", "it must", text).replace(
-        "it must be", "must be", 1
-    )
+    return re.sub(r"^(Input|String|Value|Tuple|List) should", "it must", text)

@@ -26,7 +26,7 @@ class Values:
 
 
 class ValueReader:
-    """Turns maps of the tree into `Values`. An expression in a text is a problem: nothing evaluates it yet."""
+    """Turns maps of the tree into `Values`. An expression in a text is a problem unless ``expressions``."""
 
     def __init__(self, problems: Problems, *, expressions: bool = False) -> None:
         self._problems = problems
@@ -34,7 +34,7 @@ class ValueReader:
         self._is_spoilt = False
 
     def read(self, node: Mapping, model: type[BaseModel], leave: Collection[str] = ()) -> Values:
-        """The values of ``node`` as the fields of ``model`` want them, those of the keys in ``leave`` excepted."""
+        """The values of ``node`` as the fields of ``model`` want them, but for the keys in ``leave``."""
         values = Values()
         shape = Shape(model=model)
         for key, found in node.items():

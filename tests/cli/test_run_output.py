@@ -52,6 +52,24 @@ def test_a_quick_run_shows_no_bar_but_colours_and_a_table(manifest):
     assert "╭" in shown
 
 
+def test_a_terminal_that_goes_away_ends_nothing_in_the_middle(manifest, tmp_path):
+    outside, inside = pty.openpty()
+    path = manifest(
+        SLOW.replace("sleep 0.7", "touch {dir}/started; sleep 1; touch {dir}/done").replace(
+            'require: "file', 'provider: shell, require: "file'
+        )
+    )
+    ends = {"stdin": inside, "stdout": inside, "stderr": inside, "env": environment(TERM="xterm")}
+    with spawned("run", "--converge-once", path, **ends) as process:
+        os.close(inside)
+        shown = b""
+        while b"converging" not in shown:
+            shown += os.read(outside, 65536)
+        os.close(outside)
+        assert process.wait(timeout=20) == 0
+    assert (tmp_path / "done").exists()
+
+
 def test_no_colour_is_honoured_on_a_terminal(manifest):
     _, shown = on_terminal("run", "--converge-once", manifest(FAILING), TERM="xterm", NO_COLOR="1")
     assert "failed" in shown

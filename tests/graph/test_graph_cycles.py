@@ -59,7 +59,7 @@ def test_the_shortest_cycle_of_every_knot_is_reported(requirements, lengths):
     assert [len(problem.notes) for problem in problems] == lengths
 
 
-def test_no_automatic_edge_is_looked_for_in_a_graph_with_a_cycle():
+def test_a_cycle_gets_no_automatic_edges_as_well():
     graph, problems = built(
         Thing(name="a", require="thing#b", providing=("/a",)),
         Thing(name="b", require="thing#a", using=("/a",)),

@@ -177,7 +177,7 @@ PROBLEMS = [
     (page("meta: {noop: §}"), "meta.noop has no value"),
     (page("size: §"), "size has no value"),
     (page("pause: §5"), "pause: a duration needs a unit: write 5s for seconds"),
-    (page("meta: {delay: §0s}"), "meta.delay: must be greater than 0"),
+    (page("meta: {delay: §0s}"), "meta.delay: it must be greater than 0"),
     (page("require: [job#a, §b]"), "require[1]: a reference is written kind#name"),
     (page("alias: §''"), "alias: it must have at least 1 character"),
     ("resources: [{page: [{/a: {ensure: §presnt}}]}]", "ensure must be 'present' or 'absent', not 'presnt'"),
@@ -296,7 +296,7 @@ def test_what_is_declared_but_wrong_is_remembered(read):
         "- page: [{/a: {ensure: x, alias: front}}, {/b: {ensure: present}}, {/c: 5}]\n"
         "- pge: [{/d: }]\n"
         "- jb: {name: e}\n"
-        "- job: [{f: {command: '{{ x }}'}}, {g: {alias: f}}]\n"
+        "- job: [{f: {command: '{{ x }}'}}, {g: {alias: f}}, h, {i: , j: }]\n"
     )
     assert [each.ref for each in reading.manifest.resources] == ["page#/b"]
     assert reading.manifest.broken >= {
@@ -308,6 +308,9 @@ def test_what_is_declared_but_wrong_is_remembered(read):
         "job#e",
         "job#f",
         "job#g",
+        "job#h",
+        "job#i",
+        "job#j",
     }
     assert "page#/b" not in reading.manifest.broken
 

@@ -89,7 +89,7 @@ def test_a_manifest_without_resources_is_an_error(read, text):
         (f"{ONE}\nhierarchy: {{order: x}}", (2, 20), "order wants a list, not 'x'", None),
         (f"{ONE}\nsettings: []", (2, 11), "settings wants a map, not a list", None),
         (f"{ONE}\nsettings: {{job: 1}}", (2, 12), "settings has no property 'job'", "did you mean 'jobs'?"),
-        (f"{ONE}\nsettings: {{jobs: 0}}", (2, 18), "jobs: must be greater than or equal to 1", None),
+        (f"{ONE}\nsettings: {{jobs: 0}}", (2, 18), "jobs: it must be greater than or equal to 1", None),
         (f"{ONE}\nsettings: {{jobs: true}}", (2, 18), "jobs wants a whole number, not true", None),
         (
             f"{ONE}\nsettings: {{fail_fast: yes}}",

@@ -29,7 +29,7 @@ GOOD = [
     "resources: [{page: [{defaults: }, {/a: }]}]",
     "resources: [{page: [{/a: {mode: 0644, content: , tags: [1, true]}}]}]",
     "resources: [{job: {name: 1.10, command: true, refreshonly: true}}]",
-    "resources: [{job: [{a: {require: job#b, after: [job#c], meta: {limit: 5/s, timeout: 1h30m, delay: 5ms}}}]}]",
+    "resources: [{job: [{a: {require: job#b, after: [job#c], meta: {limit: 5/s, timeout: 1h30m}}}]}]",
     "resources: [{page: [{/a: {provider: posix, either: [x], pause: 0}}]}]",
 ]
 

@@ -233,7 +233,7 @@ def test_many_small_aliases_are_fine(tree):
 
 
 def _writable_plain(text):
-    """Whether PyYAML writes the text so that it is read back: it knows the words and line breaks of YAML 1.1."""
+    """Whether PyYAML writes the text so that it is read back: its words and line breaks are YAML 1.1."""
     return isinstance(plain_value(text), str) and not set(text) & set("\x85\u2028\u2029")
 
 

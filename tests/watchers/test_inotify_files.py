@@ -217,6 +217,75 @@ async def test_a_watched_directory_with_watched_files_marks_each_for_its_own_eve
     await sink.next_marks(0, 1)
 
 
+@pytest.fixture
+async def linked(watch: Watching, tmp_path: Path) -> Path:
+    """A watched symlink, vertex 0, to a file in another directory, which is returned."""
+    target = tmp_path / "elsewhere" / "target"
+    target.parent.mkdir()
+    target.write_text("good")
+    (tmp_path / "link").symlink_to("elsewhere/target")
+    await watch.arm(tmp_path / "link")
+    return target
+
+
+async def test_the_target_of_a_watched_symlink_is_heard(linked: Path, sink: Recorder):
+    linked.write_text("bad")
+    await sink.next_marks(0)
+    linked.chmod(0o600)
+    await sink.next_marks(0)
+
+
+async def test_the_target_of_a_watched_symlink_may_be_replaced_by_rename(linked: Path, sink: Recorder):
+    for content in ("first", "second"):
+        other = linked.with_name("other")
+        other.write_text(content)
+        other.replace(linked)
+        await sink.next_marks(0)
+        linked.write_text("in place")
+        await sink.next_marks(0)
+
+
+async def test_a_watched_symlink_may_dangle_for_a_while(linked: Path, sink: Recorder):
+    linked.unlink()
+    await sink.next_marks(0)
+    linked.write_text("back")
+    await sink.next_marks(0)
+    linked.write_text("again")
+    await sink.next_marks(0)
+    assert not sink.reports
+
+
+async def test_a_watched_symlink_pointed_elsewhere_is_followed(linked: Path, sink: Recorder, tmp_path: Path):
+    second = tmp_path / "second"
+    second.write_text("x")
+    (tmp_path / "new").symlink_to(second)
+    (tmp_path / "new").replace(tmp_path / "link")
+    await sink.next_marks(0)
+    second.write_text("y")
+    await sink.next_marks(0)
+    linked.write_text("no longer ours")
+    await wait_all_tasks_blocked(0.001)
+    assert not sink.marks
+
+
+async def test_a_file_that_becomes_a_symlink_is_followed_and_is_a_file_again(motd: Path, sink: Recorder):
+    target = motd.with_name("target")
+    target.write_text("x")
+    motd.unlink()
+    motd.symlink_to("target")
+    await sink.next_marks(0)
+    target.write_text("y")
+    await sink.next_marks(0)
+    motd.unlink()
+    motd.write_text("a file")
+    await sink.next_marks(0)
+    target.write_text("no longer ours")
+    await wait_all_tasks_blocked(0.001)
+    assert not sink.marks
+    motd.write_text("ours")
+    await sink.next_marks(0)
+
+
 async def test_paths_written_with_extra_slashes_and_dots_and_odd_bytes_are_understood(
     watch: Watching, tmp_path: Path, sink: Recorder
 ):

@@ -17,7 +17,7 @@ def without_cycles(successors: Successors, wanted: Collection[Pair]) -> list[Pai
 
     Nearly always all of them: one pass over the whole shows which could be on a cycle at all. Of those, the ones
     that agree with the order so far (given edges first, then the order of the manifest) are taken, then the
-    others one by one where no cycle comes of it. A graph that holds a cycle already gets none.
+    others one by one where no cycle comes of it; none of them when the graph holds a cycle already.
     """
     everything = [list(seconds) for seconds in successors]
     for first, second in wanted:

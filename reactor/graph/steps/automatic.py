@@ -19,10 +19,7 @@ _PathIndex = dict[str, list[int]]
 
 
 def add_automatic_edges(draft: Draft) -> None:
-    """Add what follows from paths, but never an edge that would close a cycle.
-
-    Does nothing when the edges there are already hold a cycle: that has been reported.
-    """
+    """Add what follows from paths, but never an edge that would close a cycle."""
     paths = _Paths(draft)
     wanted: dict[Pair, Edge] = {}
     for first, second, owner, reason in chain(paths.from_uses(), paths.from_removes()):
