@@ -1,7 +1,7 @@
 """Builds the tree of a manifest's values from the parser's events.
 
 libyaml parses; its events become `Mapping` and `Sequence` directly. PyYAML's own way, over a graph of nodes
-and a constructor for each, takes ten times as long. Without libyaml PyYAML's slow parser gives the same events.
+and a constructor for each, takes ten times as long. Without libyaml, PyYAML's slow parser gives the events.
 """
 
 from __future__ import annotations

@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
-from watch_recorder import watching
+from watch_recorder import Recorder, open_descriptors, watching
 
 from reactor.resource.watch import WatchState
+from watchers.inotify import InotifyWatcher
 from watchers.path_tree import POLL_INTERVAL
 
 AS_ROOT = ("unshare", "--user", "--map-root-user", "--mount")
@@ -39,6 +41,10 @@ def limit_watches(count: int) -> None:
 
 def mount(*arguments: object) -> None:
     subprocess.run(["mount", *map(str, arguments)], check=True)
+
+
+def umount(path: Path) -> None:
+    subprocess.run(["umount", path], check=True)
 
 
 async def out_of_watches_is_polled_until_there_are_some(base: Path) -> None:
@@ -82,6 +88,15 @@ async def a_directory_that_comes_when_no_watch_is_left_is_polled(base: Path) -> 
         await watch.sink.until(lambda: watch.sink.states == {0: WatchState.POLLING})
 
 
+async def out_of_instances_is_an_error_that_names_the_remedy(_base: Path) -> None:
+    Path("/proc/sys/user/max_inotify_instances").write_text("0")
+    before = open_descriptors()
+    with pytest.raises(OSError, match=r"sysctl -w fs\.inotify\.max_user_instances=") as raised:
+        InotifyWatcher(Recorder())
+    assert raised.value.errno == errno.EMFILE
+    assert open_descriptors() == before
+
+
 async def a_mount_over_an_ancestor_is_noticed(base: Path) -> None:
     path = base / "a" / "b" / "f"
     path.parent.mkdir(parents=True)
@@ -97,7 +112,7 @@ async def a_mount_over_an_ancestor_is_noticed(base: Path) -> None:
         await wait_all_tasks_blocked(0.001)
         sink.marks.clear()
 
-        subprocess.run(["umount", base / "a"], check=True)
+        umount(base / "a")
         await sink.next_marks(0)
         path.write_text("below the mount")
         await sink.until(lambda: (0, 0.0) in sink.marks)
@@ -123,7 +138,7 @@ async def a_file_that_is_a_mount_point_is_heard(base: Path) -> None:
         await sink.next_marks(0, 1)
         source.chmod(0o600)
         await sink.next_marks(0, 1)
-        subprocess.run(["umount", path], check=True)
+        umount(path)
         await sink.next_marks(0)
         path.write_text("no mount")
         await sink.until(lambda: (0, 0.0) in sink.marks)

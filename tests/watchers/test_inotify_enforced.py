@@ -130,8 +130,9 @@ async def test_a_deleted_tree_is_restored(enforcer: Enforcer, tmp_path: Path):
     ids=lambda command: command.split()[0] + command.split()[1],
 )
 async def test_tools_that_replace_a_file_succeed_and_are_undone(
-    enforcer: Enforcer, tmp_path: Path, command: str
+    enforcer: Enforcer, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setattr("watchers.inotify.SETTLE", 0.5)  # on a busy machine, the tool may be kept waiting
     new = tmp_path / "new"
     for path in enforcer.paths[:5]:
         new.write_text("new content\n")

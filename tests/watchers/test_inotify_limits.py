@@ -1,11 +1,7 @@
 """Where inotify ends: full queues, no watches left, mounts, file systems that send no events."""
 
 import errno
-import gc
 import os
-import re
-from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import namespaced
@@ -13,22 +9,12 @@ import pytest
 import trio
 from namespaced import AS_NOBODY, can_unshare, run_namespaced
 from trio.testing import wait_all_tasks_blocked
-from watch_recorder import Recorder, Watching, watching
+from watch_recorder import Recorder, Watching, open_descriptors, watching
 
 from reactor.resource.watch import PathWatch, WatchState
 from watchers.inotify import InotifyWatcher
-from watchers.inotify_descriptor import InotifyDescriptor
 
 _QUEUE_LENGTH = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
-
-
-def open_descriptors() -> Counter[str]:
-    """How many descriptors this process has open, by what they are."""
-    found: Counter[str] = Counter()
-    for number in os.listdir("/proc/self/fd"):
-        with suppress(FileNotFoundError):  # the one that listed the directory
-            found[re.sub(r"\[\d+\]", "", os.readlink(f"/proc/self/fd/{number}"))] += 1
-    return found
 
 
 def watch_count(watch: Watching) -> int:
@@ -176,16 +162,6 @@ async def test_the_descriptor_is_not_inherited_by_commands(watch: Watching):
     assert not os.get_inheritable(watch.watcher._descriptor.fileno())
 
 
-async def test_no_instances_left_is_an_error_that_names_the_remedy():
-    descriptors = []
-    with pytest.raises(OSError, match=r"sysctl -w fs\.inotify\.max_user_instances") as raised:  # noqa: PT012
-        while True:
-            descriptors.append(InotifyDescriptor())
-    assert raised.value.errno == errno.EMFILE
-    before = open_descriptors()
-    with pytest.raises(OSError, match="max_user_instances"):
-        InotifyWatcher(Recorder())
-    gc.collect()
-    assert open_descriptors() == before
-    for descriptor in descriptors:
-        descriptor.close()
+@needs_namespaces
+def test_without_instances_left_the_error_names_the_remedy_and_nothing_stays_open(tmp_path: Path):
+    run_namespaced(namespaced.out_of_instances_is_an_error_that_names_the_remedy, tmp_path)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import trio
 from trio.testing import wait_all_tasks_blocked
 
 from reactor.resource.watch import PathWatch, WatchState
 from watchers.inotify import InotifyWatcher
+
+
+def open_descriptors() -> Counter[str]:
+    """How many descriptors this process has open, by what they are."""
+    found: Counter[str] = Counter()
+    for number in os.listdir("/proc/self/fd"):
+        with suppress(FileNotFoundError):  # the one that listed the directory
+            found[re.sub(r"\[\d+\]", "", os.readlink(f"/proc/self/fd/{number}"))] += 1
+    return found
 
 
 class Recorder:
