@@ -30,7 +30,7 @@ def load(path: str) -> Program:
     with collector_paused():
         manifest, problems = read_manifest(path)
         graph, conflicts = build(
-            manifest.resources,
+            [*manifest.resources, *manifest.wrecks],
             ordering=manifest.settings.ordering,
             locate=manifest.locate,
             broken=manifest.broken,

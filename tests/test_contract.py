@@ -27,41 +27,58 @@ def tree(root):
 
 def file_with_content(root):
     path = root / "motd"
-    make = lambda: File(name=str(path), ensure="present", content="hello\n", mode="0640", **OWNERS)
+
+    def make():
+        return File(name=str(path), ensure="present", content="hello\n", mode="0640", **OWNERS)
+
     return Case(make, lambda: tree(root), lambda: path.write_text("vandal"))
 
 
 def file_with_source(root):
     (root / "source").write_text("from here\n")
     path = root / "copy"
-    make = lambda: File(name=str(path), ensure="present", source=str(root / "source"), mode="0640", **OWNERS)
-    return Case(make, lambda: tree(root), lambda: path.unlink())
+
+    def make():
+        return File(name=str(path), ensure="present", source=str(root / "source"), mode="0640", **OWNERS)
+
+    return Case(make, lambda: tree(root), path.unlink)
 
 
 def file_with_attributes_only(root):
     path = root / "theirs"
     path.write_text("somebody else's")
     path.chmod(0o600)
-    make = lambda: File(name=str(path), ensure="present", mode="0640", **OWNERS)
+
+    def make():
+        return File(name=str(path), ensure="present", mode="0640", **OWNERS)
+
     return Case(make, lambda: tree(root), lambda: path.chmod(0o777))
 
 
 def directory(root):
     path = root / "deep" / "down"
-    make = lambda: File(name=str(path), ensure="directory", mode="0750", **OWNERS)
-    return Case(make, lambda: tree(root), lambda: path.rmdir())
+
+    def make():
+        return File(name=str(path), ensure="directory", mode="0750", **OWNERS)
+
+    return Case(make, lambda: tree(root), path.rmdir)
 
 
 def absent_file(root):
     path = root / "unwanted"
     path.write_text("x")
-    return Case(lambda: File(name=str(path), ensure="absent"), lambda: tree(root), lambda: path.write_text("x"))
+    return Case(
+        lambda: File(name=str(path), ensure="absent"), lambda: tree(root), lambda: path.write_text("x")
+    )
 
 
 def exec_with_creates(root):
     path = root / "made"
-    make = lambda: Exec(name=f"touch {path}", creates=str(path))
-    return Case(make, lambda: tree(root), lambda: path.unlink())
+
+    def make():
+        return Exec(name=f"touch {path}", creates=str(path))
+
+    return Case(make, lambda: tree(root), path.unlink)
 
 
 def exec_without_guards(root):

@@ -9,7 +9,7 @@ from typing import cast
 
 import trio
 
-from reactor.resource.watch import PathWatch, Watch, Watcher, WatchSink
+from reactor import PathWatch, Watch, Watcher, WatchSink
 from watchers.directory import Directory
 from watchers.inotify_descriptor import (
     COME_OR_GONE,

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import trio
 from watchdog.observers.inotify_c import CallbackId, InotifyEvent, InotifyFD, Mask, WatchDescriptor
 from watchdog.observers.inotify_c import InotifyConstants as Kernel
 
@@ -99,6 +100,11 @@ class InotifyDescriptor(InotifyFD):
     def forget(self, wd: int) -> None:
         """Drop a watch that the kernel has dropped already."""
         self._remove_watch(WatchDescriptor(wd))
+
+    def close(self) -> None:
+        """Free the descriptors; a task that waits for events gets ClosedResourceError."""
+        trio.lowlevel.notify_closing(self._inotify_fd)
+        super().close()
 
     def read(self) -> Iterator[RawEvent]:
         """The events at hand, up to a buffer full, or none."""

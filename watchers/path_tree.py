@@ -1,7 +1,8 @@
 """The watched paths as a tree of directories, each watched by the kernel for what happens to the names in it.
 
 Every directory on the way to a path is in the tree, once, so that a change of any component is seen. A path
-itself is no node but a name in its directory: files are replaced, and a watch on the old inode goes deaf.
+itself is a name in its directory: files are replaced, and a watch on the old inode goes deaf. It is a node of
+its own only if it is a symlink or a mount point.
 """
 
 from __future__ import annotations

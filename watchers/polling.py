@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reactor.resource.watch import WatchSink, WatchState
+from reactor import WatchSink, WatchState
 from watchers.directory import Directory
 
 

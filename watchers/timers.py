@@ -8,7 +8,7 @@ from typing import cast
 
 import trio
 
-from reactor.resource.watch import TimerWatch, Watch, Watcher, WatchSink
+from reactor import TimerWatch, Watch, Watcher, WatchSink
 from watchers.pacing import Pacer
 
 _SPREAD = 0.05

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.identity import Identities
@@ -14,21 +15,27 @@ from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader, Values
 from reactor.manifest.wording import listed, shown
-from reactor.resource.base import Resource
+from reactor.resource.base import Meta, Resource
+from reactor.resource.properties import References
 
 _DEFAULTS = "defaults"
+_REFERENCES = ("require", "subscribe", "after")
+_REFERENCES_TYPE: TypeAdapter[tuple[str, ...]] = TypeAdapter(References)
+_ALONE = Meta(automatic_edges=False)
 
 
 class Binder:
     """Binds entries one after the other. ``base`` is the directory that relative paths start from.
 
-    ``resources`` and ``declarations`` belong together by index. ``broken`` holds the refs of what is declared
-    but could not be built, so that a reference to it is no further problem.
+    ``resources`` and ``declarations`` belong together by index. ``wrecks`` are what is left of resources that
+    could not be built, each with its declaration. ``broken`` holds the refs of what is declared and left not even
+    that, so that a reference to it is no further problem.
     """
 
     def __init__(self, problems: Problems, kinds: Kinds, base: str) -> None:
         self.resources: list[Resource] = []
         self.declarations: list[Declaration] = []
+        self.wrecks: list[tuple[Resource, Declaration]] = []
         self.broken: set[str] = set()
         self._problems = problems
         self._kinds = kinds
@@ -121,7 +128,8 @@ class Binder:
         except ValidationError as error:
             Inspector(self._problems, model, declaration, model.kind).report(error, values)
         if resource is None or values.spoilt or not refs:
-            self.broken.update(refs)
+            if refs:
+                self.wrecks.append((_wreck(model, values), declaration))
             return
         resource._place = self._place(declaration.at)  # noqa: SLF001 - the manifest package alone sets it
         self.resources.append(resource)
@@ -186,6 +194,17 @@ class Binder:
         self._problems.add(reason.message, entry.key_at(kind), reason.hint)
         for name in _names_below(entry[kind]):
             self.broken.update(f"{each}#{name}" for each in (kind, reason.meant) if each)
+
+
+def _wreck(model: type[Resource], values: Values) -> Resource:
+    """A resource with nothing but its name and what it refers to: that much can be checked of any of them."""
+    sound = {"name": values.plain["name"], "meta": _ALONE}
+    if isinstance(values.plain.get("alias"), str):
+        sound["alias"] = values.plain["alias"]
+    for name in _REFERENCES:
+        with suppress(ValidationError):
+            sound[name] = _REFERENCES_TYPE.validate_python(values.plain.get(name, ()))
+    return model.model_construct(**sound)
 
 
 def _name_at(body: Mapping, otherwise: int) -> int:

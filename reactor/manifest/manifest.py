@@ -30,12 +30,14 @@ class Positions:
 class Manifest:
     """What is to be converged. ``resources`` are in the order of the file, without those that are wrong.
 
-    ``broken`` holds the refs of these, by name and by alias: a reference to one is no further problem.
+    ``wrecks`` are what is left of these, name and references only, to be checked with the others. ``broken`` holds
+    the refs of what left nothing, by name and by alias: a reference to one is no further problem.
     ``positions`` may be set to None once nothing is located any more.
     """
 
     path: str
     resources: list[Resource] = field(default_factory=list)
+    wrecks: list[Resource] = field(default_factory=list)
     settings: Settings = field(default_factory=Settings)
     broken: frozenset[str] = frozenset()
     pre_message: str | None = None
@@ -43,8 +45,11 @@ class Manifest:
     positions: Positions | None = field(default=None, repr=False)
 
     def locate(self, index: int, path: PropertyPath = ()) -> Place | None:
-        """The place of a property's value in the resource at ``index``, or of what is closest around it."""
-        resource = self.resources[index]
+        """The place of a property's value in the resource at ``index``, or of what is closest around it.
+
+        Wrecks are counted on after the resources.
+        """
+        resource = [*self.resources, *self.wrecks][index]
         if self.positions is None:
             return resource.place
         spot = self.positions.declarations[index].find(type(resource), path)
@@ -74,11 +79,14 @@ def _read(path: str, kinds: Kinds) -> tuple[Manifest, list[Diagnostic]]:
     manifest = Manifest(
         path=path,
         resources=binder.resources,
+        wrecks=[wreck for wreck, _ in binder.wrecks],
         settings=document.settings,
         broken=frozenset(binder.broken),
         pre_message=document.pre_message,
         post_message=document.post_message,
-        positions=Positions(source.lines, binder.declarations),
+        positions=Positions(
+            source.lines, [*binder.declarations, *(declaration for _, declaration in binder.wrecks)]
+        ),
     )
     return manifest, problems.sorted()
 

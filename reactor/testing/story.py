@@ -26,7 +26,7 @@ _Event = TypeVar("_Event", bound=Event)
 def graph_of(resources: Sequence[Resource]) -> Graph:
     """The graph of ``resources``. Raises AssertionError when they do not form one."""
     graph, problems = build(resources, ordering="graph", locate=lambda *_: None)
-    assert not problems, problems  # noqa: S101 - for tests
+    assert not problems, problems
     return graph
 
 

@@ -44,7 +44,9 @@ async def test_a_timer_watch_is_served(autojump_clock):
 
 
 async def test_a_semaphore_bounds_what_runs_at_once(autojump_clock):
-    twenty = [scripted(f"r{i}", takes=1, meta={"semaphores": ["disk:2", "net"][: 1 + i % 2]}) for i in range(20)]
+    twenty = [
+        scripted(f"r{i}", takes=1, meta={"semaphores": ["disk:2", "net"][: 1 + i % 2]}) for i in range(20)
+    ]
     ended, _ = await converge_once(*twenty)
     assert ended.duration == pytest.approx(10)
     assert ended.counts["changed"] == 20
@@ -144,7 +146,10 @@ async def test_diffs_are_made_before_the_change_and_only_when_asked(autojump_clo
 
 
 async def test_marking_one_of_many_checks_one(autojump_clock):
-    many = [scripted("r0"), *(scripted(f"r{i}", require=[f"scripted#r{(i - 1) // 2}"]) for i in range(1, 200))]
+    many = [
+        scripted("r0"),
+        *(scripted(f"r{i}", require=[f"scripted#r{(i - 1) // 2}"]) for i in range(1, 200)),
+    ]
     async with running(*many) as story:
         await story.converged()
         before = len(story.all(Checked))

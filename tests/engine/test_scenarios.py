@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 
@@ -94,7 +95,11 @@ def slow_watcher():
 
 
 async def test_scenario_02_a_chain_starts_in_order_whoever_is_ready_first(autojump_clock):
-    a, b, c = (scripted("a", takes=2), scripted("b", require=["scripted#a"]), scripted("c", require=["scripted#b"]))
+    a, b, c = (
+        scripted("a", takes=2),
+        scripted("b", require=["scripted#a"]),
+        scripted("c", require=["scripted#b"]),
+    )
     async with running(c, b, a) as story:
         await story.converged()
     assert [event.ref for event in story.all(Checked)] == ["scripted#a", "scripted#b", "scripted#c"]
@@ -136,8 +141,12 @@ async def test_scenario_05_a_dying_watcher_voids_the_check_and_a_fresh_one_follo
         SlowWatcher.latest.died.set()
         await story.converged()
     assert len(a.script.checks) == 2
-    assert a.script.checks[1] == pytest.approx(died + 1), "after the new watcher is armed, which takes a second"
-    assert [event.result for event in story.checks("scripted#a")] == [Result.OK], "the void check is no failure"
+    assert a.script.checks[1] == pytest.approx(died + 1), (
+        "after the new watcher is armed, which takes a second"
+    )
+    assert [event.result for event in story.checks("scripted#a")] == [Result.OK], (
+        "the void check is no failure"
+    )
     assert any("the bus is gone" in event.reason for event in story.all(WatcherChanged))
 
 
@@ -326,8 +335,7 @@ async def test_scenario_12_a_chain_forwards_one_refresh_a_hop(autojump_clock):
     names = "abcd"
     chain = [scripted("a", drifted=False)]
     chain += [
-        scripted(name, drifted=False, subscribe=[f"scripted#{up}"])
-        for up, name in zip(names, names[1:], strict=False)
+        scripted(name, drifted=False, subscribe=[f"scripted#{up}"]) for up, name in itertools.pairwise(names)
     ]
     async with running(*chain) as story:
         await story.converged()
@@ -354,7 +362,11 @@ async def test_scenario_14_a_failing_refresh_stays_owed_and_holds_dependents(aut
     c = scripted("c", require=["scripted#b"])
     async with running(a, b, c) as story:
         await story.converged()
-    assert [event.result for event in story.checks("scripted#b")] == [Result.FAILED, Result.FAILED, Result.CHANGED]
+    assert [event.result for event in story.checks("scripted#b")] == [
+        Result.FAILED,
+        Result.FAILED,
+        Result.CHANGED,
+    ]
     assert len(b.script.refreshes) == 1
     assert c.script.checks[0] >= b.script.refreshes[0]
 
@@ -420,7 +432,10 @@ async def test_scenario_20_noop_ends_changes_nothing_and_says_what_would_happen(
     assert ended.changes == 0
     assert not a.script.applies
     assert not b.script.refreshes
-    assert [event.actions for event in story.all(Checked)] == [("Would have repaired",), ("Would have refreshed",)]
+    assert [event.actions for event in story.all(Checked)] == [
+        ("Would have repaired",),
+        ("Would have refreshed",),
+    ]
 
 
 async def test_scenario_20_a_failure_below_what_was_not_applied_is_said_to_be_unknown(autojump_clock):

@@ -40,7 +40,9 @@ def limits(draw):
 class Lives(RuleBasedStateMachine):
     """A second, slow and obvious account of what is owed, kept beside the scheduler's own."""
 
-    @initialize(edges=graphs(), limits=st.lists(limits(), min_size=MOST, max_size=MOST), jobs=st.integers(1, 4))
+    @initialize(
+        edges=graphs(), limits=st.lists(limits(), min_size=MOST, max_size=MOST), jobs=st.integers(1, 4)
+    )
     def build(self, edges, limits, jobs):
         self.edges = edges
         self.limits = limits
@@ -71,7 +73,11 @@ class Lives(RuleBasedStateMachine):
                     found[b] |= {a} | found[a]
         return found
 
-    @rule(v=vertices, cause=st.sampled_from([Cause.DRIFT, Cause.AUDIT, Cause.INITIAL]), delay=st.sampled_from([0, 0, 0.002, 3]))
+    @rule(
+        v=vertices,
+        cause=st.sampled_from([Cause.DRIFT, Cause.AUDIT, Cause.INITIAL]),
+        delay=st.sampled_from([0, 0, 0.002, 3]),
+    )
     def mark(self, v, cause, delay):
         self.scheduler.mark(v, cause, self.now, delay)
         self.unseen[v] |= cause
@@ -107,7 +113,9 @@ class Lives(RuleBasedStateMachine):
             assert up not in self.failed, "promise 5: started below a failure"
         causes = self.scheduler.causes(v)
         assert self.unseen[v] & ~causes == Cause(0), "promise 3: the run knows every mark before it"
-        assert (v in self.refresh_owed) == (Cause.REFRESH in causes), "promise 4: the refresh comes with the run"
+        assert (v in self.refresh_owed) == (Cause.REFRESH in causes), (
+            "promise 4: the refresh comes with the run"
+        )
         self.unseen[v] = Cause(0)
         self.running[v] = v in self.refresh_owed
         self.refresh_owed.discard(v)
@@ -170,7 +178,9 @@ class Lives(RuleBasedStateMachine):
         """Promises 3, 4 and 8: whoever is owed a run is in motion, blocked, or failed and said so."""
         for v, causes in self.unseen.items():
             if causes or v in self.refresh_owed:
-                known = self.scheduler.in_motion(v) or v in self.scheduler.blocked or v in self.scheduler.failed
+                known = (
+                    self.scheduler.in_motion(v) or v in self.scheduler.blocked or v in self.scheduler.failed
+                )
                 assert known, f"{v} owes {causes} and nobody knows"
 
     @invariant()
@@ -219,7 +229,9 @@ class Lives(RuleBasedStateMachine):
         self.run_dry(Outcome.OK)
         ran = [b - a for a, b in zip(before, self.starts, strict=True)]
         freed = self.scheduler.blocked | {v}
-        assert all(times == 0 for u, times in enumerate(ran) if u not in freed and v not in self.strong_ancestors[u])
+        assert all(
+            times == 0 for u, times in enumerate(ran) if u not in freed and v not in self.strong_ancestors[u]
+        )
         assert ran[v] == (0 if v in self.scheduler.blocked else 1)
 
     def teardown(self):
