@@ -139,16 +139,16 @@ class Engine:
     async def _end_when_quiet(self, quiet: float) -> None:
         while (left := self._last_change + quiet - trio.current_time()) > 0:
             await trio.sleep(left)
-            if self.scheduler.moving:  # a check that is under way may still change something
+            if self.scheduler.order.moving:  # a check that is under way may still change something
                 self._last_change = trio.current_time()
         self._stopping = f"nothing changed for {quiet:g} s"
         self._over.set()
 
     def _end(self, duration: float) -> Ended:
         why = self._stopping or "nothing is left to do"
-        if self.options.fail_fast and self.scheduler.failed:
-            why = f"{self.refs[min(self.scheduler.failed)]} failed and fail_fast is set"
-        blocked = self.scheduler.blocked
+        if self.options.fail_fast and self.scheduler.blame.failed:
+            why = f"{self.refs[min(self.scheduler.blame.failed)]} failed and fail_fast is set"
+        blocked = self.scheduler.blame.blocked
         for skipped in self.ledger.close(blocked, time.time(), why):
             self.emit(skipped)
         return Ended(time.time(), self.ledger.counts(blocked), self.ledger.changes, duration, why)
@@ -243,7 +243,7 @@ class Engine:
     def _excuse(self, vertex: int, verdict: Verdict) -> Verdict:
         """In noop, a failure below something that was not applied says nothing: the honest answer is "can't tell"."""
         for up in self.scheduler.topology.strong_predecessors[vertex]:
-            if self.ledger.result(up, self.scheduler.blocked) is Result.WOULD_CHANGE:
+            if self.ledger.result(up, self.scheduler.blame.blocked) is Result.WOULD_CHANGE:
                 text = f"Can't tell before {self.refs[up]} is applied ({verdict.error})"
                 return Verdict(Outcome.WOULD_CHANGE, (text,))
         return verdict
@@ -297,11 +297,11 @@ class Engine:
             self.emit(AuditFound(now, ref))
 
     def _tell_transitions(self) -> None:
-        for vertex, blocked in self.scheduler.take_transitions():
+        for vertex, blocked in self.scheduler.blame.take_transitions():
             ref = self.refs[vertex]
             if not blocked:
                 self.emit(Unblocked(time.time(), ref))
-            elif culprits := self.scheduler.culprits(vertex):
+            elif culprits := self.scheduler.blame.culprits(vertex):
                 self.emit(Blocked(time.time(), ref, tuple(self.refs[culprit] for culprit in culprits)))
 
 

@@ -1,21 +1,17 @@
 """The scheduler: who may run now, who waits for whom, what is owed. A state machine without I/O or clock.
 
-It is told what happened (`mark`, `finished`, `elapsed`, `hold`, `release`) and asked who may run (`next_ready`) and
-when to come back (`wake_at`). Its promises, each an invariant in ``tests/engine/test_scheduler_promises.py``:
+It is told what happened (`mark`, `finished`, `elapsed`, `hold`, `release`, `reshape`) and asked who may run
+(`next_ready`) and when to come back (`wake_at`). Its promises, each an invariant in
+``tests/engine/test_scheduler_promises.py``:
 
-1. Order: a vertex never starts while any ancestor is in motion.
+1. Order: a vertex never starts while any ancestor is in motion (`order`).
 2. One at a time: a vertex never runs twice at once.
 3. No event is lost: a mark during a run leads to one more run.
-4. No refresh is lost: it is owed until a run with it succeeded.
-5. Failure is local: only strong descendants are blocked, and they go on when the culprit recovers.
+4. No refresh is lost: it is owed until a run with it succeeded, also over `reshape`.
+5. Failure is local: only strong descendants are blocked, and they go on when the culprit recovers (`blame`).
 6. It ends: without outside events, nothing stays in motion.
 7. Work is local: what is not below a marked vertex is not touched.
 8. Limits delay, never drop.
-
-How order is kept without walking the graph: ``_waiting[v]`` counts the direct predecessors that are *unsettled*,
-that is, in motion or themselves waiting. It is zero exactly when no ancestor is in motion. A vertex that becomes
-unsettled tells its successors once, and once more when it settles, so a mark costs what lies below it and a
-leaf costs nothing.
 """
 
 from __future__ import annotations
@@ -23,13 +19,15 @@ from __future__ import annotations
 import heapq
 import random
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from reactor.engine.backoff import Backoff
+from reactor.engine.blame import Blame
 from reactor.engine.events import Cause
 from reactor.engine.limits import DEFAULT_LIMITS, UNLIMITED, Limits, Semaphores
+from reactor.engine.order import Order
 from reactor.graph.topology import Topology
 
 _CAUSES = tuple(Cause(bits) for bits in range(2 * max(cause.value for cause in Cause)))
@@ -76,28 +74,21 @@ class Scheduler:
         limits: Mapping[int, Limits] | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        size = topology.size
         self.topology = topology
         self.jobs = jobs
         self.default_retry = default_retry
         self.fail_fast = fail_fast
+        self.order = Order(topology.successors, self._cleared)
+        self.blame = Blame(topology)
         self.active = 0
         """How many vertices run now."""
-        self.moving = 0
-        """How many vertices are in motion: dirty or running, and not failed or blocked."""
-        self.failed: set[int] = set()
-        """Vertices whose last run failed."""
-        self.blocked: set[int] = set()
-        """Vertices that require something not ok."""
         self._limits = dict(limits or {})
         self._rng = rng or random.Random()  # noqa: S311 - jitter needs no secrecy
         self._semaphores = Semaphores()
-        self._owed = bytearray(size)
-        self._motion = bytearray(size)
+        self._owed = bytearray(topology.size)
         self._running: dict[int, int] = {}
-        self._waiting = [0] * size
-        self._bad_count = [0] * size
-        self._bad = bytearray(size)
+        self._touched: set[int] = set()
+        self._gone: set[int] = set()
         self._ready: deque[int] = deque()
         self._stalled: list[int] = []
         self._start_at: dict[int, float] = {}
@@ -105,31 +96,38 @@ class Scheduler:
         self._not_before: dict[int, float] = {}
         self._failing: dict[int, _Failing] = {}
         self._timers: list[tuple[float, int]] = []
-        self._transitions: list[tuple[int, bool]] = []
 
     # ---- what happened ----
 
     def mark(self, vertex: int, cause: Cause, now: float, delay: float = 0.0) -> None:
         """Something about ``vertex`` may have changed: it owes a check, to start ``delay`` seconds from now."""
         self._owed[vertex] |= cause.value
-        if vertex in self._running or vertex in self.blocked:
+        if vertex in self._running or vertex in self.blame.blocked:
             return
-        if cause is not Cause.RETRY and vertex in self.failed:
+        if cause is not Cause.RETRY and vertex in self.blame.failed:
             self._failing[vertex].attempts = 0
         start = self._earliest(vertex, now + delay)
-        if not self._motion[vertex]:
-            self._begin_motion(vertex)
+        if not self.order.motion[vertex]:
+            self.order.begin(vertex)
         elif self._start_at.get(vertex, now) <= start:
             return
         self._schedule(vertex, start, now)
 
     def hold(self, vertex: int) -> None:
-        """Let ``vertex`` not start, nor anything below it, until `release`: its watch is not armed."""
-        self._wait_more(vertex)
+        """Let ``vertex`` not start, nor anything below it, until `release`: its watch is not armed, or it is paused."""
+        self.order.hold(vertex)
 
     def release(self, vertex: int) -> None:
         """Take one `hold` back."""
-        self._wait_less(vertex)
+        self.order.release(vertex)
+
+    def slow_down(self, vertex: int, until: float) -> None:
+        """Start ``vertex`` no more before ``until``: something fights over it."""
+        self._not_before[vertex] = max(until, self._not_before.get(vertex, until))
+
+    def touched(self, vertex: int) -> None:
+        """The run of ``vertex`` begins to change things: should it fail, its next success counts as a change."""
+        self._touched.add(vertex)
 
     def next_ready(self, now: float) -> int | None:
         """The next vertex that may start, now counted as running; None when there is none."""
@@ -137,7 +135,7 @@ class Scheduler:
             vertex = self._ready.popleft()
             if not self._may_start(vertex):
                 continue
-            if self.fail_fast and self.failed and vertex not in self.failed:
+            if self.fail_fast and self.blame.failed and vertex not in self.blame.failed:
                 self._stalled.append(vertex)
                 continue
             limits = self._limits.get(vertex, DEFAULT_LIMITS)
@@ -159,6 +157,10 @@ class Scheduler:
         limits = self._limits.get(vertex, DEFAULT_LIMITS)
         if limits.semaphores:
             self._ready.extend(self._semaphores.release(limits.semaphores))
+        if vertex in self._gone:
+            self._forget(vertex)
+            self.order.end(vertex)
+            return None
         again = self._owed[vertex]
         wait = None
         if outcome is Outcome.FAILED:
@@ -168,14 +170,14 @@ class Scheduler:
             self._owed[vertex] |= carried
             again |= carried
         else:
-            self._succeed(vertex)
-            self._notify(vertex, outcome, now)
-        if self._bad_count[vertex]:
-            self._block(vertex)
+            self._succeed(vertex, outcome, now)
+        if self.blame.stands_in_the_way_of(vertex):
+            self.blame.block(vertex, self.order.motion)
+            self.order.end(vertex)
         elif again:
             self._schedule(vertex, self._earliest(vertex, now), now)
         else:
-            self._end_motion(vertex)
+            self.order.end(vertex)
         return wait
 
     def elapsed(self, now: float) -> None:
@@ -185,11 +187,33 @@ class Scheduler:
             _, vertex = heapq.heappop(timers)
             if self._start_at.get(vertex, now + 1) <= now:
                 del self._start_at[vertex]
-                if not self._waiting[vertex]:
+                if not self.order.waiting[vertex]:
                     self._ready.append(vertex)
             if self._retry_at.get(vertex, now + 1) <= now:
                 del self._retry_at[vertex]
                 self.mark(vertex, Cause.RETRY, now)
+
+    def reshape(
+        self, topology: Topology, limits: Mapping[int, Limits], changed: Collection[int], gone: Collection[int]
+    ) -> None:
+        """Go on with another graph. Vertices keep their numbers; there may be more of them.
+
+        ``changed`` forget that they failed; what they owe stays owed. ``gone`` are no part of the graph any more: one
+        that runs is let end, and that is all. Mark what is new or changed afterwards.
+        """
+        self.topology = topology
+        self._limits = dict(limits)
+        self._owed += bytes(topology.size - len(self._owed))
+        self._gone = (self._gone & self._running.keys()) | set(gone)
+        failed = self.blame.failed - set(changed) - self._gone
+        freed = {v for v in (*self.blame.blocked, *changed) if self._owed[v]} - self._gone
+        for vertex in (*changed, *gone):
+            self._forget_failure(vertex)
+        for vertex in self._gone - self._running.keys():
+            self._forget(vertex)
+        self.order.reshape(topology.successors, self._gone - self._running.keys())
+        self.blame.reshape(topology, sorted(failed), self._running_motion())
+        self._reorder(freed)
 
     # ---- what to do ----
 
@@ -210,7 +234,7 @@ class Scheduler:
     @property
     def converged(self) -> bool:
         """Whether nothing is in motion, and nothing failed or is blocked."""
-        return not (self.moving or self.failed or self.blocked)
+        return not (self.order.moving or self.blame.failed or self.blame.blocked)
 
     def causes(self, vertex: int) -> Cause:
         """Why ``vertex`` runs, or is owed a run."""
@@ -218,39 +242,14 @@ class Scheduler:
 
     def in_motion(self, vertex: int) -> bool:
         """Whether ``vertex`` is dirty or running."""
-        return bool(self._motion[vertex])
-
-    def is_running(self, vertex: int) -> bool:
-        """Whether ``vertex`` runs now."""
-        return vertex in self._running
-
-    def take_transitions(self) -> list[tuple[int, bool]]:
-        """The vertices that became blocked (True) or free again (False) since the last call, in order."""
-        taken, self._transitions = self._transitions, []
-        return taken
-
-    def culprits(self, vertex: int) -> list[int]:
-        """The failed vertices at the root of why ``vertex`` is blocked, in order."""
-        roots: set[int] = set()
-        seen = {vertex}
-        stack = [vertex]
-        while stack:
-            for up in self.topology.strong_predecessors[stack.pop()]:
-                if not self._bad[up] or up in seen:
-                    continue
-                seen.add(up)
-                if up in self.blocked:
-                    stack.append(up)
-                else:
-                    roots.add(up)
-        return sorted(roots)
+        return bool(self.order.motion[vertex])
 
     # ---- starting ----
 
     def _may_start(self, vertex: int) -> bool:
         return (
-            bool(self._motion[vertex])
-            and not self._waiting[vertex]
+            bool(self.order.motion[vertex])
+            and not self.order.waiting[vertex]
             and vertex not in self._running
             and vertex not in self._start_at
         )
@@ -259,7 +258,7 @@ class Scheduler:
         """Limits delay: a rate for every start, a pause after a failure."""
         if vertex in self._not_before:
             start = max(start, self._not_before[vertex])
-        if vertex in self.failed:
+        if vertex in self.blame.failed:
             start = max(start, self._failing[vertex].eager_at)
         return start
 
@@ -269,69 +268,22 @@ class Scheduler:
             heapq.heappush(self._timers, (start, vertex))
             return
         self._start_at.pop(vertex, None)
-        if not self._waiting[vertex]:
+        if not self.order.waiting[vertex]:
             self._ready.append(vertex)
 
-    # ---- order: who is unsettled ----
-
-    def _begin_motion(self, vertex: int) -> None:
-        self._motion[vertex] = 1
-        self.moving += 1
-        if not self._waiting[vertex]:
-            self._unsettle(vertex)
-
-    def _end_motion(self, vertex: int) -> None:
-        self._motion[vertex] = 0
-        self.moving -= 1
-        if not self._waiting[vertex]:
-            self._settle(vertex)
-
-    def _wait_more(self, vertex: int) -> None:
-        self._waiting[vertex] += 1
-        if self._waiting[vertex] == 1 and not self._motion[vertex]:
-            self._unsettle(vertex)
-
-    def _wait_less(self, vertex: int) -> None:
-        if self._one_less(vertex):
-            self._settle(vertex)
-
-    def _unsettle(self, vertex: int) -> None:
-        """``vertex`` is no longer settled: those below wait for it."""
-        waiting, motion, successors = self._waiting, self._motion, self.topology.successors
-        stack = [vertex]
-        while stack:
-            for below in successors[stack.pop()]:
-                waiting[below] += 1
-                if waiting[below] == 1 and not motion[below]:
-                    stack.append(below)
-
-    def _settle(self, vertex: int) -> None:
-        """``vertex`` is settled: those below wait for one less, and may be ready, blocked or settled by it."""
-        successors = self.topology.successors
-        stack = [vertex]
-        while stack:
-            stack += [below for below in successors[stack.pop()] if self._one_less(below)]
-
-    def _one_less(self, vertex: int) -> bool:
-        """``vertex`` waits for one less. Returns whether that settled it."""
-        self._waiting[vertex] -= 1
-        if self._waiting[vertex]:
-            return False
-        if not self._motion[vertex]:
-            return True
+    def _cleared(self, vertex: int) -> bool:
+        """All that ``vertex`` waited for has settled. Returns whether it is blocked by it."""
         if vertex in self._running:
             return False
-        if self._bad_count[vertex]:
-            self._motion[vertex] = 0
-            self.moving -= 1
+        if self.blame.stands_in_the_way_of(vertex):
             self._start_at.pop(vertex, None)
-            self._become_blocked(vertex)
+            self.blame.block(vertex, self.order.motion)
             return True
         if vertex not in self._start_at:
             self._ready.append(vertex)
         return False
 
-    # ---- failure: who is bad ----
+    # ---- ending ----
 
     def _fail(self, vertex: int, now: float, *, fresh: bool) -> float | None:
         limits = self._limits.get(vertex, DEFAULT_LIMITS)
@@ -340,8 +292,7 @@ class Scheduler:
             failing = self._failing[vertex] = _Failing(
                 Backoff(limits.delay, rng=self._rng), Backoff(EAGER_WAIT, EAGER_CAP, rng=self._rng)
             )
-        self.failed.add(vertex)
-        self._worsen(vertex)
+        self.blame.fail(vertex, self.order.motion)
         failing.eager_at = now + failing.eager.next_wait(now)
         failing.attempts = 1 if fresh else failing.attempts + 1
         retry = self.default_retry if limits.retry is None else limits.retry
@@ -353,67 +304,60 @@ class Scheduler:
         heapq.heappush(self._timers, (now + wait, vertex))
         return wait
 
-    def _succeed(self, vertex: int) -> None:
-        if vertex not in self.failed:
-            return
-        self.failed.discard(vertex)
-        self._retry_at.pop(vertex, None)
-        self._failing[vertex].attempts = 0
-        self._improve(vertex)
-        if not self.failed:
-            self._ready.extend(self._stalled)
-            self._stalled.clear()
+    def _succeed(self, vertex: int, outcome: Outcome, now: float) -> None:
+        if vertex in self.blame.failed:
+            self._retry_at.pop(vertex, None)
+            self._failing[vertex].attempts = 0
+            self.blame.recover(vertex, self._freed)
+            if not self.blame.failed:
+                self._ready.extend(self._stalled)
+                self._stalled.clear()
+        if vertex in self._touched:
+            self._touched.discard(vertex)
+            outcome = Outcome.CHANGED
+        if outcome is not Outcome.OK:
+            self._notify(vertex, outcome, now)
 
-    def _block(self, vertex: int) -> None:
-        """A requirement failed while ``vertex`` ran: what it owes waits."""
-        self._become_blocked(vertex)
-        self._end_motion(vertex)
-
-    def _become_blocked(self, vertex: int) -> None:
-        self.blocked.add(vertex)
-        self._transitions.append((vertex, True))
-        self._worsen(vertex)
-
-    def _worsen(self, vertex: int) -> None:
-        """``vertex`` has failed or is blocked: those that need it are blocked, if they rest."""
-        if self._bad[vertex]:
-            return
-        self._bad[vertex] = 1
-        stack = [vertex]
-        while stack:
-            for below in self.topology.strong[stack.pop()]:
-                self._bad_count[below] += 1
-                if self._bad_count[below] > 1 or self._motion[below] or below in self.blocked:
-                    continue
-                self.blocked.add(below)
-                self._transitions.append((below, True))
-                if not self._bad[below]:
-                    self._bad[below] = 1
-                    stack.append(below)
-
-    def _improve(self, vertex: int) -> None:
-        """``vertex`` is ok again: those that only waited for it are free, and pay what they owe."""
-        self._bad[vertex] = 0
-        stack = [vertex]
-        while stack:
-            for below in self.topology.strong[stack.pop()]:
-                self._bad_count[below] -= 1
-                if self._bad_count[below] or below not in self.blocked:
-                    continue
-                self.blocked.discard(below)
-                self._transitions.append((below, False))
-                if self._owed[below]:
-                    self._begin_motion(below)
-                if below not in self.failed:
-                    self._bad[below] = 0
-                    stack.append(below)
-
-    # ---- refresh ----
+    def _freed(self, vertex: int) -> None:
+        """``vertex`` is not blocked any more: it pays what it owes."""
+        if self._owed[vertex]:
+            self.order.begin(vertex)
 
     def _notify(self, vertex: int, outcome: Outcome, now: float) -> None:
         """What subscribes owes a refresh; a change that was only planned reaches only what is in noop too."""
-        if outcome is Outcome.OK:
-            return
         for below in self.topology.notify[vertex]:
             if outcome is Outcome.CHANGED or self._limits.get(below, DEFAULT_LIMITS).noop:
                 self.mark(below, Cause.REFRESH, now)
+
+    # ---- another graph ----
+
+    def _forget_failure(self, vertex: int) -> None:
+        self._failing.pop(vertex, None)
+        self._retry_at.pop(vertex, None)
+        self._not_before.pop(vertex, None)
+
+    def _forget(self, vertex: int) -> None:
+        self._owed[vertex] = 0
+        self._start_at.pop(vertex, None)
+        self._touched.discard(vertex)
+
+    def _running_motion(self) -> bytearray:
+        """The motion of those that run: only they are not blocked at once by what is bad above them."""
+        motion = bytearray(self.topology.size)
+        for vertex in self._running:
+            motion[vertex] = 1
+        return motion
+
+    def _reorder(self, freed: Collection[int]) -> None:
+        """Settle, under the new edges, who of those in motion is blocked, waits, or may start."""
+        order, blocked = self.order, self.blame.blocked
+        for vertex in sorted(blocked):
+            if order.motion[vertex]:
+                self._start_at.pop(vertex, None)
+                order.end(vertex)
+        for vertex in sorted(freed):
+            if vertex not in blocked and not order.motion[vertex] and vertex not in self._running:
+                order.begin(vertex)
+        self._stalled.clear()
+        self._ready.clear()
+        self._ready.extend(v for v in range(self.topology.size) if self._may_start(v))

@@ -58,7 +58,7 @@ class Story:
 
     def result(self, ref: str) -> Result | None:
         """How ``ref`` stands now."""
-        return self.engine.ledger.results(self.engine.scheduler.blocked)[ref]
+        return self.engine.ledger.results(self.engine.scheduler.blame.blocked)[ref]
 
     def drift(self, ref: str) -> None:
         """Say that something about ``ref`` may have changed."""
@@ -72,7 +72,7 @@ class Story:
 
     async def rest(self) -> None:
         """Wait until nothing is in motion."""
-        await self.until(lambda: not self.engine.scheduler.moving)
+        await self.until(lambda: not self.engine.scheduler.order.moving)
 
     async def converged(self, times: int = 1) -> None:
         """Wait until convergence was reached ``times`` times since the start."""

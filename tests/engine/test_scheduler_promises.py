@@ -53,8 +53,8 @@ class Lives(RuleBasedStateMachine):
             limits=dict(enumerate(limits)),
             rng=random.Random(1),
         )
-        self.ancestors = self.closure(lambda kind: True)
-        self.strong_ancestors = self.closure(lambda kind: kind is not EdgeKind.AFTER)
+        self.connect(edges)
+        self.present = set(range(MOST))
         self.unseen = {v: Cause(0) for v in range(MOST)}  # marks no run has started with
         self.refresh_owed = set()
         self.running = {}  # vertex -> whether the run carries a refresh
@@ -64,6 +64,31 @@ class Lives(RuleBasedStateMachine):
         self.jobs = jobs
         for v in range(MOST):
             self.mark(v, Cause.INITIAL, 0)
+
+    def connect(self, edges):
+        self.edges = edges
+        self.ancestors = self.closure(lambda kind: True)
+        self.strong_ancestors = self.closure(lambda kind: kind is not EdgeKind.AFTER)
+
+    @rule(edges=graphs(), changed=st.sets(vertices), present=st.sets(vertices, min_size=3))
+    def reload(self, edges, changed, present):
+        """Another graph: some vertices are gone, some new, some changed; a number that still runs is not reused."""
+        new = present - self.present - self.running.keys()
+        gone = self.present - present
+        changed = changed & present & self.present
+        self.present = (self.present & present) | new
+        self.connect({(a, b): kind for (a, b), kind in edges.items() if {a, b} <= self.present})
+        for v in gone:
+            self.release(v)
+            self.unseen[v] = Cause(0)
+            self.refresh_owed.discard(v)
+            if v in self.running:
+                self.running[v] = False
+        self.failed -= changed | gone
+        topology = Topology.of_edges(MOST, [(a, b, kind) for (a, b), kind in self.edges.items()])
+        self.scheduler.reshape(topology, dict(enumerate(self.limits)), changed, gone)
+        for v in changed | new:
+            self.mark_now(v, Cause.INTENT)
 
     def closure(self, wanted):
         found = {v: set() for v in range(MOST)}
@@ -79,12 +104,16 @@ class Lives(RuleBasedStateMachine):
         delay=st.sampled_from([0, 0, 0.002, 3]),
     )
     def mark(self, v, cause, delay):
+        if v in self.present:
+            self.mark_now(v, cause, delay)
+
+    def mark_now(self, v, cause, delay=0):
         self.scheduler.mark(v, cause, self.now, delay)
         self.unseen[v] |= cause
 
     @rule(v=vertices)
     def hold(self, v):
-        if v not in self.held:
+        if v not in self.held and v in self.present:
             self.held.add(v)
             self.scheduler.hold(v)
 
@@ -105,6 +134,7 @@ class Lives(RuleBasedStateMachine):
             return None
         assert v not in self.running, "promise 2: one at a time"
         assert len(self.running) < self.jobs
+        assert v in self.present, "what left the graph does not start"
         assert v not in self.held, "nothing starts before its watch is armed"
         for up in self.ancestors[v]:
             assert up not in self.running, "promise 1: order, an ancestor runs"
@@ -133,6 +163,8 @@ class Lives(RuleBasedStateMachine):
         chance = random.Random(seed)
         for _ in range(40):
             step = chance.random()
+            if chance.random() < 0.03:
+                self.reload_at_random(chance)
             if step < 0.25:
                 self.mark(chance.randrange(MOST), Cause.DRIFT, chance.choice([0, 0, 0.002, 3]))
             elif step < 0.55:
@@ -150,9 +182,18 @@ class Lives(RuleBasedStateMachine):
             self.nothing_owed_is_forgotten()
             self.failures_are_local_and_named()
 
+    def reload_at_random(self, chance):
+        kinds = [None, None, EdgeKind.SUBSCRIBE, EdgeKind.REQUIRE, EdgeKind.AFTER]
+        edges = {(a, b): chance.choice(kinds) for a in range(MOST) for b in range(a + 1, MOST)}
+        some = lambda share: {v for v in range(MOST) if chance.random() < share}  # noqa: E731
+        self.reload({pair: kind for pair, kind in edges.items() if kind}, some(0.3), some(0.8))
+
     def finish_one(self, v, outcome):
         carried_refresh = self.running.pop(v)
         wait = self.scheduler.finished(v, outcome, self.now)
+        if v not in self.present:
+            assert wait is None
+            return
         if carried_refresh and outcome in (Outcome.FAILED, Outcome.CANCELLED):
             self.refresh_owed.add(v)
         elif outcome is not Outcome.CANCELLED:
@@ -179,16 +220,16 @@ class Lives(RuleBasedStateMachine):
         for v, causes in self.unseen.items():
             if causes or v in self.refresh_owed:
                 known = (
-                    self.scheduler.in_motion(v) or v in self.scheduler.blocked or v in self.scheduler.failed
+                    self.scheduler.in_motion(v) or v in self.scheduler.blame.blocked or v in self.scheduler.blame.failed
                 )
                 assert known, f"{v} owes {causes} and nobody knows"
 
     @invariant()
     def failures_are_local_and_named(self):
         """Promise 5: blocked means below a failure, and the culprits are failed strong ancestors."""
-        assert self.scheduler.failed == self.failed
-        for v in self.scheduler.blocked:
-            culprits = self.scheduler.culprits(v)
+        assert self.scheduler.blame.failed == self.failed
+        for v in self.scheduler.blame.blocked:
+            culprits = self.scheduler.blame.culprits(v)
             assert culprits
             assert set(culprits) <= self.failed & self.strong_ancestors[v]
 
@@ -208,31 +249,33 @@ class Lives(RuleBasedStateMachine):
                 self.scheduler.elapsed(self.now)
         else:
             raise AssertionError("promise 6: it does not end")
-        assert self.scheduler.moving == 0, "promise 6: it ended with something in motion"
+        assert self.scheduler.order.moving == 0, "promise 6: it ended with something in motion"
 
     @rule()
     def quiesce(self):
         self.run_dry(Outcome.OK)
         below_failed = {v for v in range(MOST) if self.strong_ancestors[v] & self.failed}
-        assert self.scheduler.blocked == below_failed, "promise 5: exactly the strong descendants are blocked"
+        assert self.scheduler.blame.blocked == below_failed, "promise 5: exactly the strong descendants are blocked"
         for v in range(MOST):
             if v not in below_failed | self.failed:
-                assert not self.unseen[v]
+                assert not self.unseen[v], "promise 3: paid in the end"
                 assert v not in self.refresh_owed
 
     @rule(v=vertices)
     def one_mark_is_one_check(self, v):
         """Promise 7: at rest, a mark that finds all well runs one vertex and nothing else."""
         self.run_dry(Outcome.OK)
+        if v not in self.present:
+            return
         before = list(self.starts)
         self.mark(v, Cause.DRIFT, 0)
         self.run_dry(Outcome.OK)
         ran = [b - a for a, b in zip(before, self.starts, strict=True)]
-        freed = self.scheduler.blocked | {v}
+        freed = self.scheduler.blame.blocked | {v}
         assert all(
             times == 0 for u, times in enumerate(ran) if u not in freed and v not in self.strong_ancestors[u]
         )
-        assert ran[v] == (0 if v in self.scheduler.blocked else 1)
+        assert ran[v] == (0 if v in self.scheduler.blame.blocked else 1)
 
     def teardown(self):
         if not hasattr(self, "scheduler"):
