@@ -43,6 +43,12 @@ class Directory:
         """Note for whom ``name`` is watched."""
         self.leaves[name] = tuple({*self.leaves.get(name, ()), *vertices})
 
+    def remove_leaf(self, name: bytes, vertex: int) -> None:
+        """Note that ``vertex`` does not watch ``name`` any more."""
+        left = tuple(other for other in self.leaves.pop(name, ()) if other != vertex)
+        if left:
+            self.leaves[name] = left
+
     def point_to(self, target: Directory | None) -> Directory | None:
         """Note where it points now; return where it pointed before if that is another place."""
         before = self.target

@@ -63,6 +63,11 @@ class InotifyWatcher(Watcher):
         if self._arming.due():
             await self._arming.rest()
 
+    def disarm(self, watch: Watch, vertex: int) -> None:
+        """Listen for a PathWatch no longer."""
+        directory, name = self._tree.remove(os.fsencode(cast("PathWatch", watch).path), vertex)
+        self._polling.drop(vertex, directory, name)
+
     async def run(self) -> None:
         """Mark what the kernel tells of, until cancelled."""
         async with trio.open_nursery() as nursery:

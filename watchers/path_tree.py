@@ -48,6 +48,17 @@ class PathTree:
         itself = self.follow(directory, name)
         return (directory, name) if itself is None else (itself, b"")
 
+    def remove(self, path: bytes, vertex: int) -> tuple[Directory, bytes]:
+        """Watch a path that was added no longer for ``vertex``; return its directory and its name there."""
+        *above, name = _components(path) or [b""]
+        directory = self._reach(above)
+        directory.remove_leaf(name, vertex)
+        itself = directory.children.get(name)
+        if itself is not None:
+            itself.remove_leaf(b"", vertex)
+        self._prune(directory if itself is None else itself)
+        return (directory, name) if itself is None else (itself, b"")
+
     def follow(self, directory: Directory, name: bytes) -> Directory | None:
         """Watch the thing at a leaf itself if its directory doesn't hear all of it; return what was added.
 
@@ -163,7 +174,10 @@ class PathTree:
     def _point(self, link: Directory, path: bytes | None) -> None:
         """Watch the way to where a symlink points: whatever changes on it moves what is behind the link."""
         target = None if path is None else self._reach(_components(path))
-        unused = link.point_to(target)
+        self._prune(link.point_to(target))
+
+    def _prune(self, unused: Directory | None) -> None:
+        """Take directories out of the tree, from ``unused`` upwards, until one is needed."""
         while unused is not None and not unused.is_needed:
             unused.detach()
             self._hold(unused, None)

@@ -13,6 +13,14 @@ class PollingReport:
         self._sink = sink
         self._reasons: dict[int, dict[tuple[Directory, bytes], str]] = {}
 
+    def drop(self, vertex: int, directory: Directory, name: bytes) -> None:
+        """Forget one path of ``vertex``: it is watched no longer."""
+        polled = self._reasons.get(vertex)
+        if polled is not None:
+            polled.pop((directory, name), None)
+            if not polled:
+                del self._reasons[vertex]
+
     def note(self, vertex: int, directory: Directory, name: bytes, reason: str | None) -> None:
         """Note why one path of ``vertex`` must be polled, or that it need not be."""
         if reason is None and not self._reasons:

@@ -41,6 +41,10 @@ class TimerWatcher(Watcher):
         heapq.heappush(self._due, (trio.current_time() + first, vertex, interval))
         self._has_new.set()
 
+    def disarm(self, watch: Watch, vertex: int) -> None:
+        """Listen for a TimerWatch no longer; it leaves the heap when it falls due."""
+        self._armed.discard((vertex, cast("TimerWatch", watch).interval))
+
     async def run(self) -> None:
         """Mark what falls due, until cancelled."""
         while True:
@@ -56,6 +60,9 @@ class TimerWatcher(Watcher):
         pacer = Pacer()
         while self._due and self._due[0][0] <= now:
             due, vertex, interval = self._due[0]
+            if (vertex, interval) not in self._armed:
+                heapq.heappop(self._due)
+                continue
             missed = (now - due) // interval
             heapq.heapreplace(self._due, (due + (missed + 1) * interval, vertex, interval))
             self.sink.mark(vertex)

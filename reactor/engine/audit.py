@@ -31,7 +31,8 @@ class Audit:
         """Audit until cancelled. Goes through the vertices in chunks, so that live events are not held up."""
         while True:
             await trio.sleep(self._interval * self._rng.uniform(0.9, 1.1))
-            for first in range(0, len(self._engine.refs), CHUNK):
-                for vertex in range(first, min(first + CHUNK, len(self._engine.refs))):
+            vertices = sorted(self._engine.roster.present)
+            for first in range(0, len(vertices), CHUNK):
+                for vertex in vertices[first : first + CHUNK]:
                     self._engine.mark(vertex, Cause.AUDIT)
                 await trio.sleep(PAUSE)

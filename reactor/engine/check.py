@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import trio
@@ -25,40 +27,38 @@ class Verdict:
 AS_DESIRED = Verdict(Outcome.OK)
 
 
-async def check(resource: Resource, *, refresh: bool, noop: bool, diff: bool) -> Verdict:
+async def check(
+    resource: Resource, *, refresh: bool, noop: bool, diff: bool, before_apply: Callable[[], Awaitable[None]]
+) -> Verdict:
     """Bring ``resource`` to its desired state, or with ``noop`` say what that would take.
 
-    Never raises for what the world or the kind did wrong: that is a FAILED verdict. Lets trio's Cancelled through.
+    ``before_apply`` is awaited once the plan stands and before its first action. Never raises for what the world or the kind did wrong: that is a FAILED verdict. Lets trio's Cancelled through.
     """
     done: list[str] = []
+    timeout = resource.meta.timeout
     try:
-        timeout = resource.meta.timeout
-        if timeout is None:
-            return await _check(resource, refresh, noop, diff, done)
-        with trio.fail_after(timeout):
-            return await _check(resource, refresh, noop, diff, done)
+        with nullcontext() if timeout is None else trio.fail_after(timeout):
+            plan = resource.plan(await resource.observe(), refresh=refresh)
+            if not plan:
+                return AS_DESIRED
+            diffs = await _diffs(plan) if diff else ()
+            if noop:
+                return Verdict(Outcome.WOULD_CHANGE, tuple(action.would for action in plan), diffs)
+            await before_apply()
+            return await _apply(resource, plan, diffs, done)
     except trio.TooSlowError:
-        return Verdict(
-            Outcome.FAILED, tuple(done), error=f"the check took longer than its timeout of {timeout:g} s"
-        )
-    except ResourceError as error:
-        return Verdict(Outcome.FAILED, tuple(done), error=error.message, hint=error.hint)
-    except OSError as error:
-        return Verdict(Outcome.FAILED, tuple(done), error=_os_error_text(error))
-    except Exception as error:  # noqa: BLE001 - a bug in one kind must not end the others' run
-        text = f"the kind {resource.kind} failed unexpectedly: {type(error).__name__}: {error}"
-        return Verdict(
-            Outcome.FAILED, tuple(done), error=text, hint="this is a bug in the kind; please report it"
-        )
+        error, hint = f"the check took longer than its timeout of {timeout:g} s", None
+    except ResourceError as failure:
+        error, hint = failure.message, failure.hint
+    except OSError as failure:
+        error, hint = _os_error_text(failure), None
+    except Exception as failure:  # noqa: BLE001 - a bug in one kind must not end the others' run
+        error = f"the kind {resource.kind} failed unexpectedly: {type(failure).__name__}: {failure}"
+        hint = "this is a bug in the kind; please report it"
+    return Verdict(Outcome.FAILED, tuple(done), error=error, hint=hint)
 
 
-async def _check(resource: Resource, refresh: bool, noop: bool, diff: bool, done: list[str]) -> Verdict:
-    plan = resource.plan(await resource.observe(), refresh=refresh)
-    if not plan:
-        return AS_DESIRED
-    diffs = await _diffs(plan) if diff else ()
-    if noop:
-        return Verdict(Outcome.WOULD_CHANGE, tuple(action.would for action in plan), diffs)
+async def _apply(resource: Resource, plan: Plan, diffs: tuple[str, ...], done: list[str]) -> Verdict:
     for action in plan:
         await action.run()
         done.append(action.did)

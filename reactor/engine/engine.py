@@ -1,7 +1,6 @@
-"""The trio driver: workers that run checks, a task that keeps time, watchers that mark. The scheduler decides.
+"""The trio driver: it runs the checks the scheduler asks for, and tells it what happened.
 
-A few workers park until something is ready. A check that never suspends (a small file) costs no task switch; one
-that does (a command) leaves the other workers to go on. All state is touched by one thread only, trio's.
+All state is touched by one thread only, trio's.
 """
 
 from __future__ import annotations
@@ -23,24 +22,25 @@ from reactor.engine.events import (
     Converged,
     Ended,
     Event,
+    Flapping,
     Output,
+    Reloaded,
     Result,
+    Skipped,
     Unblocked,
 )
+from reactor.engine.fights import Fights
 from reactor.engine.ledger import Ledger
-from reactor.engine.limits import DEFAULT_LIMITS, UNLIMITED, Limits
+from reactor.engine.limits import UNLIMITED
+from reactor.engine.memory import Memory
 from reactor.engine.options import Options
+from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Outcome, Scheduler
 from reactor.engine.watching import Watching
+from reactor.engine.workers import Alarm, Workers
 from reactor.graph.graph import Graph
-from reactor.graph.topology import Topology
-from reactor.resource.base import DEFAULT_META, Resource
 from reactor.resource.registry import find_watchers
-from reactor.resource.speech import speaker
 from reactor.resource.watch import Watch, Watcher
-
-SLICE = 0.0005
-"""Seconds of uninterrupted work after which a worker lets the event descriptors be read."""
 
 _RESULTS = {
     Outcome.OK: Result.OK,
@@ -53,8 +53,8 @@ _RESULTS = {
 class Engine:
     """Converges one graph, and with ``options.watch`` keeps it converged.
 
-    ``emit`` gets every `Event` as it happens; it must return quickly and must not raise. ``watchers`` says who
-    listens for which declaration; by default those installed.
+    ``emit`` gets every `Event` as it happens; it must return quickly and must not raise. ``memory`` makes refreshes
+    survive the process. ``watchers`` says who listens for which declaration; by default those installed.
     """
 
     def __init__(
@@ -63,33 +63,33 @@ class Engine:
         options: Options,
         emit: Callable[[Event], None],
         *,
+        memory: Memory | None = None,
         watchers: Mapping[type[Watch], type[Watcher]] | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self.options = options
         self.emit = emit
-        self.refs = graph.refs
-        self.resources = list(graph.resources.values())
-        self.ledger = Ledger(self.refs)
+        self.roster = Roster(noop=options.noop)
+        self.ledger = Ledger()
+        self._memory = memory
         self._rng = rng or random.Random()  # noqa: S311 - jitter needs no secrecy
-        limits = _limits(self.resources, noop=options.noop)
+        topology, self._newcomers = self.roster.adopt(graph)
         self.scheduler = Scheduler(
-            Topology.of(graph),
+            topology,
             jobs=options.jobs,
             default_retry=UNLIMITED if options.watch else 0,
             fail_fast=options.fail_fast,
-            limits={v: limit for v, limit in enumerate(limits) if limit is not DEFAULT_LIMITS},
+            limits=self.roster.limits,
             rng=self._rng,
         )
-        self._watchers = watchers
-        self._noop = bytearray(limit.noop for limit in limits)
-        self._parked = trio.lowlevel.ParkingLot()
-        self._workers: dict[int, _Worker] = {}
-        self._worker_count = 0
-        self._wake_pending = False
+        self._workers = Workers(self, options.jobs)
+        self._alarm = Alarm(self.scheduler.wake_at, self._ring)
+        self._watching = Watching(
+            self, watchers if watchers is not None or not options.watch else find_watchers()
+        )
+        self._fights = Fights()
         self._stopping = ""
         self._over = trio.Event()
-        self._nap = trio.CancelScope()
         self._unrest_since: float | None = None
         self._last_change = 0.0
         self._frozen = False
@@ -100,16 +100,15 @@ class Engine:
         """Run to the end: quiescence, a stop, or with ``watch`` never by itself. Returns the last event."""
         started = self._unrest_since = self._last_change = trio.current_time()
         with trio.CancelScope() as self._everything:
-            async with trio.open_nursery() as self._nursery:
-                self._nursery.start_soon(self._keep_time)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._alarm.run)
                 if self.options.watch:
-                    self._watch()
-                for vertex in range(len(self.refs)):
-                    self.scheduler.mark(vertex, Cause.INITIAL, started)
-                self._start_worker()
+                    self._start_watching(nursery)
+                self._mark_newcomers()
+                self._workers.start(nursery)
                 task_status.started()
                 await self._over.wait()
-                self._nursery.cancel_scope.cancel()
+                nursery.cancel_scope.cancel()
         ended = self._end(trio.current_time() - started)
         self.emit(ended)
         return ended
@@ -126,15 +125,58 @@ class Engine:
 
     def running(self) -> list[str]:
         """The refs whose checks run now."""
-        return [self.refs[vertex] for vertex in sorted(self._workers)]
+        return [self.roster.refs[vertex] for vertex in self._workers.checking()]
 
-    def _watch(self) -> None:
-        watching = Watching(self, find_watchers() if self._watchers is None else self._watchers)
-        watching.start(self._nursery)
+    def reload(self, graph: Graph) -> Reloaded:
+        """Go over to another generation at once; nothing waits for a check that runs.
+
+        What is equal in both keeps its watches, stamps, retries and debts. What left the graph is let go, not undone.
+        """
+        topology, difference = self.roster.adopt(graph)
+        fresh = [*difference.changed, *difference.added]
+        self._watching.forget([*difference.changed, *difference.gone])
+        self.ledger.forget(difference.gone)
+        self.scheduler.reshape(topology, self.roster.limits, fresh, difference.gone)
+        for vertex in fresh:
+            self._watching.declare(vertex, self.roster.resources[vertex])
+        refs = self.roster.refs
+        event = Reloaded(
+            time.time(),
+            kept=len(difference.kept),
+            changed=tuple(refs[vertex] for vertex in difference.changed),
+            added=tuple(refs[vertex] for vertex in difference.added),
+            gone=tuple(refs[vertex] for vertex in difference.gone),
+        )
+        self.emit(event)
+        for vertex in fresh:
+            self.mark(vertex, Cause.INTENT)
+        self._tell_transitions()
+        self._after_marks()
+        return event
+
+    def listen(self, watch: Watch, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when ``watch`` tells of a change, for something that is no resource. Before `run` only."""
+        self._watching.listen(watch, callback)
+
+    def _start_watching(self, nursery: trio.Nursery) -> None:
+        for vertex in self._newcomers.added:
+            self._watching.declare(vertex, self.roster.resources[vertex])
+        self._watching.start(nursery)
         if self.options.audit_interval is not None:
-            self._nursery.start_soon(Audit(self, self.options.audit_interval, self._rng).run)
+            nursery.start_soon(Audit(self, self.options.audit_interval, self._rng).run)
         if self.options.converged_timeout is not None:
-            self._nursery.start_soon(self._end_when_quiet, self.options.converged_timeout)
+            nursery.start_soon(self._end_when_quiet, self.options.converged_timeout)
+
+    def _mark_newcomers(self) -> None:
+        memory, now = self._memory, trio.current_time()
+        for vertex in self._newcomers.added:
+            cause = Cause.INITIAL if memory is None else memory.first_cause(self.roster.resources[vertex])
+            self.scheduler.mark(vertex, cause, now)
+        if memory is not None:
+            known = {self.roster.refs[vertex]: vertex for vertex in self.roster.present}
+            for ref in memory.owed_refreshes():
+                if ref in known:
+                    self.scheduler.mark(known[ref], Cause.REFRESH, now)
 
     async def _end_when_quiet(self, quiet: float) -> None:
         while (left := self._last_change + quiet - trio.current_time()) > 0:
@@ -146,17 +188,20 @@ class Engine:
 
     def _end(self, duration: float) -> Ended:
         why = self._stopping or "nothing is left to do"
-        if self.options.fail_fast and self.scheduler.blame.failed:
-            why = f"{self.refs[min(self.scheduler.blame.failed)]} failed and fail_fast is set"
-        blocked = self.scheduler.blame.blocked
-        for skipped in self.ledger.close(blocked, time.time(), why):
-            self.emit(skipped)
-        return Ended(time.time(), self.ledger.counts(blocked), self.ledger.changes, duration, why)
+        blame, present = self.scheduler.blame, sorted(self.roster.present)
+        if self.options.fail_fast and blame.failed:
+            why = f"{self.roster.refs[min(blame.failed)]} failed and fail_fast is set"
+        for vertex in self.ledger.skip_rest(present, blame.blocked):
+            self.emit(Skipped(time.time(), self.roster.refs[vertex], why))
+        counts = self.ledger.counts(present, blame.blocked)
+        return Ended(time.time(), counts, self.ledger.changes, duration, why)
 
     # ---- what watchers and timers say ----
 
     def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
         """``vertex`` owes a check for ``cause``, ``delay`` seconds from now; returns at once."""
+        if vertex not in self.roster.present:
+            return
         now = trio.current_time()
         if self._unrest_since is None:
             self._unrest_since = now
@@ -166,8 +211,7 @@ class Engine:
     def hold(self, vertex: int) -> None:
         """Check ``vertex`` no more until `release`, and void the check that runs."""
         self.scheduler.hold(vertex)
-        if (worker := self._workers.get(vertex)) is not None:
-            worker.scope.cancel()
+        self._workers.cancel(vertex)
 
     def release(self, vertex: int) -> None:
         """Take a `hold` back."""
@@ -175,89 +219,94 @@ class Engine:
         self._tell_transitions()
         self._after_marks()
 
+    def pause(self, vertex: int) -> None:
+        """Start no further check of ``vertex`` until `unpause`. One that runs goes on; marks are owed."""
+        self.scheduler.hold(vertex)
+
+    def unpause(self, vertex: int) -> None:
+        """Take a `pause` back: a check that is owed starts now."""
+        self.release(vertex)
+
     def _after_marks(self) -> None:
         if self.scheduler.has_ready:
-            self._wake()
-        self._set_alarm()
+            self._workers.wake()
+        self._alarm.set()
 
-    async def _keep_time(self) -> None:
-        while True:
-            with trio.CancelScope(deadline=self.scheduler.wake_at()) as self._nap:
-                await trio.sleep_forever()
-            self.scheduler.elapsed(trio.current_time())
-            if self.scheduler.has_ready:
-                self._wake()
+    def _ring(self) -> None:
+        self.scheduler.elapsed(trio.current_time())
+        if self.scheduler.has_ready:
+            self._workers.wake()
 
-    def _set_alarm(self) -> None:
-        if (due := self.scheduler.wake_at()) < self._nap.deadline:
-            self._nap.deadline = due
+    # ---- checks ----
 
-    # ---- workers ----
-
-    def _wake(self) -> None:
-        """Have one more worker look for work; one that is on its way is enough, it wakes the next."""
-        if self._wake_pending:
-            return
-        if self._parked:
-            self._wake_pending = True
-            self._parked.unpark()
-        elif self._worker_count < self.options.jobs:
-            self._start_worker()
-
-    def _start_worker(self) -> None:
-        self._wake_pending = True
-        self._worker_count += 1
-        self._nursery.start_soon(_Worker(self).run)
-
-    async def park(self) -> None:
-        """Wait until there may be work."""
-        await self._parked.park()
-
-    def take(self, worker: _Worker, now: float) -> int | None:
-        """The next vertex to check, now ``worker``'s; None when there is none."""
-        self._wake_pending = False
+    def take(self, now: float) -> int | None:
+        """The next vertex to check; None when there is none."""
         vertex = None if self._stopping else self.scheduler.next_ready(now)
         if vertex is None:
-            self._set_alarm()
+            self._alarm.set()
             self._rest()
-            return None
-        self._workers[vertex] = worker
-        if self.scheduler.has_ready:
-            self._wake()
+        elif self.scheduler.has_ready:
+            self._workers.wake()
         return vertex
 
     async def check(self, vertex: int, started: float) -> float:
-        """Run the check of ``vertex`` and book how it ended. Takes and returns the time, so that it is asked once."""
+        """Run the check of ``vertex`` and book how it ended; return the time it did."""
         causes = self.scheduler.causes(vertex)
-        noop = bool(self._noop[vertex])
+        resource = self.roster.resources[vertex]
+        noop = vertex in self.roster.limits and self.roster.noop(vertex)
         refresh = bool(causes.value & Cause.REFRESH.value)
-        verdict = await check(self.resources[vertex], refresh=refresh, noop=noop, diff=self.options.diff)
+        debt = self._memory.begins(resource.ref) if refresh and self._memory is not None else None
+        verdict = await check(
+            resource,
+            refresh=refresh,
+            noop=noop,
+            diff=self.options.diff,
+            before_apply=lambda: self._before_apply(vertex),
+        )
         if noop and verdict.outcome is Outcome.FAILED:
             verdict = self._excuse(vertex, verdict)
         now = trio.current_time()
-        retry_in = self._finish(vertex, verdict.outcome, now)
+        retry_in = self._finish(vertex, verdict, causes, now)
+        if self._memory is not None and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
+            self._memory.applied(resource)
+            if debt is not None:
+                self._memory.refreshed(resource.ref, debt)
         self._tell(vertex, causes, verdict, now - started, retry_in)
         self._tell_transitions()
         return now
+
+    async def _before_apply(self, vertex: int) -> None:
+        """The point of no return of a check: from here on, the world may have changed."""
+        if self._memory is not None and (subscribers := self.scheduler.topology.notify[vertex]):
+            refs = self.roster.refs
+            await self._memory.intend(refs[vertex], [refs[below] for below in subscribers])
+        self.scheduler.touched(vertex)
 
     def _excuse(self, vertex: int, verdict: Verdict) -> Verdict:
         """In noop, a failure below something that was not applied says nothing: the honest answer is "can't tell"."""
         for up in self.scheduler.topology.strong_predecessors[vertex]:
             if self.ledger.result(up, self.scheduler.blame.blocked) is Result.WOULD_CHANGE:
-                text = f"Can't tell before {self.refs[up]} is applied ({verdict.error})"
+                text = f"Can't tell before {self.roster.refs[up]} is applied ({verdict.error})"
                 return Verdict(Outcome.WOULD_CHANGE, (text,))
         return verdict
 
     def void(self, vertex: int) -> None:
         """The check of ``vertex`` was cancelled: it is no answer, and is owed again."""
-        self._finish(vertex, Outcome.CANCELLED, trio.current_time())
+        self.scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
 
-    def _finish(self, vertex: int, outcome: Outcome, now: float) -> float | None:
-        del self._workers[vertex]
-        retry_in = self.scheduler.finished(vertex, outcome, now)
-        if outcome is Outcome.CHANGED:
+    def _finish(self, vertex: int, verdict: Verdict, causes: Cause, now: float) -> float | None:
+        if verdict.outcome is Outcome.CHANGED:
             self._last_change = now
-        return retry_in
+            if causes.value & Cause.DRIFT.value:
+                self._see_fight(vertex, verdict, now)
+        return self.scheduler.finished(vertex, verdict.outcome, now)
+
+    def _see_fight(self, vertex: int, verdict: Verdict, now: float) -> None:
+        if (flare := self._fights.repaired(vertex, verdict.actions, now)) is None:
+            return
+        self.scheduler.slow_down(vertex, now + flare.wait)
+        if flare.news is not None:
+            self.emit(Flapping(time.time(), self.roster.refs[vertex], flare.news))
 
     def _rest(self) -> None:
         """Nothing is ready: see whether that is convergence, the end, or only a pause."""
@@ -268,7 +317,7 @@ class Engine:
         if self.scheduler.converged and self._unrest_since is not None:
             duration = trio.current_time() - self._unrest_since
             self._unrest_since = None
-            self.emit(Converged(time.time(), len(self.refs), duration))
+            self.emit(Converged(time.time(), len(self.roster.present), duration))
             self._freeze()
 
     def _freeze(self) -> None:
@@ -280,13 +329,19 @@ class Engine:
 
     # ---- telling ----
 
+    def say(self, vertex: int, line: str) -> None:
+        """Pass on a line that the running check of ``vertex`` said."""
+        self.emit(Output(time.time(), self.roster.refs[vertex], line))
+
     def _tell(
         self, vertex: int, causes: Cause, verdict: Verdict, duration: float, retry_in: float | None
     ) -> None:
+        if vertex not in self.roster.present:
+            return
         result = _RESULTS[verdict.outcome]
         self.ledger.book(vertex, result)
         now = time.time()
-        ref = self.refs[vertex]
+        ref = self.roster.refs[vertex]
         self.emit(
             Checked(
                 now, ref, result, causes, duration,
@@ -297,56 +352,9 @@ class Engine:
             self.emit(AuditFound(now, ref))
 
     def _tell_transitions(self) -> None:
-        for vertex, blocked in self.scheduler.blame.take_transitions():
-            ref = self.refs[vertex]
+        refs, blame = self.roster.refs, self.scheduler.blame
+        for vertex, blocked in blame.take_transitions():
             if not blocked:
-                self.emit(Unblocked(time.time(), ref))
-            elif culprits := self.scheduler.blame.culprits(vertex):
-                self.emit(Blocked(time.time(), ref, tuple(self.refs[culprit] for culprit in culprits)))
-
-
-def _limits(resources: list[Resource], *, noop: bool) -> list[Limits]:
-    """The limits of each vertex; those that say nothing of their own share one object."""
-    usual = Limits(noop=True) if noop else DEFAULT_LIMITS
-    return [usual if r.meta is DEFAULT_META else Limits.of(r.meta, noop=noop) for r in resources]
-
-
-class _Worker:
-    """One of the tasks that run checks. Only its own task touches it, but for ``scope``, which anyone may cancel."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.vertex: int | None = None
-        self.scope = trio.CancelScope()
-
-    async def run(self) -> None:
-        """Check what is ready, park when nothing is, for ever."""
-        speaker.set(self.say)
-        while True:
-            # Cancelling this scope voids the check that runs; the worker itself lives on.
-            with trio.CancelScope() as self.scope:
-                await self.work()
-            if self.vertex is not None:
-                self.engine.void(self.vertex)
-
-    async def work(self) -> None:
-        """Check one vertex after the other; now and then let the event descriptors be read."""
-        now = trio.current_time()
-        slice_end = now + SLICE
-        while True:
-            self.vertex = self.engine.take(self, now)
-            if self.vertex is None:
-                await self.engine.park()
-            else:
-                now = await self.engine.check(self.vertex, now)
-                self.vertex = None
-                if now <= slice_end:
-                    continue
-                await trio.lowlevel.checkpoint()
-            now = trio.current_time()
-            slice_end = now + SLICE
-
-    def say(self, line: str) -> None:
-        """Pass on a line the running check said."""
-        if self.vertex is not None:
-            self.engine.emit(Output(time.time(), self.engine.refs[self.vertex], line))
+                self.emit(Unblocked(time.time(), refs[vertex]))
+            elif culprits := blame.culprits(vertex):
+                self.emit(Blocked(time.time(), refs[vertex], tuple(refs[culprit] for culprit in culprits)))

@@ -86,6 +86,22 @@ class Skipped(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Paused(Event):
+    """No check of the resource starts before ``until`` (seconds since 1970), for ``reason``; watching goes on."""
+
+    ref: str
+    until: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed(Event):
+    """The pause of the resource was taken back or is over; what it owes meanwhile is done now."""
+
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
 class Output(Event):
     """A running check said one line."""
 
@@ -116,6 +132,24 @@ class AuditFound(Event):
     """The slow audit repaired drift that no event had announced."""
 
     ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flapping(Event):
+    """Something else changes the resource back as fast as it is repaired; ``actions``: which repair how often."""
+
+    ref: str
+    actions: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reloaded(Event):
+    """Another generation of the manifest is in force: ``kept`` resources go on as they were, the others are refs."""
+
+    kept: int
+    changed: tuple[str, ...]
+    added: tuple[str, ...]
+    gone: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 
-from reactor.engine.events import Result, Skipped
+from reactor.engine.events import Result
 
 
 class Ledger:
     """The last result of every vertex, by vertex number; a change made earlier in the run is remembered."""
 
-    def __init__(self, refs: Sequence[str]) -> None:
-        self._refs = refs
-        self._results: list[Result | None] = [None] * len(refs)
+    def __init__(self) -> None:
+        self._results: dict[int, Result] = {}
         self._changed: set[int] = set()
         self.changes = 0
         """How many checks changed something."""
@@ -24,29 +23,30 @@ class Ledger:
             self.changes += 1
             self._changed.add(vertex)
 
+    def forget(self, vertices: Iterable[int]) -> None:
+        """Know nothing of ``vertices`` any more: they have left the graph."""
+        for vertex in vertices:
+            self._results.pop(vertex, None)
+            self._changed.discard(vertex)
+
     def result(self, vertex: int, blocked: Collection[int]) -> Result | None:
         """How ``vertex`` stands; None when it was never checked."""
         if vertex in blocked:
             return Result.BLOCKED
-        if vertex in self._changed and self._results[vertex] is Result.OK:
-            return Result.CHANGED
-        return self._results[vertex]
+        result = self._results.get(vertex)
+        return Result.CHANGED if result is Result.OK and vertex in self._changed else result
 
-    def results(self, blocked: Collection[int]) -> dict[str, Result | None]:
-        """How every resource stands, by ref."""
-        return {ref: self.result(vertex, blocked) for vertex, ref in enumerate(self._refs)}
-
-    def close(self, blocked: Collection[int], now: float, reason: str) -> list[Skipped]:
-        """The run is over: what was neither checked nor blocked is skipped, for ``reason``."""
-        left = [v for v, result in enumerate(self._results) if result is None and v not in blocked]
+    def skip_rest(self, vertices: Iterable[int], blocked: Collection[int]) -> list[int]:
+        """The run is over: of ``vertices``, those neither checked nor blocked are skipped, and returned."""
+        left = [v for v in vertices if v not in self._results and v not in blocked]
         for vertex in left:
             self._results[vertex] = Result.SKIPPED
-        return [Skipped(now, self._refs[vertex], reason) for vertex in left]
+        return left
 
-    def counts(self, blocked: Collection[int]) -> dict[str, int]:
-        """How many resources stand how; every `Result` is a key."""
+    def counts(self, vertices: Iterable[int], blocked: Collection[int]) -> dict[str, int]:
+        """How many of ``vertices`` stand how; every `Result` is a key."""
         counts = dict.fromkeys((str(result) for result in Result), 0)
-        for vertex in range(len(self._refs)):
+        for vertex in vertices:
             if (result := self.result(vertex, blocked)) is not None:
                 counts[result] += 1
         return counts

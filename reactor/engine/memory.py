@@ -28,8 +28,8 @@ class Memory(Protocol):
     def applied(self, resource: Resource) -> None:
         """``resource`` was found, or made, as its properties say."""
 
-    def unchanged(self, ref: str) -> None:
-        """The change that was intended did not happen: nobody owes a refresh for it."""
+    def begins(self, ref: str) -> int:
+        """A check of ``ref`` that carries a refresh begins. Returns a token for `refreshed`."""
 
-    def refreshed(self, ref: str) -> None:
-        """``ref`` paid all the refreshes that it owed when the check began."""
+    def refreshed(self, ref: str, token: int) -> None:
+        """``ref`` paid the refreshes that it owed when the check began that got ``token``; later ones stay owed."""

@@ -13,9 +13,10 @@ from reactor.graph.topology import Adjacency
 
 
 class Order:
-    """The motion of every vertex. ``cleared`` is asked when the last thing a moving vertex waited for has settled;
+    """The motion of every vertex.
 
-    it returns whether the vertex thereby stops being in motion (it does not start: it is blocked).
+    ``cleared`` is asked when the last thing a moving vertex waited for has settled; it returns whether the vertex
+    thereby stops being in motion (it does not start: it is blocked).
     """
 
     def __init__(self, successors: Adjacency, cleared: Callable[[int], bool]) -> None:

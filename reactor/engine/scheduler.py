@@ -194,7 +194,11 @@ class Scheduler:
                 self.mark(vertex, Cause.RETRY, now)
 
     def reshape(
-        self, topology: Topology, limits: Mapping[int, Limits], changed: Collection[int], gone: Collection[int]
+        self,
+        topology: Topology,
+        limits: Mapping[int, Limits],
+        changed: Collection[int],
+        gone: Collection[int],
     ) -> None:
         """Go on with another graph. Vertices keep their numbers; there may be more of them.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import trio
@@ -21,118 +21,168 @@ RESTART_CAP = 60.0
 
 
 class Watching:
-    """All event sources of one run."""
+    """All event sources of one run. What is no resource listens under a negative number."""
 
-    def __init__(self, engine: Engine, watchers: Mapping[type[Watch], type[Watcher]]) -> None:
+    def __init__(self, engine: Engine, watchers: Mapping[type[Watch], type[Watcher]] | None) -> None:
         self._engine = engine
-        self._watchers = watchers
+        self._watchers = watchers or {}
         self._sources: dict[type[Watch], Source] = {}
-        for vertex, resource in enumerate(engine.resources):
-            for watch in _watches(resource):
-                self._declare(watch, vertex)
+        self._nursery: trio.Nursery | None = None
+        self.listeners: dict[int, Callable[[], None]] = {}
 
     def start(self, nursery: trio.Nursery) -> None:
-        """Hold every watched vertex until its watches are armed, and begin to arm them."""
+        """Begin to arm what was declared; sources that come later are started as they come."""
+        self._nursery = nursery
         for source in self._sources.values():
-            source.hold()
             nursery.start_soon(source.supervise)
 
-    def _declare(self, watch: Watch, vertex: int) -> None:
-        source = self._sources.get(type(watch))
-        if source is not None:
-            source.watches.setdefault(vertex, []).append(watch)
-        elif (watcher := self._watchers.get(type(watch))) is not None:
-            self._sources[type(watch)] = Source(self._engine, watcher, {vertex: [watch]})
-        else:
-            text = f"no watcher for {type(watch).__name__} is installed; only the audit will notice drift"
-            event = WatcherChanged(time.time(), "none", WatchState.DOWN, text, self._engine.refs[vertex])
-            self._engine.emit(event)
+    def declare(self, vertex: int, resource: Resource) -> None:
+        """Watch what could make ``resource`` drift. It is not checked before all that is armed."""
+        watches = list(resource.watches())
+        if resource.meta.poll is not None:
+            watches.append(TimerWatch(resource.meta.poll))
+        for kind in {type(watch): None for watch in watches}:
+            self._add(vertex, [watch for watch in watches if type(watch) is kind])
 
+    def listen(self, watch: Watch, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when ``watch`` tells of something."""
+        number = -1 - len(self.listeners)
+        self.listeners[number] = callback
+        self._add(number, [watch])
 
-def _watches(resource: Resource) -> list[Watch]:
-    declared = list(resource.watches())
-    if resource.meta.poll is not None:
-        declared.append(TimerWatch(resource.meta.poll))
-    return declared
+    def forget(self, vertices: Iterable[int]) -> None:
+        """Listen no longer for ``vertices``."""
+        for vertex in vertices:
+            for source in self._sources.values():
+                source.forget(vertex)
+
+    def _add(self, vertex: int, watches: list[Watch]) -> None:
+        kind = type(watches[0])
+        source = self._sources.get(kind)
+        if source is None:
+            watcher = self._watchers.get(kind)
+            if watcher is None:
+                text = f"no watcher for {kind.__name__} is installed; only the audit will notice drift"
+                event = WatcherChanged(
+                    time.time(), "none", WatchState.DOWN, text, self._engine.roster.refs[vertex]
+                )
+                self._engine.emit(event)
+                return
+            source = self._sources[kind] = Source(self._engine, self, watcher)
+            if self._nursery is not None:
+                self._nursery.start_soon(source.supervise)
+        source.add(vertex, watches)
 
 
 class Source:
     """One watcher and what it serves, over all its restarts. It is the watcher's `WatchSink`."""
 
-    def __init__(self, engine: Engine, watcher: type[Watcher], watches: dict[int, list[Watch]]) -> None:
+    def __init__(self, engine: Engine, watching: Watching, watcher: type[Watcher]) -> None:
         self._engine = engine
-        self._watcher = watcher
+        self._watching = watching
+        self._class = watcher
+        self._watcher: Watcher | None = None
+        self._watches: dict[int, list[Watch]] = {}
+        self._unarmed: dict[int, None] = {}
         self._held: set[int] = set()
-        self.watches = watches
+        self._news = trio.Event()
         self.name = watcher.__module__.rpartition(".")[2]
 
     # ---- the watcher's side ----
 
     def mark(self, vertex: int, delay: float = 0.0) -> None:
         """Something about ``vertex`` may have changed."""
-        self._engine.mark(vertex, Cause.DRIFT, delay)
+        if vertex >= 0:
+            self._engine.mark(vertex, Cause.DRIFT, delay)
+        else:
+            self._watching.listeners[vertex]()
 
     def mark_all(self, reason: str) -> None:
         """Events were lost."""
         self._engine.emit(EventsLost(time.time(), self.name, reason))
-        for vertex in self.watches:
-            self._engine.mark(vertex, Cause.DRIFT)
+        for vertex in list(self._watches):
+            self.mark(vertex)
 
     def report(self, state: WatchState, reason: str, vertex: int | None = None) -> None:
         """The watcher hears better or worse now."""
-        ref = None if vertex is None else self._engine.refs[vertex]
+        ref = self._engine.roster.refs[vertex] if vertex is not None and vertex >= 0 else None
         self._engine.emit(WatcherChanged(time.time(), self.name, state, reason, ref))
 
     # ---- the engine's side ----
 
-    def hold(self) -> None:
-        """No vertex of this source is checked before its watches are armed; a check that runs is void."""
-        for vertex in self.watches:
-            if vertex not in self._held:
-                self._held.add(vertex)
-                self._engine.hold(vertex)
+    def add(self, vertex: int, watches: list[Watch]) -> None:
+        """Serve ``vertex`` too. It is held until it is armed."""
+        self._watches[vertex] = watches
+        self._unarmed[vertex] = None
+        self._hold(vertex)
+        self._news.set()
 
-    def _release(self, vertex: int) -> None:
-        if vertex in self._held:
-            self._held.discard(vertex)
-            self._engine.release(vertex)
+    def forget(self, vertex: int) -> None:
+        """Serve ``vertex`` no longer."""
+        watches = self._watches.pop(vertex, ())
+        if vertex in self._unarmed:
+            del self._unarmed[vertex]
+        elif self._watcher is not None:
+            for watch in watches:
+                self._watcher.disarm(watch, vertex)
+        self._release(vertex)
 
     async def supervise(self) -> None:
         """Keep the watcher alive. Restarts at once, then with growing waits, during which checks go on unwatched."""
         backoff = Backoff(RESTART_WAIT, RESTART_CAP)
         while True:
-            armed = await self._serve()
-            if armed:
-                self.hold()
+            if await self._serve():
+                for vertex in self._watches:
+                    self._hold(vertex)
                 continue
-            for vertex in self.watches:
+            for vertex in self._watches:
                 self._release(vertex)
             await trio.sleep(backoff.next_wait(trio.current_time()))
 
     async def _serve(self) -> bool:
         """Run one instance of the watcher until it dies. Returns whether it had armed everything."""
-        armed = False
+        self._unarmed = dict.fromkeys(self._watches)
+        armed = trio.Event()
         try:
-            watcher = self._watcher(self)
+            self._watcher = self._class(self)
             try:
                 async with trio.open_nursery() as nursery:
-                    nursery.start_soon(watcher.run)
-                    await self._arm(watcher)
-                    armed = True
+                    nursery.start_soon(self._watcher.run)
+                    await self._arm(self._watcher, armed)
             finally:
+                watcher, self._watcher = self._watcher, None
                 watcher.close()
         except Exception as error:  # noqa: BLE001 - whatever killed it, the remedy is a new one
             self.report(WatchState.DOWN, f"the watcher died and is restarted: {_reason(error)}")
-            for vertex in self.watches:
-                self._engine.mark(vertex, Cause.DRIFT)
-        return armed
+            for vertex in list(self._watches):
+                self.mark(vertex)
+        return armed.is_set()
 
-    async def _arm(self, watcher: Watcher) -> None:
-        for vertex, watches in self.watches.items():
-            for watch in watches:
-                await watcher.arm(watch, vertex)
-            self._release(vertex)
-        self.report(WatchState.ARMED, f"{len(self.watches)} resources")
+    async def _arm(self, watcher: Watcher, armed: trio.Event) -> None:
+        """Arm what is not armed, for ever: a reload may bring more."""
+        while True:
+            while self._unarmed:
+                vertex = next(iter(self._unarmed))
+                for watch in self._watches[vertex]:
+                    await watcher.arm(watch, vertex)
+                if vertex in self._unarmed:
+                    del self._unarmed[vertex]
+                    self._release(vertex)
+            if not armed.is_set():
+                armed.set()
+                self.report(WatchState.ARMED, f"{len(self._watches)} watched")
+            self._news = trio.Event()
+            await self._news.wait()
+
+    def _hold(self, vertex: int) -> None:
+        if vertex >= 0 and vertex not in self._held:
+            self._held.add(vertex)
+            self._engine.hold(vertex)
+
+    def _release(self, vertex: int) -> None:
+        if vertex in self._held:
+            self._held.discard(vertex)
+            self._engine.release(vertex)
 
 
 def _reason(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from reactor.graph.collector import collector_paused
@@ -33,9 +33,13 @@ class Topology:
     indegree: list[int]
 
     @classmethod
-    def of(cls, graph: Graph) -> Topology:
-        """The topology of ``graph``, which must be acyclic, as `build` returns it."""
-        number = {ref: vertex for vertex, ref in enumerate(graph.refs)}
+    def of(cls, graph: Graph, number: Mapping[str, int] | None = None) -> Topology:
+        """The topology of ``graph``, which must be acyclic, as `build` returns it.
+
+        ``number`` gives each ref its vertex, and maybe others that have no edges; by default as in `Graph.refs`.
+        """
+        if number is None:
+            number = {ref: vertex for vertex, ref in enumerate(graph.refs)}
         return cls.of_edges(
             len(number),
             (

@@ -66,6 +66,10 @@ class Watcher(ABC):
         """Listen for ``watch``; on return, no later change of it goes unnoticed."""
 
     @abstractmethod
+    def disarm(self, watch: Watch, vertex: int) -> None:
+        """Listen for ``watch`` no longer, on behalf of ``vertex``."""
+
+    @abstractmethod
     async def run(self) -> None:
         """Read the source and mark, until cancelled. Raises when the source is dead."""
 

@@ -11,6 +11,7 @@ import trio
 
 from reactor.engine.engine import Engine
 from reactor.engine.events import Cause, Checked, Converged, Ended, Event, Result
+from reactor.engine.memory import Memory
 from reactor.engine.options import Options
 from reactor.graph.build import build
 from reactor.graph.graph import Graph
@@ -38,9 +39,10 @@ class Story:
         resources: Sequence[Resource],
         options: Options,
         watchers: Mapping[type[Watch], type[Watcher]] | None = None,
+        memory: Memory | None = None,
     ) -> None:
         self.events: list[Event] = []
-        self.engine = Engine(graph_of(resources), options, self._hear, watchers=watchers)
+        self.engine = Engine(graph_of(resources), options, self._hear, watchers=watchers, memory=memory)
         self._heard = trio.Event()
 
     def _hear(self, event: Event) -> None:
@@ -58,11 +60,12 @@ class Story:
 
     def result(self, ref: str) -> Result | None:
         """How ``ref`` stands now."""
-        return self.engine.ledger.results(self.engine.scheduler.blame.blocked)[ref]
+        engine = self.engine
+        return engine.ledger.result(engine.roster.number(ref), engine.scheduler.blame.blocked)
 
     def drift(self, ref: str) -> None:
         """Say that something about ``ref`` may have changed."""
-        self.engine.mark(self.engine.refs.index(ref), Cause.DRIFT)
+        self.engine.mark(self.engine.roster.number(ref), Cause.DRIFT)
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until ``condition`` holds; it is asked after every event. Raises TooSlowError after `PATIENCE`."""
@@ -93,8 +96,10 @@ async def running(
         story.engine.cancel()
 
 
-async def converge_once(*resources: Resource, options: Options | None = None) -> tuple[Ended, Story]:
+async def converge_once(
+    *resources: Resource, options: Options | None = None, memory: Memory | None = None
+) -> tuple[Ended, Story]:
     """One shot over ``resources``, to its end."""
-    story = Story(resources, replace(options or Options(), watch=False))
+    story = Story(resources, replace(options or Options(), watch=False), memory=memory)
     with trio.fail_after(PATIENCE):
         return await story.engine.run(), story

@@ -79,6 +79,9 @@ class SlowWatcher(Watcher):
         await trio.sleep(1)
         self.vertices.append(vertex)
 
+    def disarm(self, watch, vertex):
+        self.vertices.remove(vertex)
+
     async def run(self):
         await self.died.wait()
         raise OSError("the bus is gone")

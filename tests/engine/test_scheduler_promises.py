@@ -220,7 +220,9 @@ class Lives(RuleBasedStateMachine):
         for v, causes in self.unseen.items():
             if causes or v in self.refresh_owed:
                 known = (
-                    self.scheduler.in_motion(v) or v in self.scheduler.blame.blocked or v in self.scheduler.blame.failed
+                    self.scheduler.in_motion(v)
+                    or v in self.scheduler.blame.blocked
+                    or v in self.scheduler.blame.failed
                 )
                 assert known, f"{v} owes {causes} and nobody knows"
 
@@ -255,7 +257,9 @@ class Lives(RuleBasedStateMachine):
     def quiesce(self):
         self.run_dry(Outcome.OK)
         below_failed = {v for v in range(MOST) if self.strong_ancestors[v] & self.failed}
-        assert self.scheduler.blame.blocked == below_failed, "promise 5: exactly the strong descendants are blocked"
+        assert self.scheduler.blame.blocked == below_failed, (
+            "promise 5: exactly the strong descendants are blocked"
+        )
         for v in range(MOST):
             if v not in below_failed | self.failed:
                 assert not self.unseen[v], "promise 3: paid in the end"

@@ -1,0 +1,86 @@
+"""Which resource has which vertex number. Numbers stay the same over all generations of a manifest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reactor.engine.limits import DEFAULT_LIMITS, Limits
+from reactor.graph.graph import Graph
+from reactor.graph.topology import Topology
+from reactor.resource.base import DEFAULT_META, Resource
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What another generation means for the vertices, by number. ``kept`` are equal in all their properties."""
+
+    kept: list[int]
+    changed: list[int]
+    added: list[int]
+    gone: list[int]
+
+
+class Roster:
+    """The vertices of a run. A ref that leaves the graph keeps its number, for the day it comes back."""
+
+    def __init__(self, *, noop: bool) -> None:
+        self.refs: list[str] = []
+        self.resources: list[Resource] = []
+        self.limits: dict[int, Limits] = {}
+        """Only of vertices that have limits of their own."""
+        self.present: set[int] = set()
+        self._usual = Limits(noop=True) if noop else DEFAULT_LIMITS
+        self._number: dict[str, int] = {}
+
+    def number(self, ref: str) -> int:
+        """The vertex of ``ref``. Raises KeyError when the run has never seen it."""
+        return self._number[ref]
+
+    def noop(self, vertex: int) -> bool:
+        """Whether ``vertex`` is only to say what would be done."""
+        return self.limits.get(vertex, DEFAULT_LIMITS).noop
+
+    def adopt(self, graph: Graph) -> tuple[Topology, Difference]:
+        """Go over to ``graph``. Resources that are equal stay the very objects: they know what they have seen."""
+        difference = self._compare(graph)
+        for ref, resource in graph.resources.items():
+            if ref not in self._number:
+                self._number[ref] = len(self.refs)
+                self.refs.append(ref)
+                self.resources.append(resource)
+        for vertex in (*difference.changed, *difference.added):
+            self.resources[vertex] = graph.resources[self.refs[vertex]]
+        self.present = {self._number[ref] for ref in graph.resources}
+        for vertex in (*difference.changed, *difference.added, *difference.gone):
+            self._set_limits(vertex)
+        return Topology.of(graph, self._number), difference
+
+    def _compare(self, graph: Graph) -> Difference:
+        kept, changed, added = [], [], []
+        unseen = len(self.refs)
+        for ref, resource in graph.resources.items():
+            vertex = self._number.get(ref)
+            if vertex is None:
+                added.append(unseen)
+                unseen += 1
+            elif vertex not in self.present:
+                added.append(vertex)
+            elif _same(self.resources[vertex], resource):
+                kept.append(vertex)
+            else:
+                changed.append(vertex)
+        gone = sorted(self.present.difference(kept, changed, added))
+        return Difference(kept, changed, added, gone)
+
+    def _set_limits(self, vertex: int) -> None:
+        meta = self.resources[vertex].meta
+        limits = self._usual if meta is DEFAULT_META else Limits.of(meta, noop=self._usual.noop)
+        self.limits.pop(vertex, None)
+        if limits is not DEFAULT_LIMITS:
+            self.limits[vertex] = limits
+
+
+def _same(one: Resource, other: Resource) -> bool:
+    """Whether two resources ask for the same: kind and properties, wherever they are declared."""
+    fields = type(one).model_fields
+    return type(one) is type(other) and all(getattr(one, name) == getattr(other, name) for name in fields)

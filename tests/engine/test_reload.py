@@ -1,0 +1,254 @@
+"""Another generation under a running engine: scenarios 16, 21, 22 of the specification, and what a fight looks like."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import trio
+
+from reactor.engine.events import Cause, Checked, Flapping, Reloaded, Result
+from reactor.engine.options import Options
+from reactor.resource.watch import TimerWatch
+from reactor.testing.scripted import Scripted
+from reactor.testing.story import converge_once, graph_of, running
+from resources.file import File
+
+
+def scripted(name, **properties):
+    script = {k: properties.pop(k) for k in ("drifted", "failures", "takes") if k in properties}
+    resource = Scripted(name=name, **properties)
+    for key, value in script.items():
+        setattr(resource.script, key, value)
+    return resource
+
+
+def many(count, **odd):
+    return [scripted(f"r{i}", drifted=False, **(odd if i == 7 else {})) for i in range(count)]
+
+
+async def test_scenario_21_one_changed_of_a_thousand_is_checked_and_no_other(autojump_clock):
+    before = many(1000)
+    async with running(*before) as story:
+        await story.converged()
+        heard = len(story.events)
+        story.engine.reload(graph_of(many(1000, alias="odd")))
+        await story.converged(times=2)
+    reloaded, *rest = story.events[heard:]
+    assert isinstance(reloaded, Reloaded)
+    assert (reloaded.kept, reloaded.changed, reloaded.added, reloaded.gone) == (999, ("scripted#r7",), (), ())
+    assert [(event.ref, event.causes) for event in rest if isinstance(event, Checked)] == [
+        ("scripted#r7", Cause.INTENT)
+    ]
+
+
+async def test_scenario_21_retries_of_what_is_kept_go_on(autojump_clock):
+    failing = scripted("a", failures=float("inf"))
+    async with running(failing, scripted("b")) as story:
+        await failing.script.begun(3)
+        story.engine.reload(graph_of([scripted("a"), scripted("b", alias="other")]))
+        await failing.script.begun(4)
+        waits = [event.retry_in for event in story.checks("scripted#a")]
+        await story.rest()
+    assert waits[2] > waits[1] > waits[0], "the waits grow on, they do not start anew"
+
+
+async def test_scenario_22_a_reload_does_not_wait_for_strangers(autojump_clock):
+    slow = scripted("slow", takes=3)
+    async with running(slow) as story:
+        await slow.script.begun()
+        new = scripted("new")
+        asked = trio.current_time()
+        story.engine.reload(graph_of([scripted("slow", takes=3), new]))
+        await new.script.begun()
+        assert trio.current_time() - asked < 0.1
+        await story.converged()
+    assert len(slow.script.checks) == 1, "what is kept and running is not started anew"
+
+
+async def test_scenario_16_a_refresh_owed_to_a_changed_resource_is_still_paid(autojump_clock):
+    a = scripted("a")
+    old = scripted("b", drifted=False, failures=float("inf"), subscribe=["scripted#a"])
+    async with running(a, old) as story:
+        await old.script.begun(2)
+        new = scripted("b", drifted=False, subscribe=["scripted#a"], alias="new")
+        story.engine.reload(graph_of([scripted("a"), new]))
+        await story.converged()
+    assert len(new.script.refreshes) == 1
+    assert len(a.script.applies) == 1
+
+
+async def test_a_check_that_runs_while_its_resource_changes_is_followed_by_one_of_the_new(autojump_clock):
+    old = scripted("a", takes=5)
+    async with running(old) as story:
+        await old.script.begun()
+        new = scripted("a", alias="new")
+        story.engine.reload(graph_of([new]))
+        await trio.sleep(1)
+        assert not new.script.checks, "one at a time"
+        await story.converged()
+    assert len(new.script.checks) == 1
+
+
+async def test_what_leaves_the_manifest_is_let_go_and_blocks_nobody(autojump_clock):
+    bad = scripted("bad", failures=float("inf"))
+    b = scripted("b", require=["scripted#bad"])
+    async with running(bad, b) as story:
+        await story.until(lambda: story.result("scripted#b") is Result.BLOCKED)
+        free = scripted("b")
+        story.engine.reload(graph_of([free]))
+        await story.converged()
+        checks = len(bad.script.checks)
+        await trio.sleep(1000)
+        assert len(bad.script.checks) == checks
+    assert free.script.applies
+    assert not b.script.checks
+
+
+async def test_a_running_check_of_what_left_is_let_end_and_not_booked(autojump_clock):
+    gone = scripted("gone", takes=5, failures=1)
+    async with running(gone) as story:
+        await gone.script.begun()
+        story.engine.reload(graph_of([]))
+        await story.converged()
+    assert trio.current_time() >= 5
+    assert not story.all(Checked)
+
+
+async def test_what_comes_back_is_checked_anew(autojump_clock):
+    async with running(scripted("a"), scripted("b")) as story:
+        await story.converged()
+        story.engine.reload(graph_of([scripted("a")]))
+        back = scripted("b")
+        story.engine.reload(graph_of([scripted("a"), back]))
+        await story.converged(times=2)
+    assert back.script.applies
+
+
+async def test_watches_of_what_is_new_are_armed_and_those_of_what_left_are_gone(autojump_clock):
+    old = scripted("old", drifted=False).watch_for(TimerWatch(5))
+    async with running(old) as story:
+        await old.script.begun(2)
+        new = scripted("new", drifted=False).watch_for(TimerWatch(5))
+        story.engine.reload(graph_of([new]))
+        await new.script.begun(3)
+    assert len(old.script.checks) == 2
+
+
+async def test_new_edges_hold_from_the_moment_of_the_reload(autojump_clock):
+    async with running(scripted("a"), scripted("b")) as story:
+        await story.converged()
+        a, b = scripted("a", takes=3, alias="x"), scripted("b", alias="y", require=["scripted#a"])
+        story.engine.reload(graph_of([a, b]))
+        await story.converged(times=2)
+    assert b.script.checks[0] >= a.script.checks[0] + 3
+
+
+async def test_a_file_added_by_a_reload_is_made_and_watched_and_the_old_one_left_alone(tmp_path):
+    def managed(name):
+        owner = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
+        return File(name=str(tmp_path / name), ensure="present", content="good\n", **owner)
+
+    async with running(managed("old")) as story:
+        await story.converged()
+        story.engine.reload(graph_of([managed("new")]))
+        await story.until(lambda: (tmp_path / "new").exists())
+        await story.rest()
+        (tmp_path / "old").write_text("mine again")
+        (tmp_path / "new").write_text("bad")
+        await story.until(lambda: (tmp_path / "new").read_text() == "good\n")
+    assert (tmp_path / "old").read_text() == "mine again"
+
+
+async def test_a_fight_is_told_once_and_slowed_but_never_given_up(autojump_clock):
+    a = scripted("a")
+    async with running(a) as story:
+        await story.converged()
+        start = trio.current_time()
+        for _ in range(300):
+            before = len(a.script.applies)
+            a.script.drifted = True
+            story.drift("scripted#a")
+            await story.until(lambda n=before: len(a.script.applies) > n)
+        await story.rest()
+        took = trio.current_time() - start
+    [flapping] = story.all(Flapping)
+    assert flapping.actions == {"repaired": 50}
+    assert 100 < took < 400, "about one repair a second in the end"
+    assert not a.script.drifted, "the last drift is repaired"
+
+
+async def test_ordinary_drift_is_no_fight(autojump_clock):
+    a = scripted("a")
+    async with running(a) as story:
+        await story.converged()
+        for _ in range(100):
+            await trio.sleep(1)
+            a.script.drifted = True
+            story.drift("scripted#a")
+            await story.rest()
+    assert not story.all(Flapping)
+
+
+class Recall:
+    """A memory that only remembers what it was told, in order."""
+
+    def __init__(self, owed=(), known=()):
+        self.owed = owed
+        self.known = dict(known)
+        self.told = []
+
+    def first_cause(self, resource):
+        return self.known.get(resource.ref, Cause.INITIAL)
+
+    def owed_refreshes(self):
+        return self.owed
+
+    async def intend(self, ref, subscribers):
+        self.told.append(("intend", ref, tuple(subscribers)))
+
+    def applied(self, resource):
+        self.told.append(("applied", resource.ref))
+
+    def begins(self, ref):
+        return len(self.told)
+
+    def refreshed(self, ref, token):
+        self.told.append(("refreshed", ref))
+
+
+async def test_a_refresh_is_on_record_before_the_change_that_causes_it(autojump_clock):
+    memory = Recall()
+
+    class Watched(Scripted, kind="watched"):
+        async def _repair(self):
+            memory.told.append(("repair", self.ref))
+            self.script.drifted = False
+
+    a, b = Watched(name="a"), scripted("b", drifted=False, subscribe=["watched#a"])
+    await converge_once(a, b, memory=memory)
+    assert memory.told == [
+        ("intend", "watched#a", ("scripted#b",)), ("repair", "watched#a"), ("applied", "watched#a"),
+        ("applied", "scripted#b"), ("refreshed", "scripted#b"),
+    ]  # fmt: skip
+
+
+async def test_a_refresh_owed_from_an_earlier_life_is_paid(autojump_clock):
+    a, b = scripted("a", drifted=False), scripted("b", drifted=False, subscribe=["scripted#a"])
+    memory = Recall(owed=["scripted#b", "scripted#forgotten"])
+    await converge_once(a, b, memory=memory)
+    assert len(b.script.refreshes) == 1
+    assert ("refreshed", "scripted#b") in memory.told
+
+
+@pytest.mark.parametrize("cause", [Cause.INITIAL, Cause.INTENT, Cause.DRIFT])
+async def test_the_first_check_is_labelled_by_what_is_remembered(autojump_clock, cause):
+    _, story = await converge_once(scripted("a"), memory=Recall(known={"scripted#a": cause}))
+    assert story.checks("scripted#a")[0].causes is cause
+
+
+async def test_noop_intends_nothing(autojump_clock):
+    memory = Recall()
+    a, b = scripted("a"), scripted("b", drifted=False, subscribe=["scripted#a"])
+    await converge_once(a, b, options=Options(noop=True), memory=memory)
+    assert memory.told == []

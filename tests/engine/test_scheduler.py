@@ -1,0 +1,78 @@
+"""Single turns of the scheduler that random lives reach too rarely to be a trial."""
+
+from __future__ import annotations
+
+from reactor.engine.events import Cause
+from reactor.engine.limits import Limits
+from reactor.engine.scheduler import Outcome, Scheduler
+from reactor.graph.graph import EdgeKind
+from reactor.graph.topology import Topology
+
+A, B = 0, 1
+
+
+def pair(kind=EdgeKind.REQUIRE, **limits):
+    return Scheduler(
+        Topology.of_edges(2, [(A, B, kind)]), jobs=2, default_retry=0, limits=limits.get("limits")
+    )
+
+
+def run(scheduler, vertex, outcome=Outcome.OK, now=0.0):
+    assert scheduler.next_ready(now) == vertex
+    return scheduler.finished(vertex, outcome, now)
+
+
+def test_a_requirement_that_failed_during_a_run_blocks_what_ran():
+    scheduler = pair()
+    scheduler.mark(B, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) == B
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    run(scheduler, A, Outcome.FAILED)
+    scheduler.finished(B, Outcome.OK, 0.0)
+    assert scheduler.blame.blocked == {B}
+    scheduler.mark(B, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) is None
+
+
+def test_an_immediate_mark_overtakes_a_delayed_one():
+    scheduler = pair()
+    scheduler.mark(A, Cause.DRIFT, 0.0, delay=5.0)
+    assert scheduler.next_ready(0.0) is None
+    scheduler.mark(A, Cause.DRIFT, 1.0)
+    run(scheduler, A, now=1.0)
+    scheduler.elapsed(5.0)
+    assert scheduler.next_ready(5.0) is None, "the delayed mark is paid already"
+
+
+def test_a_failed_attempt_that_touched_something_counts_as_a_change_once_it_succeeds():
+    scheduler = pair(EdgeKind.SUBSCRIBE)
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) == A
+    scheduler.touched(A)
+    scheduler.finished(A, Outcome.FAILED, 0.0)
+    scheduler.mark(A, Cause.DRIFT, 10.0)
+    scheduler.elapsed(10.0)
+    run(scheduler, A, Outcome.OK, now=10.0)
+    assert Cause.REFRESH in scheduler.causes(B)
+
+
+def test_what_was_only_planned_refreshes_only_what_is_in_noop():
+    scheduler = pair(EdgeKind.SUBSCRIBE, limits={B: Limits(noop=True)})
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    run(scheduler, A, Outcome.WOULD_CHANGE)
+    assert scheduler.in_motion(B)
+    scheduler = pair(EdgeKind.SUBSCRIBE)
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    run(scheduler, A, Outcome.WOULD_CHANGE)
+    assert not scheduler.in_motion(B)
+
+
+def test_a_slowed_down_vertex_waits_and_runs():
+    scheduler = pair()
+    scheduler.slow_down(A, until=3.0)
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) is None
+    assert scheduler.wake_at() == 3.0
+    scheduler.elapsed(3.0)
+    run(scheduler, A, now=3.0)
+    assert scheduler.converged
