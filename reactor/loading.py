@@ -16,6 +16,7 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 class Program:
     """What a valid manifest comes to. ``pre_message`` and ``post_message`` are for people, around a run."""
 
+    path: str
     graph: Graph
     settings: Settings
     pre_message: str | None = None
@@ -37,7 +38,7 @@ def load(path: str) -> Program:
         )
     if problems or conflicts:
         raise ManifestError(sorted([*problems, *conflicts], key=_position))
-    return Program(graph, manifest.settings, manifest.pre_message, manifest.post_message)
+    return Program(path, graph, manifest.settings, manifest.pre_message, manifest.post_message)
 
 
 def _position(problem: Diagnostic) -> tuple[str, int, int]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -15,6 +17,7 @@ from reactor.engine.options import DEFAULT_JOBS, Options
 if TYPE_CHECKING:
     from reactor.cli.signals import Interruption
     from reactor.engine.events import Ended
+    from reactor.graph.graph import Graph
     from reactor.graph.select import Selection
     from reactor.loading import Program
 
@@ -105,7 +108,8 @@ def run(
 
     The whole manifest is validated before anything is touched. Then every resource is checked, in the order its
     dependencies ask for, and repaired where needed. After that reactor sleeps until the kernel reports a change,
-    and repairs what has drifted. ^C ends it: the first waits for what is running, the second cancels it, the
+    and repairs what has drifted. When the manifest itself changes, or on SIGHUP, it is loaded anew and only what
+    differs is touched; an invalid one changes nothing. ^C ends it: the first waits for what is running, the second cancels it, the
     third kills it.
 
     \b
@@ -128,7 +132,8 @@ def run(
         fail_fast=program.settings.fail_fast,
         converged_timeout=converged_timeout,
     )
-    ended, interruption = _converge(program, selection, options, form)
+    reload = None if converge_once else partial(_load, manifest, only, exclude)
+    ended, interruption = _converge(program, selection, options, form, reload)
     code = exitcodes.of_run(ended, once=converge_once, noop=noop, detailed=detailed_exitcodes)
     if interruption.cut_short or (interruption.taken and converge_once and exitcodes.skipped(ended)):
         code = exitcodes.of_signal(interruption.number)
@@ -146,13 +151,23 @@ def _load(manifest: str, only: tuple[str, ...], exclude: tuple[str, ...]) -> tup
     return program, select(program.graph, only, exclude)
 
 
+def _graph(program: Program, selection: Selection | None) -> Graph:
+    return selection.graph if selection else program.graph
+
+
 def _converge(
-    program: Program, selection: Selection | None, options: Options, form: Literal["text", "json"]
+    program: Program,
+    selection: Selection | None,
+    options: Options,
+    form: Literal["text", "json"],
+    reload: Callable[[], tuple[Program, Selection | None]] | None,
 ) -> tuple[Ended, Interruption]:
+    from reactor.cli.reloading import Reloader
     from reactor.cli.session import converge
     from reactor.console.display import Display
 
-    graph = selection.graph if selection else program.graph
+    graph = _graph(program, selection)
+    reloader = reload and Reloader(program.path, lambda: _graph(*reload()))
     display = Display(form, resources=len(graph.resources), continuous=options.watch)
     try:
         if program.pre_message:
@@ -160,7 +175,7 @@ def _converge(
         if selection:
             total = len(program.graph.resources)
             display.say(selection_text(selection, total), selection_record(selection, total))
-        ended, interruption = converge(graph, options, display)
+        ended, interruption = converge(graph, options, display, reloader)
         display.summarize(ended)
         if program.post_message:
             display.say(program.post_message, message_record(program.post_message))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import trio
 
+from reactor.cli.reloading import Reloader
 from reactor.cli.signals import Interruption
 from reactor.console.display import Display
 from reactor.engine.engine import Engine
@@ -14,11 +15,15 @@ from reactor.engine.options import Options
 from reactor.graph.graph import Graph
 
 
-def converge(graph: Graph, options: Options, display: Display) -> tuple[Ended, Interruption]:
-    """Run an engine to its end and show it."""
+def converge(
+    graph: Graph, options: Options, display: Display, reloader: Reloader | None = None
+) -> tuple[Ended, Interruption]:
+    """Run an engine to its end and show it. With a ``reloader``, the run follows its manifest."""
     engine = Engine(graph, options, display)
-    interruption = Interruption(engine, display.tell)
-    return trio.run(_accompanied, engine, interruption, display), interruption
+    interruption = Interruption(engine, display.tell, reload=reloader.request if reloader else None)
+    if reloader:
+        reloader.attach(engine)
+    return trio.run(_accompanied, engine, interruption, display, reloader), interruption
 
 
 def look(graph: Graph, tell: Callable[[str], None]) -> tuple[dict[str, str], Interruption]:
@@ -36,16 +41,23 @@ def look(graph: Graph, tell: Callable[[str], None]) -> tuple[dict[str, str], Int
 
     engine = Engine(graph, Options(noop=True), note)
     interruption = Interruption(engine, tell)
-    trio.run(_accompanied, engine, interruption, None)
+    trio.run(_accompanied, engine, interruption)
     return states, interruption
 
 
-async def _accompanied(engine: Engine, interruption: Interruption, display: Display | None) -> Ended:
+async def _accompanied(
+    engine: Engine,
+    interruption: Interruption,
+    display: Display | None = None,
+    reloader: Reloader | None = None,
+) -> Ended:
     async with trio.open_nursery() as nursery:
         await nursery.start(interruption.listen)
         if display:
             nursery.start_soon(display.run)
             nursery.start_soon(_stop_without_reader, engine, display)
+        if display and reloader:
+            nursery.start_soon(reloader.run, engine, display)
         ended = await engine.run()
         nursery.cancel_scope.cancel()
     return ended

@@ -24,11 +24,16 @@ class Interruption:
     The first one lets running checks end and starts none; the second cancels them; the third kills the
     processes they have started. A person at the keyboard decides when to take the next step. SIGTERM and SIGHUP
     come from a service manager or a closed terminal, where nobody does: they climb every `PATIENCE` seconds.
+    With ``reload``, a SIGHUP asks for that instead, as service managers and people expect of a program that stays;
+    after a closed terminal, such a run ends because nobody reads what it writes.
     """
 
-    def __init__(self, engine: Engine, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, engine: Engine, tell: Callable[[str], None], reload: Callable[[], None] | None = None
+    ) -> None:
         self._engine = engine
         self._tell = tell
+        self._reload = reload
         self._steps = (self._stop, self._cancel, self._kill)
         self.taken = 0
         self.number = 0
@@ -46,7 +51,11 @@ class Interruption:
             task_status.started()
             while True:
                 with trio.move_on_after(self._patience()):
-                    self.number = await anext(arriving)
+                    number = await anext(arriving)
+                    if number == signal.SIGHUP and self._reload is not None:
+                        self._reload()
+                        continue
+                    self.number = number
                 self._steps[min(self.taken, len(self._steps) - 1)]()
                 self.taken += 1
 

@@ -13,13 +13,17 @@ from reactor.engine.events import (
     Converged,
     Event,
     EventsLost,
+    Flapping,
     Output,
+    Reloaded,
+    ReloadRejected,
     Result,
     WatcherChanged,
 )
 from reactor.resource.watch import WatchState
 
 _INDENT = "    "
+_NAMED = 5
 _MINUTE = 60
 _TWO_DIGITS = 99.95
 _THREE_DIGITS = 999.5
@@ -64,6 +68,22 @@ class TextSink:
                 self._announce_converged = False
                 count = f"{event.resources} resources" if event.resources != 1 else "1 resource"
                 yield f"{self._style('ok', 'converged')}  {count} in {seconds(event.duration)}\n"
+            case _:
+                yield from self._rare(event)
+
+    def _rare(self, event: Event) -> Iterable[str]:
+        match event:
+            case Flapping():
+                times = ", ".join(f"{action} {count} times" for action, count in event.actions.items())
+                yield self._line(
+                    event.ref, "warning", f"something else changes it back: {times}; slowing down"
+                )
+            case Reloaded():
+                yield self._reloaded(event)
+            case ReloadRejected():
+                count = f"{len(event.problems)} problem{'s' if len(event.problems) != 1 else ''}"
+                text = f"it has changed and can't be used ({count}); the last valid one stays in force"
+                yield self._line("manifest", "failed", text)
 
     def _line(self, subject: str, word: str, rest: str) -> str:
         return f"{printable(subject)}  {self._style(word, word)}  {printable(rest)}\n"
@@ -92,6 +112,17 @@ class TextSink:
             yield f"{_INDENT}{printable(line)}\n"
         if event.hint:
             yield f"{_INDENT}{self._style('bold', 'hint:')} {printable(event.hint)}\n"
+
+    def _reloaded(self, event: Reloaded) -> str:
+        parts = {"changed": event.changed, "added": event.added, "gone": event.gone}
+        said = [
+            f"{word} {', '.join(refs[:_NAMED])}{' ...' if len(refs) > _NAMED else ''}"
+            for word, refs in parts.items()
+            if refs
+        ]
+        return self._line(
+            "manifest", "changed", f"reloaded: {'; '.join(said) or 'nothing differs'}; kept {event.kept}"
+        )
 
     def _watcher(self, event: WatcherChanged) -> Iterable[str]:
         """A watcher that hears well from the start is nothing to tell."""

@@ -153,6 +153,13 @@ class Reloaded(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ReloadRejected(Event):
+    """The manifest has changed and can't be used; the last valid generation goes on. ``problems``: place and text."""
+
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Converged(Event):
     """Nothing is in motion, and nothing failed or is blocked. ``duration``: seconds since it last was not so."""
 

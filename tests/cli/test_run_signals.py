@@ -43,9 +43,7 @@ def said(process, words):
     return text
 
 
-@pytest.mark.parametrize(
-    ("number", "options"), [(signal.SIGINT, ()), (signal.SIGTERM, ()), (signal.SIGHUP, ())]
-)
+@pytest.mark.parametrize(("number", "options"), [(signal.SIGINT, ()), (signal.SIGTERM, ())])
 def test_the_first_signal_ends_an_idle_continuous_run_with_a_summary_and_0(manifest, number, options):
     with spawned("run", *options, manifest(CALM)) as process:
         assert b"changed" in process.stdout.readline()

@@ -1,0 +1,96 @@
+"""The manifest is edited under a running converger: scenarios 21 and 23 of the specification, as a person meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import pytest
+from processes_of_cli import finish, spawned
+
+
+def manifest_text(root, contents, extra=""):
+    ids = f"owner: '{os.getuid()}', group: '{os.getgid()}'"
+    files = "".join(f"      - {root}/{name}: {{content: {text}}}\n" for name, text in contents.items())
+    return (
+        f"resources:\n  - file:\n      - defaults: {{{ids}, mode: '0644', ensure: present}}\n{files}{extra}"
+    )
+
+
+def replace(path, text):
+    """As editors do it."""
+    new = path.with_name(path.name + ".new")
+    new.write_text(text)
+    new.replace(path)
+
+
+def overwrite(path, text):
+    path.write_text(text)
+
+
+@pytest.fixture
+def follow(tmp_path):
+    """Yields a manifest's path and a way to wait for the next event of a kind of a converger that runs on it."""
+    path = tmp_path / "site.yaml"
+    path.write_text(manifest_text(tmp_path, {"a": "one", "b": "two"}))
+    with spawned("run", "--format", "json", path) as process:
+
+        def heard(kind):
+            for line in process.stdout:
+                event = json.loads(line)
+                if event["event"] == kind:
+                    return event
+            raise AssertionError(f"ended without {kind}")
+
+        heard("converged")
+        yield process, path, heard
+        process.send_signal(signal.SIGTERM)
+        finish(process)
+
+
+@pytest.mark.parametrize("edit", [replace, overwrite])
+def test_an_edit_of_the_manifest_is_in_force_at_once(follow, tmp_path, edit):
+    _, path, heard = follow
+    edit(path, manifest_text(tmp_path, {"a": "one", "b": "changed", "c": "new"}))
+    event = heard("reloaded")
+    assert (event["kept"], event["changed"], event["added"], event["gone"]) == (
+        1, [f"file#{tmp_path}/b"], [f"file#{tmp_path}/c"], [],
+    )  # fmt: skip
+    assert heard("checked")["causes"] == ["intent"]
+    heard("converged")
+    assert (tmp_path / "b").read_text() == "changed"
+    assert (tmp_path / "c").read_text() == "new"
+
+
+def test_scenario_23_an_invalid_manifest_changes_nothing_and_is_explained(follow, tmp_path):
+    process, path, heard = follow
+    circle = "  - exec:\n      - x: {command: 'true', require: [exec#y]}\n      - y: {command: 'true', require: [exec#x]}\n"
+    replace(path, manifest_text(tmp_path, {"a": "must not happen"}, circle))
+    [problem] = heard("reloadrejected")["problems"]
+    assert problem.startswith(f"{path}:")
+    assert "circle" in problem
+    (tmp_path / "a").write_text("drift")
+    assert heard("checked")["result"] == "changed", "the old graph goes on"
+    assert (tmp_path / "a").read_text() == "one"
+    replace(path, manifest_text(tmp_path, {"a": "three", "b": "two"}))
+    assert heard("reloaded")["changed"] == [f"file#{tmp_path}/a"]
+    heard("converged")
+    assert (tmp_path / "a").read_text() == "three"
+    process.send_signal(signal.SIGTERM)
+    assert "exec#x requires exec#y" in finish(process).err
+
+
+def test_a_manifest_that_vanishes_is_no_reason_to_stop(follow, tmp_path):
+    _, path, heard = follow
+    text = path.read_text()
+    path.unlink()
+    assert "no such file" in heard("reloadrejected")["problems"][0].lower()
+    path.write_text(text.replace("two", "back"))
+    assert heard("reloaded")["changed"] == [f"file#{tmp_path}/b"]
+
+
+def test_a_hangup_reloads(follow):
+    process, _, heard = follow
+    process.send_signal(signal.SIGHUP)
+    assert heard("reloaded")["kept"] == 2
