@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import trio
 
 from reactor.engine.audit import Audit
-from reactor.engine.check import Verdict, check
+from reactor.engine.check import AS_DESIRED, Verdict, check
 from reactor.engine.events import (
     AuditFound,
     Blocked,
@@ -39,6 +39,7 @@ from reactor.engine.scheduler import Outcome, Scheduler
 from reactor.engine.watching import Watching
 from reactor.engine.workers import Alarm, Workers
 from reactor.graph.graph import Graph
+from reactor.resource.base import Resource
 from reactor.resource.registry import find_watchers
 from reactor.resource.watch import Watch, Watcher
 
@@ -168,13 +169,12 @@ class Engine:
             nursery.start_soon(self._end_when_quiet, self.options.converged_timeout)
 
     def _mark_newcomers(self) -> None:
-        memory, now = self._memory, trio.current_time()
+        now = trio.current_time()
         for vertex in self._newcomers.added:
-            cause = Cause.INITIAL if memory is None else memory.first_cause(self.roster.resources[vertex])
-            self.scheduler.mark(vertex, cause, now)
-        if memory is not None:
+            self.scheduler.mark(vertex, Cause.INITIAL, now)
+        if self._memory is not None:
             known = {self.roster.refs[vertex]: vertex for vertex in self.roster.present}
-            for ref in memory.owed_refreshes():
+            for ref in self._memory.owed_refreshes():
                 if ref in known:
                     self.scheduler.mark(known[ref], Cause.REFRESH, now)
 
@@ -255,7 +255,9 @@ class Engine:
         resource = self.roster.resources[vertex]
         noop = vertex in self.roster.limits and self.roster.noop(vertex)
         refresh = bool(causes.value & Cause.REFRESH.value)
-        debt = self._memory.begins(resource.ref) if refresh and self._memory is not None else None
+        memory = None if noop else self._memory
+        if refresh and memory is not None:
+            memory.begins(resource.ref)
         verdict = await check(
             resource,
             refresh=refresh,
@@ -267,13 +269,21 @@ class Engine:
             verdict = self._excuse(vertex, verdict)
         now = trio.current_time()
         retry_in = self._finish(vertex, verdict, causes, now)
-        if self._memory is not None and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
-            self._memory.applied(resource)
-            if debt is not None:
-                self._memory.refreshed(resource.ref, debt)
+        if verdict is not AS_DESIRED:
+            causes = self._label(causes, resource)
+        if memory is not None and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
+            memory.applied(resource)
+            if refresh:
+                memory.refreshed(resource.ref)
         self._tell(vertex, causes, verdict, now - started, retry_in)
         self._tell_transitions()
         return now
+
+    def _label(self, causes: Cause, resource: Resource) -> Cause:
+        """Tell a first change from one that comes from the manifest, or from drift while nobody looked."""
+        if self._memory is None or Cause.INITIAL not in causes:
+            return causes
+        return causes & ~Cause.INITIAL | self._memory.first_cause(resource)
 
     async def _before_apply(self, vertex: int) -> None:
         """The point of no return of a check: from here on, the world may have changed."""

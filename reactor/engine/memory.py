@@ -13,9 +13,9 @@ class Memory(Protocol):
     """Told before and after what must not be forgotten; asked at the start."""
 
     def first_cause(self, resource: Resource) -> Cause:
-        """Why a change made by the first check of ``resource`` is made.
+        """Why the first change of ``resource`` in this life is made; asked only when there is one.
 
-        INITIAL when it is new to the journal, INTENT when its properties have changed since it was last applied,
+        INITIAL when the journal does not know it, INTENT when its properties have changed since it was last applied,
         DRIFT when they have not: then the world changed while nobody looked.
         """
 
@@ -28,8 +28,8 @@ class Memory(Protocol):
     def applied(self, resource: Resource) -> None:
         """``resource`` was found, or made, as its properties say."""
 
-    def begins(self, ref: str) -> int:
-        """A check of ``ref`` that carries a refresh begins. Returns a token for `refreshed`."""
+    def begins(self, ref: str) -> None:
+        """A check of ``ref`` that carries a refresh begins."""
 
-    def refreshed(self, ref: str, token: int) -> None:
-        """``ref`` paid the refreshes that it owed when the check began that got ``token``; later ones stay owed."""
+    def refreshed(self, ref: str) -> None:
+        """That check succeeded: what ``ref`` owed when it began is paid; what was intended since stays owed."""

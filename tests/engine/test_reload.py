@@ -152,7 +152,7 @@ async def test_a_file_added_by_a_reload_is_made_and_watched_and_the_old_one_left
     async with running(managed("old")) as story:
         await story.converged()
         story.engine.reload(graph_of([managed("new")]))
-        await story.until(lambda: (tmp_path / "new").exists())
+        await story.until((tmp_path / "new").exists)
         await story.rest()
         (tmp_path / "old").write_text("mine again")
         (tmp_path / "new").write_text("bad")
@@ -211,9 +211,9 @@ class Recall:
         self.told.append(("applied", resource.ref))
 
     def begins(self, ref):
-        return len(self.told)
+        self.told.append(("begins", ref))
 
-    def refreshed(self, ref, token):
+    def refreshed(self, ref):
         self.told.append(("refreshed", ref))
 
 
@@ -229,7 +229,7 @@ async def test_a_refresh_is_on_record_before_the_change_that_causes_it(autojump_
     await converge_once(a, b, memory=memory)
     assert memory.told == [
         ("intend", "watched#a", ("scripted#b",)), ("repair", "watched#a"), ("applied", "watched#a"),
-        ("applied", "scripted#b"), ("refreshed", "scripted#b"),
+        ("begins", "scripted#b"), ("applied", "scripted#b"), ("refreshed", "scripted#b"),
     ]  # fmt: skip
 
 
