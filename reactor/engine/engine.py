@@ -7,29 +7,15 @@ from __future__ import annotations
 
 import gc
 import random
-import time
 from collections.abc import Callable, Mapping
 
 import trio
 
 from reactor.engine.audit import Audit
 from reactor.engine.check import AS_DESIRED, Verdict, check
-from reactor.engine.events import (
-    AuditFound,
-    Blocked,
-    Cause,
-    Checked,
-    Converged,
-    Ended,
-    Event,
-    Flapping,
-    Output,
-    Reloaded,
-    Result,
-    Skipped,
-    Unblocked,
-)
+from reactor.engine.events import Cause, Ended, Event, Reloaded, Result
 from reactor.engine.fights import Fights
+from reactor.engine.herald import Herald
 from reactor.engine.ledger import Ledger
 from reactor.engine.limits import UNLIMITED
 from reactor.engine.memory import Memory
@@ -42,13 +28,6 @@ from reactor.graph.graph import Graph
 from reactor.resource.base import Resource
 from reactor.resource.registry import find_watchers
 from reactor.resource.watch import Watch, Watcher
-
-_RESULTS = {
-    Outcome.OK: Result.OK,
-    Outcome.CHANGED: Result.CHANGED,
-    Outcome.WOULD_CHANGE: Result.WOULD_CHANGE,
-    Outcome.FAILED: Result.FAILED,
-}
 
 
 class Engine:
@@ -72,6 +51,7 @@ class Engine:
         self.emit = emit
         self.roster = Roster(noop=options.noop)
         self.ledger = Ledger()
+        self._herald = Herald(self.roster, self.ledger, emit)
         self._memory = memory
         self._rng = rng or random.Random()  # noqa: S311 - jitter needs no secrecy
         topology, self._newcomers = self.roster.adopt(graph)
@@ -110,9 +90,7 @@ class Engine:
                 task_status.started()
                 await self._over.wait()
                 nursery.cancel_scope.cancel()
-        ended = self._end(trio.current_time() - started)
-        self.emit(ended)
-        return ended
+        return self._herald.ended(self.scheduler.blame, trio.current_time() - started, self._why_ended())
 
     def stop(self) -> None:
         """Let running checks end and start no other; then `run` returns."""
@@ -140,18 +118,10 @@ class Engine:
         self.scheduler.reshape(topology, self.roster.limits, fresh, difference.gone)
         for vertex in fresh:
             self._watching.declare(vertex, self.roster.resources[vertex])
-        refs = self.roster.refs
-        event = Reloaded(
-            time.time(),
-            kept=len(difference.kept),
-            changed=tuple(refs[vertex] for vertex in difference.changed),
-            added=tuple(refs[vertex] for vertex in difference.added),
-            gone=tuple(refs[vertex] for vertex in difference.gone),
-        )
-        self.emit(event)
+        event = self._herald.reloaded(difference)
         for vertex in fresh:
             self.mark(vertex, Cause.INTENT)
-        self._tell_transitions()
+        self._herald.transitions(self.scheduler.blame)
         self._after_marks()
         return event
 
@@ -181,20 +151,18 @@ class Engine:
     async def _end_when_quiet(self, quiet: float) -> None:
         while (left := self._last_change + quiet - trio.current_time()) > 0:
             await trio.sleep(left)
-            if self.scheduler.order.moving:  # a check that is under way may still change something
+            if (
+                self.scheduler.active or self.scheduler.has_ready
+            ):  # what is under way may still change something
                 self._last_change = trio.current_time()
         self._stopping = f"nothing changed for {quiet:g} s"
         self._over.set()
 
-    def _end(self, duration: float) -> Ended:
-        why = self._stopping or "nothing is left to do"
-        blame, present = self.scheduler.blame, sorted(self.roster.present)
-        if self.options.fail_fast and blame.failed:
-            why = f"{self.roster.refs[min(blame.failed)]} failed and fail_fast is set"
-        for vertex in self.ledger.skip_rest(present, blame.blocked):
-            self.emit(Skipped(time.time(), self.roster.refs[vertex], why))
-        counts = self.ledger.counts(present, blame.blocked)
-        return Ended(time.time(), counts, self.ledger.changes, duration, why)
+    def _why_ended(self) -> str:
+        failed = self.scheduler.blame.failed
+        if self.options.fail_fast and failed:
+            return f"{self.roster.refs[min(failed)]} failed and fail_fast is set"
+        return self._stopping or "nothing is left to do"
 
     # ---- what watchers and timers say ----
 
@@ -216,7 +184,7 @@ class Engine:
     def release(self, vertex: int) -> None:
         """Take a `hold` back."""
         self.scheduler.release(vertex)
-        self._tell_transitions()
+        self._herald.transitions(self.scheduler.blame)
         self._after_marks()
 
     def pause(self, vertex: int) -> None:
@@ -275,8 +243,8 @@ class Engine:
             memory.applied(resource)
             if refresh:
                 memory.refreshed(resource.ref)
-        self._tell(vertex, causes, verdict, now - started, retry_in)
-        self._tell_transitions()
+        self._herald.checked(vertex, causes, verdict, now - started, retry_in)
+        self._herald.transitions(self.scheduler.blame)
         return now
 
     def _label(self, causes: Cause, resource: Resource) -> Cause:
@@ -316,7 +284,7 @@ class Engine:
             return
         self.scheduler.slow_down(vertex, now + flare.wait)
         if flare.news is not None:
-            self.emit(Flapping(time.time(), self.roster.refs[vertex], flare.news))
+            self._herald.flapping(vertex, flare.news)
 
     def _rest(self) -> None:
         """Nothing is ready: see whether that is convergence, the end, or only a pause."""
@@ -325,9 +293,8 @@ class Engine:
         if self._stopping or (self.scheduler.exhausted and not self.options.watch):
             self._over.set()
         if self.scheduler.converged and self._unrest_since is not None:
-            duration = trio.current_time() - self._unrest_since
+            self._herald.converged(trio.current_time() - self._unrest_since)
             self._unrest_since = None
-            self.emit(Converged(time.time(), len(self.roster.present), duration))
             self._freeze()
 
     def _freeze(self) -> None:
@@ -337,34 +304,6 @@ class Engine:
             gc.collect()
             gc.freeze()
 
-    # ---- telling ----
-
     def say(self, vertex: int, line: str) -> None:
         """Pass on a line that the running check of ``vertex`` said."""
-        self.emit(Output(time.time(), self.roster.refs[vertex], line))
-
-    def _tell(
-        self, vertex: int, causes: Cause, verdict: Verdict, duration: float, retry_in: float | None
-    ) -> None:
-        if vertex not in self.roster.present:
-            return
-        result = _RESULTS[verdict.outcome]
-        self.ledger.book(vertex, result)
-        now = time.time()
-        ref = self.roster.refs[vertex]
-        self.emit(
-            Checked(
-                now, ref, result, causes, duration,
-                verdict.actions, verdict.diffs, verdict.error, verdict.hint, retry_in,
-            )
-        )  # fmt: skip
-        if result is Result.CHANGED and causes is Cause.AUDIT:
-            self.emit(AuditFound(now, ref))
-
-    def _tell_transitions(self) -> None:
-        refs, blame = self.roster.refs, self.scheduler.blame
-        for vertex, blocked in blame.take_transitions():
-            if not blocked:
-                self.emit(Unblocked(time.time(), refs[vertex]))
-            elif culprits := blame.culprits(vertex):
-                self.emit(Blocked(time.time(), refs[vertex], tuple(refs[culprit] for culprit in culprits)))
+        self._herald.said(vertex, line)

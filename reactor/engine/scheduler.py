@@ -20,21 +20,17 @@ import heapq
 import random
 from collections import deque
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 
-from reactor.engine.backoff import Backoff
 from reactor.engine.blame import Blame
 from reactor.engine.events import Cause
 from reactor.engine.limits import DEFAULT_LIMITS, UNLIMITED, Limits, Semaphores
 from reactor.engine.order import Order
+from reactor.engine.retries import Retries
 from reactor.graph.topology import Topology
 
 _CAUSES = tuple(Cause(bits) for bits in range(2 * max(cause.value for cause in Cause)))
 """Every set of causes, ready made: building one takes longer than a check of a small file."""
-
-EAGER_WAIT = 0.1
-EAGER_CAP = 5.0
 
 
 class Outcome(Enum):
@@ -45,16 +41,6 @@ class Outcome(Enum):
     WOULD_CHANGE = auto()
     FAILED = auto()
     CANCELLED = auto()
-
-
-@dataclass(slots=True)
-class _Failing:
-    """The history of a vertex that failed. ``eager`` paces what events trigger, ``patient`` what time does."""
-
-    patient: Backoff
-    eager: Backoff
-    attempts: int = 0
-    eager_at: float = 0.0
 
 
 class Scheduler:
@@ -76,14 +62,13 @@ class Scheduler:
     ) -> None:
         self.topology = topology
         self.jobs = jobs
-        self.default_retry = default_retry
         self.fail_fast = fail_fast
         self.order = Order(topology.successors, self._cleared)
         self.blame = Blame(topology)
         self.active = 0
         """How many vertices run now."""
         self._limits = dict(limits or {})
-        self._rng = rng or random.Random()  # noqa: S311 - jitter needs no secrecy
+        self._retries = Retries(default_retry, rng or random.Random())  # noqa: S311 - jitter needs no secrecy
         self._semaphores = Semaphores()
         self._owed = bytearray(topology.size)
         self._running: dict[int, int] = {}
@@ -92,9 +77,7 @@ class Scheduler:
         self._ready: deque[int] = deque()
         self._stalled: list[int] = []
         self._start_at: dict[int, float] = {}
-        self._retry_at: dict[int, float] = {}
         self._not_before: dict[int, float] = {}
-        self._failing: dict[int, _Failing] = {}
         self._timers: list[tuple[float, int]] = []
 
     # ---- what happened ----
@@ -105,7 +88,7 @@ class Scheduler:
         if vertex in self._running or vertex in self.blame.blocked:
             return
         if cause is not Cause.RETRY and vertex in self.blame.failed:
-            self._failing[vertex].attempts = 0
+            self._retries.count_anew(vertex)
         start = self._earliest(vertex, now + delay)
         if not self.order.motion[vertex]:
             self.order.begin(vertex)
@@ -145,7 +128,7 @@ class Scheduler:
                 self._not_before[vertex] = now + 1 / limits.rate
             self._running[vertex] = self._owed[vertex]
             self._owed[vertex] = 0
-            self._retry_at.pop(vertex, None)
+            self._retries.due.pop(vertex, None)
             self.active += 1
             return vertex
         return None
@@ -189,8 +172,8 @@ class Scheduler:
                 del self._start_at[vertex]
                 if not self.order.waiting[vertex]:
                     self._ready.append(vertex)
-            if self._retry_at.get(vertex, now + 1) <= now:
-                del self._retry_at[vertex]
+            if self._retries.due.get(vertex, now + 1) <= now:
+                del self._retries.due[vertex]
                 self.mark(vertex, Cause.RETRY, now)
 
     def reshape(
@@ -212,7 +195,8 @@ class Scheduler:
         failed = self.blame.failed - set(changed) - self._gone
         freed = {v for v in (*self.blame.blocked, *changed) if self._owed[v]} - self._gone
         for vertex in (*changed, *gone):
-            self._forget_failure(vertex)
+            self._retries.forget(vertex)
+            self._not_before.pop(vertex, None)
         for vertex in self._gone - self._running.keys():
             self._forget(vertex)
         self.order.reshape(topology.successors, self._gone - self._running.keys())
@@ -233,7 +217,7 @@ class Scheduler:
     @property
     def exhausted(self) -> bool:
         """Whether nothing will happen any more without a new mark (ask after `next_ready` said None)."""
-        return not (self.active or self._start_at or self._retry_at or self.has_ready)
+        return not (self.active or self._start_at or self._retries.due or self.has_ready)
 
     @property
     def converged(self) -> bool:
@@ -263,7 +247,7 @@ class Scheduler:
         if vertex in self._not_before:
             start = max(start, self._not_before[vertex])
         if vertex in self.blame.failed:
-            start = max(start, self._failing[vertex].eager_at)
+            start = max(start, self._retries.earliest(vertex))
         return start
 
     def _schedule(self, vertex: int, start: float, now: float) -> None:
@@ -290,28 +274,15 @@ class Scheduler:
     # ---- ending ----
 
     def _fail(self, vertex: int, now: float, *, fresh: bool) -> float | None:
-        limits = self._limits.get(vertex, DEFAULT_LIMITS)
-        failing = self._failing.get(vertex)
-        if failing is None:
-            failing = self._failing[vertex] = _Failing(
-                Backoff(limits.delay, rng=self._rng), Backoff(EAGER_WAIT, EAGER_CAP, rng=self._rng)
-            )
         self.blame.fail(vertex, self.order.motion)
-        failing.eager_at = now + failing.eager.next_wait(now)
-        failing.attempts = 1 if fresh else failing.attempts + 1
-        retry = self.default_retry if limits.retry is None else limits.retry
-        if retry != UNLIMITED and failing.attempts > retry:
-            self._retry_at.pop(vertex, None)
-            return None
-        wait = failing.patient.next_wait(now)
-        self._retry_at[vertex] = now + wait
-        heapq.heappush(self._timers, (now + wait, vertex))
+        wait = self._retries.failed(vertex, self._limits.get(vertex, DEFAULT_LIMITS), now, fresh=fresh)
+        if wait is not None:
+            heapq.heappush(self._timers, (now + wait, vertex))
         return wait
 
     def _succeed(self, vertex: int, outcome: Outcome, now: float) -> None:
         if vertex in self.blame.failed:
-            self._retry_at.pop(vertex, None)
-            self._failing[vertex].attempts = 0
+            self._retries.succeeded(vertex)
             self.blame.recover(vertex, self._freed)
             if not self.blame.failed:
                 self._ready.extend(self._stalled)
@@ -334,11 +305,6 @@ class Scheduler:
                 self.mark(below, Cause.REFRESH, now)
 
     # ---- another graph ----
-
-    def _forget_failure(self, vertex: int) -> None:
-        self._failing.pop(vertex, None)
-        self._retry_at.pop(vertex, None)
-        self._not_before.pop(vertex, None)
 
     def _forget(self, vertex: int) -> None:
         self._owed[vertex] = 0

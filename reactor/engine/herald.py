@@ -1,0 +1,102 @@
+"""Tells the world what happens: turns the engine's findings into events, and books them in the ledger."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from reactor.engine.blame import Blame
+from reactor.engine.check import Verdict
+from reactor.engine.events import (
+    AuditFound,
+    Blocked,
+    Cause,
+    Checked,
+    Converged,
+    Ended,
+    Event,
+    Flapping,
+    Output,
+    Reloaded,
+    Result,
+    Skipped,
+    Unblocked,
+)
+from reactor.engine.ledger import Ledger
+from reactor.engine.roster import Difference, Roster
+from reactor.engine.scheduler import Outcome
+
+_RESULTS = {
+    Outcome.OK: Result.OK,
+    Outcome.CHANGED: Result.CHANGED,
+    Outcome.WOULD_CHANGE: Result.WOULD_CHANGE,
+    Outcome.FAILED: Result.FAILED,
+}
+
+
+class Herald:
+    """Knows the name of every vertex. What left the graph is not spoken of."""
+
+    def __init__(self, roster: Roster, ledger: Ledger, emit: Callable[[Event], None]) -> None:
+        self._roster = roster
+        self._ledger = ledger
+        self._emit = emit
+
+    def checked(
+        self, vertex: int, causes: Cause, verdict: Verdict, duration: float, retry_in: float | None
+    ) -> None:
+        """A check ended."""
+        if vertex not in self._roster.present:
+            return
+        result = _RESULTS[verdict.outcome]
+        self._ledger.book(vertex, result)
+        now, ref = time.time(), self._roster.refs[vertex]
+        self._emit(
+            Checked(
+                now, ref, result, causes, duration,
+                verdict.actions, verdict.diffs, verdict.error, verdict.hint, retry_in,
+            )
+        )  # fmt: skip
+        if result is Result.CHANGED and causes is Cause.AUDIT:
+            self._emit(AuditFound(now, ref))
+
+    def transitions(self, blame: Blame) -> None:
+        """Who became blocked by whom, and who is free again."""
+        refs = self._roster.refs
+        for vertex, blocked in blame.take_transitions():
+            if not blocked:
+                self._emit(Unblocked(time.time(), refs[vertex]))
+            elif culprits := blame.culprits(vertex):
+                self._emit(Blocked(time.time(), refs[vertex], tuple(refs[culprit] for culprit in culprits)))
+
+    def said(self, vertex: int, line: str) -> None:
+        """The running check said a line."""
+        self._emit(Output(time.time(), self._roster.refs[vertex], line))
+
+    def flapping(self, vertex: int, actions: dict[str, int]) -> None:
+        """Something else changes the vertex back."""
+        self._emit(Flapping(time.time(), self._roster.refs[vertex], actions))
+
+    def converged(self, duration: float) -> None:
+        """All is as desired."""
+        self._emit(Converged(time.time(), len(self._roster.present), duration))
+
+    def reloaded(self, difference: Difference) -> Reloaded:
+        """Another generation is in force. Returns what was told."""
+        changed, added, gone = (
+            tuple(self._roster.refs[vertex] for vertex in vertices)
+            for vertices in (difference.changed, difference.added, difference.gone)
+        )
+        event = Reloaded(time.time(), len(difference.kept), changed, added, gone)
+        self._emit(event)
+        return event
+
+    def ended(self, blame: Blame, duration: float, reason: str) -> Ended:
+        """The run is over; what was never attempted is skipped. Returns the last event."""
+        present = sorted(self._roster.present)
+        for vertex in self._ledger.skip_rest(present, blame.blocked):
+            self._emit(Skipped(time.time(), self._roster.refs[vertex], reason))
+        counts = self._ledger.counts(present, blame.blocked)
+        event = Ended(time.time(), counts, self._ledger.changes, duration, reason)
+        self._emit(event)
+        return event

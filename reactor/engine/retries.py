@@ -1,0 +1,71 @@
+"""When a vertex that failed is tried again: after a growing wait, or sooner when an event asks for it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from reactor.engine.backoff import Backoff
+from reactor.engine.limits import UNLIMITED, Limits
+
+EAGER_WAIT = 0.1
+EAGER_CAP = 5.0
+
+
+@dataclass(slots=True)
+class _History:
+    """``patient`` paces what time triggers, ``eager`` what events do. Both outlive a success, and decay with time."""
+
+    patient: Backoff
+    eager: Backoff
+    attempts: int = 0
+    eager_at: float = 0.0
+
+
+class Retries:
+    """The attempts at every vertex that ever failed. ``default`` is how many follow where limits name no number."""
+
+    def __init__(self, default: int, rng: random.Random) -> None:
+        self._default = default
+        self._rng = rng
+        self._histories: dict[int, _History] = {}
+        self.due: dict[int, float] = {}
+        """When each vertex that will be retried is."""
+
+    def failed(self, vertex: int, limits: Limits, now: float, *, fresh: bool) -> float | None:
+        """An attempt failed. Returns the seconds to the next, or None when there is none left.
+
+        ``fresh``: something happened meanwhile, so the attempts count anew.
+        """
+        history = self._histories.get(vertex)
+        if history is None:
+            history = self._histories[vertex] = _History(
+                Backoff(limits.delay, rng=self._rng), Backoff(EAGER_WAIT, EAGER_CAP, rng=self._rng)
+            )
+        history.eager_at = now + history.eager.next_wait(now)
+        history.attempts = 1 if fresh else history.attempts + 1
+        allowed = self._default if limits.retry is None else limits.retry
+        if allowed != UNLIMITED and history.attempts > allowed:
+            self.due.pop(vertex, None)
+            return None
+        wait = history.patient.next_wait(now)
+        self.due[vertex] = now + wait
+        return wait
+
+    def succeeded(self, vertex: int) -> None:
+        """The vertex is ok again."""
+        self.due.pop(vertex, None)
+        self.count_anew(vertex)
+
+    def count_anew(self, vertex: int) -> None:
+        """Something new happened to a failed vertex: it gets all its attempts again."""
+        self._histories[vertex].attempts = 0
+
+    def earliest(self, vertex: int) -> float:
+        """When an event may have a failed vertex tried again."""
+        return self._histories[vertex].eager_at
+
+    def forget(self, vertex: int) -> None:
+        """The vertex is another now, or gone."""
+        self._histories.pop(vertex, None)
+        self.due.pop(vertex, None)
