@@ -6,8 +6,11 @@ The map of the house; data flows down this list, and nothing imports what stands
 - ``manifest/``: YAML with positions, diagnostics, binding to typed properties;
 - ``graph/``: the networkx DAG: build steps, selection, export;
 - ``loading``: from a manifest file to a graph that may run;
+- ``backup/``: what files held before they were replaced or removed;
 - ``engine/``: the scheduler, a state machine without I/O, and the trio driver around it; events;
+- ``journal/``: what survives the process: the state directory, its lock, pending refreshes and history in SQLite;
 - ``console/``: sinks that turn events into text, tables, progress and JSON lines;
+- ``control/``: what people see of a running converger and ask of it: status, pauses, HTTP on a Unix socket;
 - ``cli/``: one module per command;
 - ``testing/``: the test kit for kinds and watchers.
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from reactor.graph.graph import EdgeKind, Graph
     from reactor.loading import Program, load
     from reactor.resource.base import Meta, Resource
+    from reactor.resource.claim import Claim
     from reactor.resource.diagnostic import (
         Diagnostic,
         InvalidPropertiesError,
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
         Place,
         PropertyProblem,
     )
+    from reactor.resource.keeping import Former
     from reactor.resource.plan import Action, Plan, ResourceError
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.speech import say
@@ -48,9 +53,11 @@ _HOMES = {
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.loading": ("Program", "load"),
     "reactor.resource.base": ("Meta", "Resource"),
+    "reactor.resource.claim": ("Claim",),
     "reactor.resource.diagnostic": (
         "Diagnostic", "InvalidPropertiesError", "ManifestError", "Place", "PropertyProblem",
     ),
+    "reactor.resource.keeping": ("Former",),
     "reactor.resource.plan": ("Action", "Plan", "ResourceError"),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.speech": ("say",),
@@ -59,7 +66,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "AbsolutePath", "Action", "Cause", "Diagnostic", "Duration", "EdgeKind", "Engine", "Event", "Flag", "Graph",
+    "AbsolutePath", "Action", "Cause", "Claim", "Diagnostic", "Duration", "EdgeKind", "Engine", "Event", "Flag", "Former", "Graph",
     "InvalidPropertiesError", "ManifestError", "Meta", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "TimerWatch", "Watch", "WatchSink",
     "WatchState", "Watcher", "load", "say",

@@ -31,9 +31,10 @@ def load(path: str) -> Program:
     with collector_paused():
         manifest, problems = read_manifest(path)
         graph, conflicts = build(
-            [*manifest.resources, *manifest.wrecks],
+            manifest.resources,
             ordering=manifest.settings.ordering,
             locate=manifest.locate,
+            wrecks=manifest.wrecks,
             broken=manifest.broken,
         )
     if problems or conflicts:

@@ -15,15 +15,20 @@ ROOT = Path(__file__).parent.parent
 
 MAY_IMPORT = {
     "reactor.resource": set(),
+    "reactor.backup": set(),
     "reactor.manifest": {"reactor.resource"},
     "reactor.graph": {"reactor.resource"},
     "reactor.loading": {"reactor.resource", "reactor.manifest", "reactor.graph"},
     "reactor.engine": {"reactor.resource", "reactor.graph"},
+    "reactor.journal": {"reactor.resource", "reactor.engine"},
     "reactor.console": {"reactor.resource", "reactor.graph", "reactor.engine"},
+    "reactor.control": {
+        "reactor.resource", "reactor.graph", "reactor.engine", "reactor.console", "reactor.journal",
+    },
     "reactor.testing": {"reactor.resource", "reactor.graph", "reactor.engine"},
     "reactor.cli": {
         "reactor", "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading", "reactor.engine",
-        "reactor.console",
+        "reactor.backup", "reactor.console", "reactor.control", "reactor.journal",
     },
     "reactor.__main__": {"reactor.cli"},
     "resources": {"reactor", "watchers"},

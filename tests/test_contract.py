@@ -44,6 +44,17 @@ def file_with_source(root):
     return Case(make, lambda: tree(root), path.unlink)
 
 
+def file_with_validator(root):
+    path = root / "script.sh"
+
+    def make():
+        return File(
+            name=str(path), ensure="present", content="true\n", mode="0640", validate="sh -n {path}", **OWNERS
+        )
+
+    return Case(make, lambda: tree(root), lambda: path.write_text("vandal"))
+
+
 def file_with_attributes_only(root):
     path = root / "theirs"
     path.write_text("somebody else's")
@@ -86,7 +97,7 @@ def exec_without_guards(root):
 
 
 CASES = [
-    file_with_content, file_with_source, file_with_attributes_only, directory, absent_file,
+    file_with_content, file_with_source, file_with_validator, file_with_attributes_only, directory, absent_file,
     exec_with_creates, exec_without_guards,
 ]  # fmt: skip
 

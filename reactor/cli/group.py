@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-COMMANDS = ("run", "validate", "graph", "example")
+COMMANDS = ("run", "validate", "graph", "status", "events", "why", "pause", "resume", "example", "restore")
 
 
 class LazyGroup(click.Group):

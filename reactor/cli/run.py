@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,14 +13,19 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.manifests import rejecting
+from reactor.cli.running import state_dir_option
 from reactor.console.introduction import message_record, selection_record, selection_text
 from reactor.engine.options import DEFAULT_JOBS, Options
 
 if TYPE_CHECKING:
     from reactor.cli.signals import Interruption
+    from reactor.cli.state import State
+    from reactor.console.display import Display
+    from reactor.control.control import Control
     from reactor.engine.events import Ended
     from reactor.graph.graph import Graph
     from reactor.graph.select import Selection
+    from reactor.journal.state_directory import Location
     from reactor.loading import Program
 
 DETAILED = "--detailed-exitcodes"
@@ -92,6 +99,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option(
     DETAILED, is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage or manifest."
 )
+@state_dir_option
 def run(
     manifest: str,
     converge_once: bool,
@@ -103,6 +111,7 @@ def run(
     only: tuple[str, ...],
     exclude: tuple[str, ...],
     detailed_exitcodes: bool,
+    state_dir: str | None,
 ) -> None:
     """Bring this host into the state MANIFEST describes, and keep it there.
 
@@ -122,8 +131,13 @@ def run(
       reactor run --converge-once --noop --diff site.yaml
       reactor run --only 'file#/etc/nginx/*' --format json site.yaml
     """
-    with rejecting(as_json=form == "json", exit_code=exitcodes.of_bad_usage(detailed=detailed_exitcodes)):
-        program, selection = _load(manifest, only, exclude)
+    from reactor.journal.state_directory import locate
+
+    location = locate(state_dir)
+    bad_usage = exitcodes.of_bad_usage(detailed=detailed_exitcodes)
+    load = partial(_load, manifest, only, exclude, location)
+    with rejecting(as_json=form == "json", exit_code=bad_usage):
+        program, selection = load()
     options = Options(
         watch=not converge_once or converged_timeout is not None,
         noop=noop,
@@ -132,18 +146,22 @@ def run(
         fail_fast=program.settings.fail_fast,
         converged_timeout=converged_timeout,
     )
-    reload = None if converge_once else partial(_load, manifest, only, exclude)
-    ended, interruption = _converge(program, selection, options, form, reload)
+    reload = None if converge_once else load
+    ended, interruption = _converge(program, selection, options, form, reload, location, bad_usage)
     code = exitcodes.of_run(ended, once=converge_once, noop=noop, detailed=detailed_exitcodes)
     if interruption.cut_short or (interruption.taken and converge_once and exitcodes.skipped(ended)):
         code = exitcodes.of_signal(interruption.number)
     raise click.exceptions.Exit(code)
 
 
-def _load(manifest: str, only: tuple[str, ...], exclude: tuple[str, ...]) -> tuple[Program, Selection | None]:
+def _load(
+    manifest: str, only: tuple[str, ...], exclude: tuple[str, ...], location: Location | None
+) -> tuple[Program, Selection | None]:
+    from reactor.cli.state import refuse_managed
     from reactor.loading import load
 
     program = load(manifest)
+    refuse_managed(program.graph.resources.values(), location)
     if not (only or exclude):
         return program, None
     from reactor.graph.select import select
@@ -161,24 +179,48 @@ def _converge(
     options: Options,
     form: Literal["text", "json"],
     reload: Callable[[], tuple[Program, Selection | None]] | None,
+    location: Location | None,
+    bad_usage: int,
 ) -> tuple[Ended, Interruption]:
     from reactor.cli.reloading import Reloader
     from reactor.cli.session import converge
+    from reactor.cli.state import opened, stateless
     from reactor.console.display import Display
 
     graph = _graph(program, selection)
     reloader = reload and Reloader(program.path, lambda: _graph(*reload()))
     display = Display(form, resources=len(graph.resources), continuous=options.watch)
+    remembering = stateless() if options.noop else opened(location, program.path, display.warn, bad_usage)
     try:
-        if program.pre_message:
-            display.say(program.pre_message, message_record(program.pre_message))
-        if selection:
-            total = len(program.graph.resources)
-            display.say(selection_text(selection, total), selection_record(selection, total))
-        ended, interruption = converge(graph, options, display, reloader)
+        with remembering as state:
+            _introduce(program, selection, display)
+            control = _control(program, graph, options, state, display)
+            ended, interruption = converge(
+                graph, options, display, reloader, state.journal, state.backups, control
+            )
         display.summarize(ended)
         if program.post_message:
             display.say(program.post_message, message_record(program.post_message))
     finally:
         display.flush()
     return ended, interruption
+
+
+def _introduce(program: Program, selection: Selection | None, display: Display) -> None:
+    if program.pre_message:
+        display.say(program.pre_message, message_record(program.pre_message))
+    if selection:
+        total = len(program.graph.resources)
+        display.say(selection_text(selection, total), selection_record(selection, total))
+
+
+def _control(
+    program: Program, graph: Graph, options: Options, state: State, display: Display
+) -> Control | None:
+    from reactor.control.board import RunFacts
+    from reactor.control.control import Control
+
+    if state.directory is None:
+        return None
+    facts = RunFacts(program.path, os.getpid(), time.time(), noop=options.noop)
+    return Control(state.directory.path, facts, graph.refs, display.warn, listens=options.watch)

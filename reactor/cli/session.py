@@ -3,27 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import trio
 
+from reactor.backup.store import Store
 from reactor.cli.reloading import Reloader
 from reactor.cli.signals import Interruption
 from reactor.console.display import Display
+from reactor.control.control import Control
 from reactor.engine.engine import Engine
-from reactor.engine.events import Blocked, Checked, Ended, Event, Result, Skipped
+from reactor.engine.events import Blocked, Checked, Ended, Event, Reloaded, Result, Skipped
 from reactor.engine.options import Options
 from reactor.graph.graph import Graph
+from reactor.journal.journal import Journal
+from reactor.resource.keeping import keeper
 
 
 def converge(
-    graph: Graph, options: Options, display: Display, reloader: Reloader | None = None
+    graph: Graph,
+    options: Options,
+    display: Display,
+    reloader: Reloader | None = None,
+    journal: Journal | None = None,
+    backups: Store | None = None,
+    control: Control | None = None,
 ) -> tuple[Ended, Interruption]:
-    """Run an engine to its end and show it. With a ``reloader``, the run follows its manifest."""
-    engine = Engine(graph, options, display)
+    """Run an engine to its end and show it.
+
+    With a ``reloader``, the run follows its manifest; with a ``journal``, it knows what earlier ones left to do;
+    ``backups`` get what it replaces; through a ``control`` people look at it and pause parts of it.
+    """
+    sinks = _Sinks(display, journal, control)
+    engine = sinks.engine = Engine(graph, options, sinks, memory=journal)
     interruption = Interruption(engine, display.tell, reload=reloader.request if reloader else None)
     if reloader:
         reloader.attach(engine)
-    return trio.run(_accompanied, engine, interruption, display, reloader), interruption
+    if journal:
+        journal.begin_generation(graph.resources.values())
+    accompanied = partial(_accompanied, engine, interruption, display, reloader, journal, backups, control)
+    return trio.run(accompanied), interruption
+
+
+class _Sinks:
+    """All that the events of a run go to."""
+
+    engine: Engine
+
+    def __init__(self, display: Display, journal: Journal | None, control: Control | None) -> None:
+        self._display = display
+        self._control = control
+        self._journal = journal
+
+    def __call__(self, event: Event) -> None:
+        self._display(event)
+        if self._journal:
+            if type(event) is Reloaded:
+                roster = self.engine.roster
+                self._journal.begin_generation(roster.resources[vertex] for vertex in roster.present)
+            self._journal.record(event)
+        if self._control:
+            self._control(event)
 
 
 def look(graph: Graph, tell: Callable[[str], None]) -> tuple[dict[str, str], Interruption]:
@@ -50,15 +90,27 @@ async def _accompanied(
     interruption: Interruption,
     display: Display | None = None,
     reloader: Reloader | None = None,
+    journal: Journal | None = None,
+    backups: Store | None = None,
+    control: Control | None = None,
 ) -> Ended:
+    keeper.set(backups)
     async with trio.open_nursery() as nursery:
         await nursery.start(interruption.listen)
         if display:
             nursery.start_soon(display.run)
             nursery.start_soon(_stop_without_reader, engine, display)
+        if journal:
+            nursery.start_soon(journal.run)
+        if backups:
+            nursery.start_soon(backups.maintain)
         if display and reloader:
             nursery.start_soon(reloader.run, engine, display)
+        if control:
+            await nursery.start(control.run, engine)
         ended = await engine.run()
+        if control:
+            await control.farewell()
         nursery.cancel_scope.cancel()
     return ended
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import trio
 
+from reactor.console.introduction import warning_record
 from reactor.console.jsonlines import JsonSink, line
 from reactor.console.progress import ERASE_LINE, ProgressBar
 from reactor.console.style import Style, printable, wants_colour
@@ -55,6 +56,12 @@ class Display:
         erase = ERASE_LINE.decode() if self._bar and self._bar.shown else ""
         with suppress(OSError):
             sys.stderr.write(f"{erase}reactor: {printable(message)}\n")
+
+    def warn(self, message: str) -> None:
+        """Tell people and programs something about the program itself that is not as it should be."""
+        self.tell(message)
+        if not self._text:
+            self._writer.write(line(warning_record(message)))
 
     @property
     def reader_gone(self) -> trio.Event:

@@ -40,3 +40,8 @@ def selection_record(selection: Selection, total: int) -> dict[str, Any]:
 def message_record(text: str) -> dict[str, Any]:
     """Words of the manifest for those who run it, for programs."""
     return {"event": "message", "text": text}
+
+
+def warning_record(text: str) -> dict[str, Any]:
+    """Something about the program itself that is not as it should be, for programs."""
+    return {"event": "warning", "text": text}

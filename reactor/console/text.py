@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 
 from reactor.console.ledger import Ledger, Trouble
@@ -15,9 +16,11 @@ from reactor.engine.events import (
     EventsLost,
     Flapping,
     Output,
+    Paused,
     Reloaded,
     ReloadRejected,
     Result,
+    Resumed,
     WatcherChanged,
 )
 from reactor.resource.watch import WatchState
@@ -25,6 +28,7 @@ from reactor.resource.watch import WatchState
 _INDENT = "    "
 _NAMED = 5
 _MINUTE = 60
+_DAY = 86400
 _TWO_DIGITS = 99.95
 _THREE_DIGITS = 999.5
 
@@ -56,6 +60,11 @@ class TextSink:
                 yield from self._checked(event, before)
             case Blocked() if before is None or before.result is not Result.BLOCKED:
                 yield self._line(event.ref, "blocked", self.ledger.troubles[event.ref].reason)
+            case Paused():
+                until = f"until {clock(event.until, event.time)}: {event.reason}"
+                yield f"{printable(event.ref)}  {self._style('warning', 'paused')}  {printable(until)}\n"
+            case Resumed():
+                yield f"{printable(event.ref)}  {self._style('ok', 'resumed')}\n"
             case Output():
                 yield f"{printable(event.ref)} | {printable(event.line)}\n"
             case WatcherChanged():
@@ -146,3 +155,9 @@ def seconds(duration: float) -> str:
     minutes, rest = divmod(round(duration), _MINUTE)
     hours, minutes_left = divmod(minutes, 60)
     return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"
+
+
+def clock(moment: float, now: float) -> str:
+    """A time for people, in seconds since 1970; with the date when it is not of these days."""
+    form = "%H:%M:%S" if abs(moment - now) < _DAY else "%Y-%m-%d %H:%M"
+    return time.strftime(form, time.localtime(moment))

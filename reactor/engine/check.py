@@ -25,6 +25,7 @@ class Verdict:
 
 
 AS_DESIRED = Verdict(Outcome.OK)
+_WITHOUT_END = nullcontext()
 
 
 async def check(
@@ -37,7 +38,7 @@ async def check(
     done: list[str] = []
     timeout = resource.meta.timeout
     try:
-        with nullcontext() if timeout is None else trio.fail_after(timeout):
+        with _WITHOUT_END if timeout is None else trio.fail_after(timeout):
             plan = resource.plan(await resource.observe(), refresh=refresh)
             if not plan:
                 return AS_DESIRED

@@ -222,7 +222,7 @@ class Engine:
         causes = self.scheduler.causes(vertex)
         resource = self.roster.resources[vertex]
         noop = vertex in self.roster.limits and self.roster.noop(vertex)
-        refresh = bool(causes.value & Cause.REFRESH.value)
+        refresh = self.scheduler.carries_refresh(vertex)
         memory = None if noop else self._memory
         if refresh and memory is not None:
             memory.begins(resource.ref)
@@ -295,7 +295,7 @@ class Engine:
         if self.scheduler.converged and self._unrest_since is not None:
             self._herald.converged(trio.current_time() - self._unrest_since)
             self._unrest_since = None
-            self._freeze()
+        self._freeze()
 
     def _freeze(self) -> None:
         """Take what lives for ever out of the garbage collector's way: a full collection walks it in vain."""
@@ -303,6 +303,7 @@ class Engine:
             self._frozen = True
             gc.collect()
             gc.freeze()
+            gc.enable()
 
     def say(self, vertex: int, line: str) -> None:
         """Pass on a line that the running check of ``vertex`` said."""

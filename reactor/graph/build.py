@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-import networkx as nx
-
 from reactor.graph.collector import collector_paused
 from reactor.graph.draft import Draft, Locate
-from reactor.graph.graph import Graph
+from reactor.graph.graph import Edge, Graph
 from reactor.graph.steps.automatic import add_automatic_edges
+from reactor.graph.steps.claims import report_contradictions
 from reactor.graph.steps.cycles import report_cycles
 from reactor.graph.steps.ordering import add_manifest_order
 from reactor.graph.steps.references import add_references
@@ -21,8 +20,14 @@ Ordering = Literal["graph", "manifest"]
 Step = Callable[[Draft], None]
 
 STEPS: dict[Ordering, tuple[Step, ...]] = {
-    "graph": (add_references, report_cycles, add_automatic_edges),
-    "manifest": (add_references, add_manifest_order, report_cycles, add_automatic_edges),
+    "graph": (report_contradictions, add_references, report_cycles, add_automatic_edges),
+    "manifest": (
+        report_contradictions,
+        add_references,
+        add_manifest_order,
+        report_cycles,
+        add_automatic_edges,
+    ),
 }
 """The steps for each ordering. Cycles come before automatic edges, which never close one."""
 
@@ -32,16 +37,17 @@ def build(
     *,
     ordering: Ordering,
     locate: Locate,
+    wrecks: Sequence[Resource] = (),
     broken: frozenset[str] = frozenset(),
 ) -> tuple[Graph, list[Diagnostic]]:
     """The graph of ``resources``, and every problem found in it.
 
     With problems, the graph is not to be run: it may lack edges, or hold a cycle. ``locate`` finds a property in
-    the manifest, and is asked only about problems. References to ``broken`` names, declared but unusable, are
-    passed over. Raises ValueError when two resources have the same ref.
+    the manifest, and is asked only about problems; it counts ``wrecks``, of which only name and references are left,
+    on after the resources. References to ``broken`` names, declared but unusable, are passed over. Raises ValueError when two resources have the same ref.
     """
     with collector_paused():
-        draft = Draft(resources, locate, broken)
+        draft = Draft([*resources, *wrecks], locate, broken, sound=len(resources))
         for step in STEPS[ordering]:
             step(draft)
         return _finished(draft), draft.diagnostics
@@ -51,11 +57,10 @@ def _finished(draft: Draft) -> Graph:
     by_ref = dict(zip(draft.refs, draft.resources, strict=True))
     if len(by_ref) < len(draft.refs):
         raise ValueError("two resources have the same ref")
-    dag: nx.DiGraph[str] = nx.DiGraph()
-    dag.add_nodes_from(by_ref)
-    dag.add_edges_from(
-        (first, draft.refs[second], {"kind": edge.kind, "reason": edge.reason})
-        for first, edges in zip(draft.refs, draft.successors, strict=True)
-        for second, edge in edges.items()
-    )
-    return Graph(dag, by_ref)
+    refs = draft.refs
+    edges = [
+        Edge(first, refs[second], edge.kind, edge.reason)
+        for first, below in zip(refs, draft.successors, strict=True)
+        for second, edge in below.items()
+    ]
+    return Graph(by_ref, edges)

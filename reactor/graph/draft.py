@@ -29,11 +29,14 @@ class Draft:
     """What the build steps share and change: edges by vertex number, and the problems found so far.
 
     ``broken`` holds the names of resources the manifest declares but could not make: references to them are
-    neither edges nor problems of their own.
+    neither edges nor problems of their own. Only the first ``sound`` of ``resources`` have all their properties.
     """
 
-    def __init__(self, resources: Sequence[Resource], locate: Locate, broken: frozenset[str]) -> None:
+    def __init__(
+        self, resources: Sequence[Resource], locate: Locate, broken: frozenset[str], sound: int
+    ) -> None:
         self.resources = resources
+        self.sound = sound
         self.locate = locate
         self.broken = broken
         self.refs = [resource.ref for resource in resources]

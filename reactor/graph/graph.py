@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from reactor.resource.base import Resource
 
@@ -22,17 +22,35 @@ class EdgeKind(StrEnum):
     SUBSCRIBE = "subscribe"
 
 
+class Edge(NamedTuple):
+    """``first`` goes before ``second``, for a ``reason`` in words (``require in file#/etc/motd``)."""
+
+    first: str
+    second: str
+    kind: EdgeKind
+    reason: str
+
+
 @dataclass
 class Graph:
-    """Resources and the DAG between them.
+    """Resources and the DAG between them. ``resources`` maps each ref to its resource, in the manifest's order."""
 
-    The nodes of ``dag`` are refs (``file#/etc/motd``) in the order of the manifest. An edge ``a -> b`` says that
-    ``a`` goes first; its attribute ``kind`` is an `EdgeKind`, its attribute ``reason`` a short text for people
-    (``"require in file#/etc/motd"``). ``resources`` maps each ref to its resource, in the same order.
-    """
-
-    dag: nx.DiGraph[str]
     resources: dict[str, Resource]
+    edges: list[Edge]
+
+    @cached_property
+    def dag(self) -> nx.DiGraph[str]:
+        """The same as a networkx graph; its nodes are refs, its edges have the attributes ``kind`` and ``reason``.
+
+        Made when it is first asked for: importing networkx takes longer than converging a hundred files, and only
+        pictures, selections and the explanation of a cycle need it.
+        """
+        import networkx as nx  # noqa: PLC0415
+
+        dag: nx.DiGraph[str] = nx.DiGraph()
+        dag.add_nodes_from(self.resources)
+        dag.add_edges_from((e.first, e.second, {"kind": e.kind, "reason": e.reason}) for e in self.edges)
+        return dag
 
     @cached_property
     def refs(self) -> list[str]:

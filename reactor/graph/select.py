@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-import networkx as nx
-
-from reactor.graph.graph import EdgeKind, Graph
+from reactor.graph.graph import Edge, EdgeKind, Graph
 from reactor.graph.names import Names
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
@@ -73,17 +71,15 @@ def restricted(graph: Graph, kept: set[str]) -> Graph:
 
     Where a way from one to another led through what is gone, an ``after`` edge keeps their order.
     """
-    dag: nx.DiGraph[str] = nx.DiGraph()
     resources = {ref: resource for ref, resource in graph.resources.items() if ref in kept}
-    dag.add_nodes_from(resources)
+    edges = [edge for edge in graph.edges if edge.first in kept and edge.second in kept]
+    near = {(edge.first, edge.second) for edge in edges}
     for first in resources:
-        for second, attributes in graph.dag.succ[first].items():
-            if second in kept:
-                dag.add_edge(first, second, **attributes)
         for second in _beyond(graph, first, kept):
-            if not dag.has_edge(first, second):
-                dag.add_edge(first, second, kind=EdgeKind.AFTER, reason="order through what is left out")
-    return Graph(dag, resources)
+            if (first, second) not in near:
+                near.add((first, second))
+                edges.append(Edge(first, second, EdgeKind.AFTER, "order through what is left out"))
+    return Graph(resources, edges)
 
 
 def _beyond(graph: Graph, start: str, kept: set[str]) -> Iterator[str]:

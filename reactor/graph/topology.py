@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from reactor.graph.collector import collector_paused
@@ -40,14 +40,8 @@ class Topology:
         """
         if number is None:
             number = {ref: vertex for vertex, ref in enumerate(graph.refs)}
-        return cls.of_edges(
-            len(number),
-            (
-                (number[first], number[second], attributes["kind"])
-                for first, seconds in graph.dag.adjacency()
-                for second, attributes in seconds.items()
-            ),
-        )
+        edges = ((number[edge.first], number[edge.second], edge.kind) for edge in graph.edges)
+        return cls.of_edges(len(number), edges)
 
     @classmethod
     def of_edges(cls, size: int, edges: Iterable[tuple[int, int, EdgeKind]]) -> Topology:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
+from reactor.resource.claim import Claim
 from reactor.resource.diagnostic import InvalidPropertiesError, Place, PropertyProblem
 from reactor.resource.plan import Plan
 from reactor.resource.properties import Duration, Flag, Rate, References, did_you_mean
@@ -45,8 +46,8 @@ class Resource(BaseModel, ABC):
     """One thing on the host with a desired state.
 
     A kind is a subclass: ``class File(Resource, kind="file")``. Its fields are its properties. It writes
-    `watches`, `observe` and `plan`, and where it makes sense `verify`, `conflicts`, `provides`, `removes` and
-    `uses`. Everything else is the engine's. Nothing here may keep what `observe` found as input to a later
+    `watches`, `observe` and `plan`, and where it makes sense `verify`, `conflicts`, `provides`, `removes`,
+    `uses` and `claims`. Everything else is the engine's. Nothing here may keep what `observe` found as input to a later
     decision, except a stamp that proves the world has not moved since.
     """
 
@@ -127,4 +128,8 @@ class Resource(BaseModel, ABC):
 
     def uses(self) -> Iterable[str]:
         """Absolute paths this relies on: each gives an edge from the nearest resource at or above it."""
+        return ()
+
+    def claims(self) -> Iterable[Claim]:
+        """What this wants of things that another resource could want otherwise: then the manifest is refused."""
         return ()

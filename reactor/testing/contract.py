@@ -98,7 +98,7 @@ def _repaired(story: Story, ref: str) -> bool:
 async def properties_survive_a_round_trip(case: Case) -> None:
     """What a resource says of its properties builds the same resource."""
     resource = case.make()
-    properties = resource.model_dump(mode="json", exclude_unset=True)
+    properties = resource.model_dump(mode="json", exclude_unset=True, by_alias=True)
     assert type(resource).model_validate(properties).model_dump() == resource.model_dump()
 
 

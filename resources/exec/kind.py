@@ -24,20 +24,12 @@ from reactor import (
     Watch,
     say,
 )
-from resources.exec.output import last_words
 from resources.exec.posix import Posix
-from resources.exec.process import Command, Completed, run
 from resources.exec.properties import ExitCodes, SearchPath, Variable
 from resources.exec.provider import Provider
 from resources.exec.shell import Shell
 from resources.exec.state import ExecState
-
-ENVIRONMENT: Final = {
-    "PATH": "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin",
-    "LANG": "C",
-    "LC_ALL": "C",
-}
-"""All that a command sees besides its own variables: it must not matter who started reactor, or from where."""
+from resources.process import ENVIRONMENT, Command, Completed, last_words, run
 
 _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
 

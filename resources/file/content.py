@@ -104,11 +104,8 @@ class Source:
 
     async def copy_to(self, fd: int) -> None:
         """Write what the source holds now to ``fd``."""
-        with self._opened() as (source, found):
-            if found.st_size <= INLINE_LIMIT:
-                _copy(source, fd)
-            else:
-                await trio.to_thread.run_sync(_copy, source, fd)
+        with self._opened() as (source, _):
+            await copy(source, fd)
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the source."""
@@ -145,6 +142,15 @@ def _write(fd: int, data: bytes) -> None:
     written = os.write(fd, data)
     while written < len(data):
         written += os.write(fd, memoryview(data)[written:])
+
+
+async def copy(source: int, fd: int) -> None:
+    """Write all that the file open at ``source`` holds to ``fd``."""
+    os.lseek(source, 0, os.SEEK_SET)
+    if os.fstat(source).st_size <= INLINE_LIMIT:
+        _copy(source, fd)
+    else:
+        await trio.to_thread.run_sync(_copy, source, fd)
 
 
 def _copy(source: int, fd: int) -> None:

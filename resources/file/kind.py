@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, ValidationInfo
+from pydantic import AfterValidator, Field, ValidationInfo
 
-from reactor import AbsolutePath, Flag, PathWatch, Plan, PropertyProblem, Resource
+from reactor import AbsolutePath, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource
 from resources.file.content import Content, Inline, Source
 from resources.file.decision import decide
 from resources.file.observer import Observer
 from resources.file.owners import MAX_ID, is_id
 from resources.file.state import Desired, FileState
+from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
 
 _MAX_MODE = 0o777
 
@@ -86,6 +87,8 @@ class File(Resource, kind="file", providers=("posix",)):
     group: Account | None = None
     mode: Annotated[str, AfterValidator(_check_mode)] | None = None
     """Permissions in octal, at most 0777."""
+    validate_with: str | None = Field(default=None, alias="validate")  # pydantic has a method of that name
+    """A command that looks at the new content before it is put in place: ``visudo -cf {path}``."""
     force: Flag = False
     """Whether ``ensure: absent`` may remove a directory that is not empty."""
 
@@ -96,6 +99,8 @@ class File(Resource, kind="file", providers=("posix",)):
             yield PropertyProblem(
                 ("source",), "'content' and 'source' are mutually exclusive", "remove one of them"
             )
+        if self.validate_with is not None:
+            yield from self._fault_of_validation(self.validate_with)
         if self.ensure == "directory":
             yield from self._content_of_a_directory()
         if self.ensure != "absent":
@@ -112,6 +117,14 @@ class File(Resource, kind="file", providers=("posix",)):
             if getattr(self, name) is not None:
                 hint = f"remove {name}, or write ensure: present for a file"
                 yield PropertyProblem((name,), f"a directory has no {name}", hint)
+
+    def _fault_of_validation(self, text: str) -> Iterable[PropertyProblem]:
+        if self.ensure != "present" or (self.content is None and self.source is None):
+            words = "there is nothing to validate: only new content is"
+            yield PropertyProblem(("validate",), words, "add content or source, or remove validate")
+        if fault := fault_of(text):
+            hint = f"write one command, its quotes in pairs: visudo -cf {PLACEHOLDER}"
+            yield PropertyProblem(("validate",), fault, hint)
 
     def _missing(self) -> Iterable[PropertyProblem]:
         examples = {"owner": "owner: root", "group": "group: root", "mode": 'mode: "0644"'}
@@ -143,11 +156,23 @@ class File(Resource, kind="file", providers=("posix",)):
         return (self.name,) if self.ensure == "absent" else ()
 
     def uses(self) -> Iterable[str]:
-        """The parent directory, and the source."""
+        """The parent directory, the source, and what the validator runs and reads."""
         if self.name != "/":
             yield os.path.dirname(self.name)
         if self.source is not None and self.ensure == "present":
             yield self.source
+        if self.validate_with is not None:
+            yield from paths_in(self.validate_with)
+
+    def claims(self) -> Iterable[Claim]:
+        """The path, with all that is managed of it."""
+        wishes: dict[str, object] = {"ensure": self.ensure}
+        if self.ensure != "absent":
+            wishes["owner"], wishes["group"] = self.owner, self.group
+            wishes["mode"] = f"{parse_mode(self.mode or '0'):04o}"
+            if self.content is not None:
+                wishes["content"] = self.content
+        yield Claim("path", self.name, wishes)
 
     def __copy__(self) -> Self:
         """Copy the properties only: what was derived from them does not fit a copy with other ones."""
@@ -161,7 +186,13 @@ class File(Resource, kind="file", providers=("posix",)):
         if self.owner is None or self.group is None or self.mode is None or self.ensure == "absent":
             return Desired(self.name, "absent", force=self.force)
         return Desired(
-            self.name, self.ensure, self._wanted_content(), self.owner, self.group, parse_mode(self.mode)
+            self.name,
+            self.ensure,
+            self._wanted_content(),
+            self.owner,
+            self.group,
+            parse_mode(self.mode),
+            validator=None if self.validate_with is None else Validator(self.validate_with),
         )
 
     def _wanted_content(self) -> Content | None:

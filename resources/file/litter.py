@@ -1,7 +1,8 @@
 """Temporary files: how they are named, and how those of a killed run are told from those in use.
 
-One is named ``.<basename>.<random>.reactor`` and holds a flock(2) for as long as its writer lives, in whatever
-process or container that is. One without the lock is litter.
+One is named ``.<basename>.<random>.reactor``, so that a program that reads every ``*.conf`` of a directory passes it
+over. Only for a validator, which may insist on the suffix, it is ``.<stem>.<random>.reactor<suffix>``. It holds a
+flock(2) for as long as its writer lives, in whatever process or container that is. One without the lock is litter.
 """
 
 from __future__ import annotations
@@ -15,27 +16,33 @@ from hashlib import blake2b
 
 import trio
 
-_NAME = re.compile(r"\.(.+)\.[0-9a-f]{12}\.reactor", re.DOTALL)
-_LONGEST_STEM = 200
+_NAME = re.compile(r"\.(.+)\.[0-9a-f]{12}\.reactor(\.[^.]*)?", re.DOTALL)
+_LONGEST_BASE = 200
+_LONGEST_SUFFIX = 100
 """Bytes. A name has room for 255."""
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 Listing = dict[str, list[str]]
-"""The names of the temporary files in one directory, by the stem of their target."""
+"""The names of the temporary files in one directory, by the name of their target, shortened."""
 
 _listings: trio.lowlevel.RunVar[dict[str, Listing]] = trio.lowlevel.RunVar("listings")
 
 
-def temporary_name(base: str) -> str:
+def temporary_name(base: str, *, same_suffix: bool = False) -> str:
     """A new name for a temporary file that is to become ``base``."""
-    return f".{_stem(base)}.{os.urandom(6).hex()}.reactor"
+    stem, suffix = _shortened(base)
+    random = os.urandom(6).hex()
+    return f".{stem}.{random}.reactor{suffix}" if same_suffix else f".{stem}{suffix}.{random}.reactor"
 
 
 def hold(fd: int) -> bool:
-    """Lock the temporary file at ``fd`` until it is closed; False when someone else has the lock."""
+    """Lock the temporary file at ``fd`` until it is closed; False when someone else has the lock.
+
+    The lock is a shared one, so that another descriptor can take it over without a gap.
+    """
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
         return error.errno == errno.ENOLCK  # a file system without locks: then nobody takes it for litter
     return True
@@ -54,7 +61,7 @@ def find_litter(directory: str, base: str, uid: int) -> tuple[str, ...]:
     listing = listings.get(directory)
     if listing is None:
         listing = listings[directory] = _list(directory)
-    if not listing or (names := listing.get(_stem(base))) is None:
+    if not listing or (names := listing.get("".join(_shortened(base)))) is None:
         return ()
     names[:] = [name for name in names if os.path.lexists(f"{directory}/{name}")]
     return tuple(name for name in names if is_litter(f"{directory}/{name}", uid))
@@ -85,11 +92,16 @@ def _list(directory: str) -> Listing:
     except OSError:
         return listing  # whatever is wrong with it shows when the resource itself is looked at
     for name in names:
-        if name.endswith(".reactor") and (match := _NAME.fullmatch(name)):
-            listing.setdefault(match[1], []).append(name)
+        if ".reactor" in name and (match := _NAME.fullmatch(name)):
+            listing.setdefault(match[1] + (match[2] or ""), []).append(name)
     return listing
 
 
-def _stem(base: str) -> str:
+def _shortened(base: str) -> tuple[str, str]:
+    """The stem and the suffix of ``base``; where the name would get too long, a digest for the stem."""
+    stem, suffix = os.path.splitext(base)
     encoded = os.fsencode(base)
-    return base if len(encoded) <= _LONGEST_STEM else blake2b(encoded, digest_size=16).hexdigest()
+    if len(encoded) > _LONGEST_BASE:
+        stem = blake2b(encoded, digest_size=16).hexdigest()
+        suffix = suffix if len(os.fsencode(suffix)) <= _LONGEST_SUFFIX else ""
+    return stem, suffix

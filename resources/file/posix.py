@@ -4,6 +4,8 @@ Everything is done relative to a descriptor of the parent directory, and nothing
 component. A file is replaced by renaming a finished temporary file over it, so that a reader, and whoever comes
 after a crash, finds the old file or the new one.
 
+What a regular file held before it is replaced or removed goes to the backups.
+
 Only content is flushed to the disk. Attributes, directories and removals that a power failure undoes are as they
 were, never a mix, and the next check makes them again.
 """
@@ -22,29 +24,44 @@ from typing import Self
 
 import trio
 
-from reactor import ResourceError
-from resources.file.content import Content
+from reactor import Former, ResourceError
+from resources.file.content import Content, copy
 from resources.file.durability import flush
 from resources.file.errors import explaining
 from resources.file.litter import hold, is_litter, temporary_name
 from resources.file.state import Attributes
+from resources.file.validator import Validator
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_TEMPORARY = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FINISHED = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _DEFAULT_DIRECTORY_MODE = 0o755
 _SPECIAL_BITS = 0o7000
 
 
-async def store(path: str, content: Content, attributes: Attributes) -> None:
-    """Make ``path`` a regular file with this content and these attributes, in one step for whoever looks."""
+async def store(
+    path: str, content: Content, attributes: Attributes, validator: Validator | None = None
+) -> None:
+    """Make ``path`` a regular file with this content and these attributes, in one step for whoever looks.
+
+    Raises ResourceError when ``validator`` does not approve of it; then ``path`` is as it was.
+    """
     with explaining(f"write {path}"), _parent_of(path) as (directory, base):
-        with _Temporary(directory, base) as temporary:
+        with _Temporary(directory, base, same_suffix=validator is not None) as temporary:
             await content.copy_to(temporary.fd)
-            _give(temporary.fd, attributes)
+            if validator is None:
+                _give(temporary.fd, attributes)
+            else:
+                temporary.finish_writing()
+                _give(temporary.fd, attributes)
+                await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
             await flush(temporary.fd)
-            if not temporary.replace_target():
-                await _overwrite(directory, base, content, attributes)
+            with _former(path) as former:
+                replaced = temporary.replace_target()
+                await former.keep()
+            if not replaced:
+                await _overwrite(directory, base, temporary.fd, attributes)
         await flush(directory)
 
 
@@ -63,8 +80,7 @@ async def create_directory(path: str, attributes: Attributes) -> None:
         os.makedirs(os.path.dirname(path), _DEFAULT_DIRECTORY_MODE, exist_ok=True)
         with _parent_of(path) as (directory, base):
             if not _is_directory(directory, base):
-                with suppress(FileNotFoundError):
-                    os.unlink(base, dir_fd=directory)
+                await _unlink(path, directory, base)
                 os.mkdir(base, 0o700, dir_fd=directory)
             _set_attributes(path, directory, base, attributes)
 
@@ -76,8 +92,7 @@ async def remove(path: str, *, recursive: bool) -> None:
     """
     with explaining(f"remove {path}"), _parent_of(path) as (directory, base):
         if not _is_directory(directory, base):
-            with suppress(FileNotFoundError):
-                os.unlink(base, dir_fd=directory)
+            await _unlink(path, directory, base)
         elif recursive:
             await trio.to_thread.run_sync(partial(_remove_tree, path, directory, base))
         else:
@@ -96,17 +111,18 @@ async def remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
 class _Temporary:
     """A file that becomes ``base`` or goes: it never outlives the block, however that ends."""
 
-    def __init__(self, directory: int, base: str) -> None:
+    def __init__(self, directory: int, base: str, *, same_suffix: bool) -> None:
         self._directory = directory
         self._base = base
-        self._name = ""
+        self._same_suffix = same_suffix
+        self.name = ""
         self.fd = -1
 
     def __enter__(self) -> Self:
         while True:
-            self._name = temporary_name(self._base)
+            self.name = temporary_name(self._base, same_suffix=self._same_suffix)
             try:
-                self.fd = os.open(self._name, _TEMPORARY, 0o600, dir_fd=self._directory)
+                self.fd = os.open(self.name, _TEMPORARY, 0o600, dir_fd=self._directory)
             except FileExistsError:
                 continue
             if hold(self.fd):
@@ -117,32 +133,51 @@ class _Temporary:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         os.close(self.fd)
-        if self._name:
+        if self.name:
             with suppress(FileNotFoundError):
-                os.unlink(self._name, dir_fd=self._directory)
+                os.unlink(self.name, dir_fd=self._directory)
+
+    def finish_writing(self) -> None:
+        """Go on with a descriptor that can only read: a program that somebody may write to can't be started."""
+        fd = os.open(self.name, _FINISHED, dir_fd=self._directory)
+        hold(fd)
+        os.close(self.fd)
+        self.fd = fd
 
     def replace_target(self) -> bool:
         """Rename it over the target; False where that can't be, because the target is a mount point."""
         try:
-            os.rename(self._name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+            os.rename(self.name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
         except OSError as error:
             if error.errno not in (errno.EBUSY, errno.EXDEV):
                 raise
             return False
-        self._name = ""
+        self.name = ""
         return True
 
 
-async def _overwrite(directory: int, base: str, content: Content, attributes: Attributes) -> None:
-    """Write in place. Only for a single file that is bind-mounted, as containers do with /etc/hosts."""
+async def _overwrite(directory: int, base: str, finished: int, attributes: Attributes) -> None:
+    """Write what the file open at ``finished`` holds in place. Only for a single file that is bind-mounted, as containers do with /etc/hosts."""
     fd = os.open(base, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
     try:
-        await content.copy_to(fd)
+        await copy(finished, fd)
         os.ftruncate(fd, os.lseek(fd, 0, os.SEEK_CUR))
         _give(fd, attributes)
         await flush(fd)
     finally:
         os.close(fd)
+
+
+async def _unlink(path: str, directory: int, base: str) -> None:
+    with _former(path) as former:
+        with suppress(FileNotFoundError):
+            os.unlink(base, dir_fd=directory)
+        await former.keep()
+
+
+def _former(path: str) -> Former:
+    """What is at ``path`` now, to be kept once it is replaced or gone."""
+    return Former(path, f"file#{path}")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from resources.file.content import Content
+from resources.file.validator import Validator
 
 
 class FileType(Enum):
@@ -66,6 +67,7 @@ class Desired:
     group: str = "0"
     mode: int = 0
     force: bool = False
+    validator: Validator | None = None
 
 
 class FileState(NamedTuple):

@@ -4,7 +4,7 @@ import dataclasses
 import re
 from pathlib import Path
 
-from reactor.console.introduction import message_record, selection_record
+from reactor.console.introduction import message_record, selection_record, warning_record
 from reactor.console.jsonlines import diagnostic_record
 from reactor.engine.events import Cause, Event, Result
 from reactor.graph.graph import Graph
@@ -36,14 +36,19 @@ def test_every_engine_event_is_documented_field_by_field():
 
 def test_the_records_of_the_command_are_documented_field_by_field():
     pages = documented()
-    selection = Selection(Graph(None, {}), [], [])
-    for record in (diagnostic_record(Diagnostic("x")), selection_record(selection, 1), message_record("x")):
+    selection = Selection(Graph({}, []), [], [])
+    for record in (
+        diagnostic_record(Diagnostic("x")),
+        selection_record(selection, 1),
+        message_record("x"),
+        warning_record("x"),
+    ):
         name = record.pop("event")
         assert pages[name] == list(record)
 
 
 def test_nothing_is_documented_that_does_not_exist():
-    ours = {"diagnostic", "valid", "selection", "message"}
+    ours = {"diagnostic", "valid", "selection", "message", "warning"}
     assert set(documented()) == {event.__name__.lower() for event in Event.__subclasses__()} | ours
 
 

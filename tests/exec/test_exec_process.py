@@ -10,10 +10,8 @@ import pytest
 import trio
 
 from reactor.resource.plan import ResourceError
-from resources.exec import group
-from resources.exec.kind import ENVIRONMENT
-from resources.exec.output import TAIL_BYTES
-from resources.exec.process import Command, run
+from resources.process import ENVIRONMENT, Command, group, run
+from resources.process.output import TAIL_BYTES
 
 ALIVE = 30.0
 """Nothing here takes so long unless it hangs."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from resources.exec.quoting import split_words
+from resources.process.quoting import split_words
 
 
 @pytest.mark.parametrize(

@@ -94,3 +94,20 @@ async def test_litter_that_goes_by_itself_is_forgotten(tmp_path: Path):
     assert len(await look(file)) == 2
     left.unlink()
     assert len(await look(file)) == 1
+
+
+@pytest.mark.parametrize("base", ["f.conf", "f", ".conf", "a.b.c", "ü" * 120 + ".conf", "f." + "x" * 220])
+async def test_what_a_killed_validation_left_is_removed_with_all_else(tmp_path: Path, base: str):
+    for same_suffix in (True, False):
+        (tmp_path / temporary_name(base, same_suffix=same_suffix)).write_text("half a fi")
+    neighbour = tmp_path / ".other.0123456789ab.reactor.conf"
+    neighbour.write_text("x")
+    did = await converge(make(tmp_path / base, content="x"))
+    assert did == ["removed 2 temporary files of an interrupted run", "created the file"]
+    assert names_in(tmp_path) == sorted([base, neighbour.name])
+
+
+def test_only_a_validator_gets_a_temporary_file_that_ends_like_the_target():
+    """Programs that read every ``*.conf`` of a directory must not find half of one."""
+    assert temporary_name("app.conf").endswith(".reactor")
+    assert temporary_name("app.conf", same_suffix=True).endswith(".reactor.conf")

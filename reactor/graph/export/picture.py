@@ -132,4 +132,4 @@ def printable(text: str) -> str:
 
 def properties(resource: Resource) -> dict[str, Any]:
     """What the manifest sets of ``resource``, ready for JSON: the one place that decides what is shown."""
-    return resource.model_dump(mode="json", exclude_defaults=True)
+    return resource.model_dump(mode="json", exclude_defaults=True, by_alias=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 
-import networkx as nx
-
 from reactor.graph.digraph import Successors, tangled
 from reactor.graph.draft import Draft
 from reactor.graph.graph import EdgeKind
@@ -26,6 +24,10 @@ _SEARCH_LIMIT = 1_000_000
 def report_cycles(draft: Draft) -> None:
     """Report a shortest cycle of every set of resources that wait for each other."""
     left = tangled(draft.successors)
+    if not left:
+        return
+    import networkx as nx  # noqa: PLC0415 - only a manifest with a cycle pays for it
+
     residue: nx.DiGraph[int] = nx.DiGraph()
     residue.add_edges_from(
         (first, second) for first in left for second in draft.successors[first] if second in left

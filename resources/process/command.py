@@ -16,13 +16,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 import trio
 
 from reactor import ResourceError
-from resources.exec.group import end_group
-from resources.exec.output import TAIL_BYTES, Output, last_words
+from resources.process.group import end_group
+from resources.process.output import TAIL_BYTES, Output, last_words
+
+ENVIRONMENT: Final = {
+    "PATH": "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin",
+    "LANG": "C",
+    "LC_ALL": "C",
+}
+"""All that a command sees besides its own variables: it must not matter who started reactor, or from where."""
 
 _DRAIN_GRACE = 0.25  # what a daemon left behind writes to inherited pipes is not the command's output
 

@@ -1,0 +1,6 @@
+"""Former content of files: what a resource has replaced or removed can be had back.
+
+- ``entry``: one former version, and how it is written down;
+- ``pruning``: which versions have to go;
+- ``store``: the directory itself, and keeping, finding and pruning in it.
+"""

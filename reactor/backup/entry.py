@@ -1,0 +1,67 @@
+"""One former version of a file, and how it is written down.
+
+An entry is a small file. Its name tells what pruning must know of thousands of them without opening one; the rest
+is inside, as JSON. What the version held is not in it: that is an object of its own, named by its digest, and
+serves every entry with the same digest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
+
+_NAME = re.compile(r"([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{8})-([0-9a-f]{64})")
+
+
+class Name(NamedTuple):
+    """The name of an entry. ``key`` stands for the path, ``time`` is in nanoseconds since 1970."""
+
+    key: str
+    time: int
+    id: str
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.key}-{self.time:016x}-{self.id}-{self.digest}"
+
+
+def parse_name(text: str) -> Name | None:
+    """The name of an entry, or None when ``text`` is something else."""
+    if (match := _NAME.fullmatch(text)) is None:
+        return None
+    return Name(match[1], int(match[2], 16), match[3], match[4])
+
+
+def key_of(path: str) -> str:
+    """What stands for ``path`` in the names of its entries."""
+    return blake2b(os.fsencode(path), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What the file at ``path`` was before ``ref`` changed it. ``size`` is in bytes, ``mode`` has all 12 bits."""
+
+    name: Name
+    path: str
+    ref: str
+    size: int
+    uid: int
+    gid: int
+    mode: int
+
+    def encode(self) -> bytes:
+        """What stands in the entry."""
+        fields = ("path", "ref", "size", "uid", "gid", "mode")
+        return json.dumps({field: getattr(self, field) for field in fields}).encode()
+
+
+def decode(name: Name, data: bytes) -> Version | None:
+    """The version of an entry, or None when it was never written to its end."""
+    try:
+        return Version(name, **json.loads(data))
+    except (ValueError, TypeError):
+        return None

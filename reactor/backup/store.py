@@ -1,0 +1,189 @@
+"""The directory in which former versions of files are kept.
+
+``objects/`` holds contents, each named by its SHA-256 and stored once; ``entries/`` says what they were. Several
+processes may use it: whoever keeps something holds a shared lock, whoever prunes an exclusive one. Nothing here is
+flushed to the disk: that would cost more than a repair, and what a power failure tears is recognised.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+
+import trio
+
+from reactor.backup.entry import Name, Version, decode, key_of, parse_name
+from reactor.backup.pruning import ENTRY_COST, Limits, cost, survivors
+
+_INLINE_LIMIT = 64 * 1024
+"""Bytes. A thread costs more than to keep so much on the spot."""
+_AT_ONCE = 2
+"""Larger files in memory at the same time."""
+_LOOK_EVERY = 3600.0
+"""Seconds. Versions get too old also when nothing is added."""
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+def backups_in(state_directory: str) -> str:
+    """The directory of the former versions that the run on a state directory keeps."""
+    return os.path.join(state_directory, "backups")
+
+
+class Store:
+    """Keeps former versions within ``limits``. The directory is made when there is something to keep."""
+
+    def __init__(self, directory: str, limits: Limits | None = None) -> None:
+        self._directory = directory
+        self._objects = f"{directory}/objects"
+        self._entries = f"{directory}/entries"
+        self._limits = limits or Limits()
+        self._newest: dict[str, tuple[str, int, int, int]] = {}
+        self._room = self._limits.total
+        self._crowded = trio.Event()
+        self._threads = trio.CapacityLimiter(_AT_ONCE)
+
+    async def keep(self, path: str, ref: str, fd: int) -> None:
+        """Keep what the regular file open at ``fd`` holds, with owner and mode, as a former version of ``path``.
+
+        Raises OSError when that can't be done, also for a file over the limit.
+        """
+        found = os.fstat(fd)
+        if found.st_size > self._limits.file:
+            raise OSError(errno.EFBIG, f"it is larger than {self._limits.file} bytes")
+        if not self._kept_at_once(path, ref, fd, found):
+            await trio.to_thread.run_sync(
+                self._keep, path, ref, fd, found, fcntl.LOCK_SH, limiter=self._threads
+            )
+        if self._room < 0:
+            self._crowded.set()
+
+    async def maintain(self) -> None:
+        """Keep within the limits until cancelled."""
+        while True:
+            with suppress(OSError):  # keeping meets the same error, and tells it
+                await trio.to_thread.run_sync(self.prune)
+            self._crowded = trio.Event()
+            with trio.move_on_after(_LOOK_EVERY):
+                await self._crowded.wait()
+
+    def prune(self) -> None:
+        """Remove what is over the limits, and what a killed process left half-done. Blocking."""
+        if not os.path.isdir(self._entries):
+            return
+        with self._locked(fcntl.LOCK_EX):
+            with os.scandir(self._objects) as objects:
+                sizes = {each.name: each.stat().st_size for each in objects}
+            entries = {text: parse_name(text) for text in os.listdir(self._entries)}
+            stay, used = survivors(filter(None, entries.values()), sizes, self._limits, time.time_ns())
+            for text, name in entries.items():
+                if name not in stay:
+                    os.unlink(f"{self._entries}/{text}")
+            for digest in sizes.keys() - {name.digest for name in stay}:
+                os.unlink(f"{self._objects}/{digest}")
+            self._newest.clear()
+            self._room = self._limits.total - used
+
+    def versions(self, path: str) -> list[Version]:
+        """The former versions of ``path``, the newest first."""
+        try:
+            texts = os.listdir(self._entries)
+        except FileNotFoundError:
+            return []
+        names = [name for text in texts if text.startswith(key_of(path)) and (name := parse_name(text))]
+        found = (self._version(name) for name in sorted(names, key=lambda name: name.time, reverse=True))
+        return [version for version in found if version is not None and version.path == path]
+
+    def content(self, version: Version) -> str:
+        """The path of a file that holds what ``version`` held. Raises OSError when that is gone or damaged."""
+        path = f"{self._objects}/{version.name.digest}"
+        with open(path, "rb") as content:
+            if sha256(content.read()).hexdigest() != version.name.digest:
+                raise OSError(errno.EIO, "the content that was kept is damaged", path)
+        return path
+
+    def _version(self, name: Name) -> Version | None:
+        try:
+            with open(f"{self._entries}/{name}", "rb") as entry:
+                return decode(name, entry.read())
+        except FileNotFoundError:  # it was pruned just now
+            return None
+
+    def _kept_at_once(self, path: str, ref: str, fd: int, found: os.stat_result) -> bool:
+        if found.st_size > _INLINE_LIMIT:
+            return False
+        try:
+            self._keep(path, ref, fd, found, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:  # somebody prunes: that is to be waited for elsewhere
+            return False
+        return True
+
+    def _keep(self, path: str, ref: str, fd: int, found: os.stat_result, lock: int) -> None:
+        data = _read(fd, found.st_size)
+        digest = sha256(data).hexdigest()
+        summary = (digest, found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
+        if self._newest.get(path) == summary:  # one that comes back again and again is kept once
+            return
+        name = Name(key_of(path), time.time_ns(), os.urandom(4).hex(), digest)
+        version = Version(name, path, ref, len(data), *summary[1:])
+        try:
+            self._write(version, data, lock)
+        except FileNotFoundError:
+            for directory in (self._directory, self._objects, self._entries):
+                os.makedirs(directory, 0o700, exist_ok=True)
+            self._write(version, data, lock)
+        self._newest[path] = summary
+
+    def _write(self, version: Version, data: bytes, lock: int) -> None:
+        """Write the object, then the entry: one without its object would promise what is not there."""
+        with self._locked(lock):
+            if not self._holds(version):
+                target = f"{self._objects}/{version.name.digest}"
+                temporary = f"{target}.{version.name.id}"
+                _create(temporary, data)
+                os.rename(temporary, target)
+                self._room -= cost(len(data))
+            _create(f"{self._entries}/{version.name}", version.encode())
+            self._room -= ENTRY_COST
+
+    def _holds(self, version: Version) -> bool:
+        try:
+            return os.stat(f"{self._objects}/{version.name.digest}").st_size == version.size
+        except FileNotFoundError:
+            return False
+
+    @contextmanager
+    def _locked(self, how: int) -> Iterator[None]:
+        fd = os.open(f"{self._directory}/lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, how)
+            yield
+        finally:
+            os.close(fd)
+
+
+def _read(fd: int, size: int) -> bytes:
+    """The first ``size`` bytes of a file, or what there is of them, wherever ``fd`` stands."""
+    data = os.pread(fd, size, 0)
+    while len(data) < size and (more := os.pread(fd, size - len(data), len(data))):
+        data += more
+    return data
+
+
+def _create(path: str, data: bytes) -> None:
+    """Write a new file, or leave none."""
+    fd = os.open(path, _NEW, 0o600)
+    try:
+        written = os.write(fd, data)
+        while written < len(data):
+            written += os.write(fd, memoryview(data)[written:])
+    except OSError:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(fd)

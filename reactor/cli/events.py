@@ -1,0 +1,99 @@
+"""``reactor events``: what has happened, from the journal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from reactor.cli.running import directory_of, state_dir_option
+from reactor.console.jsonlines import line
+from reactor.console.past import entry_line, headline
+from reactor.console.style import Style, wants_colour
+
+if TYPE_CHECKING:
+    from reactor.journal.history import Entry, Filter, History
+
+
+def _moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float:
+    """Seconds since 1970 of a time, or of a duration before now."""
+    if value is None:
+        return 0.0
+    from reactor.resource.properties import parse_duration
+
+    try:
+        return time.time() - parse_duration(value)
+    except ValueError:
+        pass
+    try:
+        return datetime.fromisoformat(value).timestamp()
+    except (ValueError, OverflowError, OSError):
+        text = f"{value!r} is no time: write a duration such as 1h30m, or a time such as 2026-01-31T14:00"
+        raise click.BadParameter(text) from None
+
+
+@click.command(short_help="Show what has happened.")
+@click.option("--follow", "-f", is_flag=True, help="Wait for more, until ^C.")
+@click.option(
+    "--since", callback=_moment, metavar="TIME",
+    help="Not what is older: 1h30m, or 2026-01-31T14:00.  [default: all, or with --follow what comes]",
+)  # fmt: skip
+@click.option("--ref", metavar="REF", help="Only of this resource. REF may be a glob: 'file#/etc/*'.")
+@click.option("--failed", is_flag=True, help="Only what failed or was blocked.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
+    help="Lines for people, or one JSON object per event.",
+)  # fmt: skip
+@state_dir_option
+def events(
+    follow: bool,
+    since: float,
+    ref: str | None,
+    failed: bool,
+    form: Literal["text", "json"],
+    state_dir: str | None,
+) -> None:
+    """Show what runs have found, changed and failed at, oldest first, from the journal.
+
+    Checks that found all as desired are not kept. It works while a run goes on and when none does, and needs the
+    right to read the state directory only.
+
+    \b
+    Exit codes: 0 done; 1 there is no journal that can be read; 2 bad usage.
+
+    \b
+    Examples:
+      reactor events --since 1h
+      reactor events --follow --failed
+      reactor events --ref 'file#/etc/*' --format json
+    """
+    from reactor.journal.history import Filter, History, HistoryError
+
+    wanted = Filter(since, ref, failed)
+    try:
+        history = History(directory_of(state_dir))
+        _show(_found(history, wanted, follow=follow), form)
+    except HistoryError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _found(history: History, wanted: Filter, *, follow: bool) -> Iterator[Entry]:
+    if not follow:
+        return history.entries(wanted)
+    return history.follow(wanted, after=0 if wanted.since else history.newest_id())
+
+
+def _show(found: Iterable[Entry], form: str) -> None:
+    terminal = sys.stdout.isatty()
+    style = Style(wants_colour(sys.stdout))
+    if form == "text" and terminal:
+        click.echo(headline(style), color=True)
+    for entry in found:
+        if form == "json":
+            click.echo(line({"id": entry.id, "generation": entry.generation, **entry.record}), nl=False)
+        else:
+            click.echo(entry_line(entry.record, style, aligned=terminal), color=True)

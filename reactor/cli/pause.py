@@ -1,0 +1,84 @@
+"""``reactor pause``: leave resources alone for a while, in a way that nobody can overlook."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from reactor.cli import exitcodes
+from reactor.cli.running import complain, directory_of, refusing, state_dir_option, warn
+
+if TYPE_CHECKING:
+    from reactor.control.client import Client
+
+
+def _duration(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
+    from reactor.resource.properties import parse_duration
+
+    try:
+        seconds = parse_duration(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    if seconds <= 0:
+        raise click.BadParameter("a pause lasts some time: write 30s, 10m or 2h")
+    return seconds
+
+
+@click.command(short_help="Leave resources alone for a while.")
+@click.argument("ref", default="*", metavar="[REF-GLOB]")
+@click.option(
+    "--for", "seconds", required=True, callback=_duration, metavar="DURATION",
+    help="How long, as in 30m or 2h; then the pause ends by itself.",
+)  # fmt: skip
+@click.option("--reason", required=True, metavar="TEXT", help="Why, for those who wonder later.")
+@state_dir_option
+def pause(ref: str, seconds: float, reason: str, state_dir: str | None) -> None:
+    """Start no check of what REF-GLOB names (without it: of anything) until the time is over or 'reactor resume'.
+
+    Watching goes on: what drifts meanwhile owes a check, and what depends on it waits. A check that runs is let
+    end. The pause is kept in the state directory and survives a restart. Without a running converger it holds for
+    the next one.
+
+    \b
+    Exit codes: 0 done; 2 nothing is called like that, or bad usage.
+
+    \b
+    Examples:
+      reactor pause 'file#/etc/nginx/*' --for 2h --reason 'trying another limit, ask Ada'
+      reactor pause --for 10m --reason 'disk is being replaced'
+    """
+    from reactor.control.client import Client, NoRunError
+
+    if not reason.strip():
+        raise click.BadParameter("say why, for those who wonder later", param_hint="--reason")
+    client = Client(directory_of(state_dir))
+    with refusing():
+        try:
+            refs = client.pause(ref, seconds, reason)
+        except NoRunError:
+            refs = _pause_without_run(client, ref, seconds, reason)
+    until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() + seconds))
+    for each in refs:
+        click.echo(f"{each}  paused  until {until}")
+
+
+def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) -> list[str]:
+    """Write it to the file, and ask once more: a run that started meanwhile may have read the file before."""
+    from reactor.control.client import NoRunError
+    from reactor.control.pauses import Pauses
+    from reactor.journal.state_directory import StateDirectory, StateDirectoryError
+
+    try:
+        StateDirectory.make(client.directory)
+    except StateDirectoryError as error:
+        complain(error.message, error.hint)
+        raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error
+    now = time.time()
+    Pauses(client.directory, warn).add(ref, now, now + seconds, reason)
+    try:
+        return client.pause(ref, seconds, reason)
+    except NoRunError:
+        click.echo(f"no run is active on {client.directory}; the next one will leave {ref} alone", err=True)
+        return []

@@ -1,0 +1,107 @@
+"""The story of one resource in sentences: from the event to the check to the change to whom it refreshed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reactor.console.past import clock
+from reactor.console.text import seconds
+from reactor.journal.history import Entry, History
+
+_CAUSES = {
+    "initial": "it was new to this host",
+    "intent": "the manifest had been edited",
+    "drift": "something outside had touched it",
+    "refresh": "something it subscribes to had changed",
+    "retry": "an earlier attempt had failed",
+    "audit": "the slow audit looks at everything now and then",
+}
+
+_INDENT = "  "
+
+_TOGETHER = 1.0
+"""Seconds between a refresh being booked as paid and the end of its check."""
+
+
+class Reasons:
+    """Tells why a resource is as it is, as far as ``history`` knows. ``now`` is seconds since 1970."""
+
+    def __init__(self, history: History, now: float) -> None:
+        self._history = history
+        self._now = now
+        self._told: set[int] = set()
+
+    def tell(self, ref: str) -> list[str] | None:
+        """The sentences, indented by how far back they go; None when nothing is known of ``ref``."""
+        last = self._history.last(ref)
+        if last is None and not self._history.knows(ref):
+            return None
+        lines = list(self._entry(last, "") if last else self._calm(ref))
+        return [*lines, *self._consequences(ref)]
+
+    def _calm(self, ref: str) -> Iterator[str]:
+        since = self._history.applied_since(ref)
+        when = f" since {self._when(since)}" if since else ""
+        yield f"{ref} is as desired{when}: no check has found anything to do."
+
+    def _entry(self, entry: Entry, indent: str) -> Iterator[str]:
+        """What happened, then why. Nothing is told twice."""
+        if entry.id in self._told:
+            return
+        self._told.add(entry.id)
+        if entry.event == "blocked":
+            yield from self._blocked(entry, indent)
+            return
+        yield f"{indent}{entry.ref} {self._outcome(entry)}"
+        if hint := entry.record["hint"]:
+            yield f"{indent}{_INDENT}How to mend that: {hint}."
+        if (delay := entry.record["retry_in"]) is not None:
+            yield f"{indent}{_INDENT}The next attempt was due {seconds(delay)} later."
+        causes = " and ".join(_CAUSES[cause] for cause in entry.record["causes"])
+        yield f"{indent}{_INDENT}It was checked because {causes}."
+        if "refresh" in entry.record["causes"]:
+            for source in self._sources(entry):
+                yield from self._entry(source, indent + _INDENT * 2)
+
+    def _blocked(self, entry: Entry, indent: str) -> Iterator[str]:
+        yield f"{indent}{entry.ref} is blocked since {self._when(entry.time)}: it requires what has failed."
+        for culprit in entry.record["culprits"]:
+            if failure := self._history.last(culprit, result="failed"):
+                yield from self._entry(failure, indent + _INDENT * 2)
+
+    def _outcome(self, entry: Entry) -> str:
+        when, actions = self._when(entry.time), ", ".join(entry.record["actions"])
+        match entry.result:
+            case "failed":
+                return f"failed {when}: {entry.record['error']}"
+            case "changed":
+                return f"was changed {when}: {actions}."
+            case "would_change":
+                return f"was left alone {when}, for it is in noop: {actions}."
+            case _:
+                return f"was ok again {when}, after a trouble."
+
+    def _sources(self, entry: Entry) -> Iterator[Entry]:
+        """The changes that a refresh was for."""
+        for refresh in self._history.refreshes(subscriber=entry.ref):
+            paid = refresh.paid is not None and abs(refresh.paid - entry.time) < _TOGETHER
+            if paid or refresh.owed_since is not None:
+                change = self._history.last(refresh.source, result="changed", before=entry.id)
+                if change is not None:
+                    yield change
+
+    def _consequences(self, ref: str) -> Iterator[str]:
+        """Whom its last change has refreshed, and who still owes that."""
+        for refresh in self._history.refreshes(source=ref):
+            if refresh.owed_since is not None:
+                yield f"{refresh.subscriber} owes a refresh because of it, since {self._when(refresh.owed_since)}."
+                if (last := self._history.last(refresh.subscriber)) and last.result in ("failed", "blocked"):
+                    yield from self._entry(last, _INDENT)
+            elif refresh.paid is not None:
+                yield f"It refreshed {refresh.subscriber} {self._when(refresh.paid)}."
+        for refresh in self._history.refreshes(subscriber=ref):
+            if refresh.owed_since is not None:
+                yield f"It owes a refresh because of {refresh.source}, since {self._when(refresh.owed_since)}."
+
+    def _when(self, moment: float) -> str:
+        return f"{seconds(max(0.0, self._now - moment))} ago ({clock(moment)})"

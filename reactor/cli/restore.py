@@ -1,0 +1,155 @@
+"""``reactor restore``: put back what a file held before reactor replaced or removed it."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from reactor.cli.running import directory_of, state_dir_option
+
+if TYPE_CHECKING:
+    from reactor.backup.entry import Version
+    from reactor.backup.store import Store
+    from reactor.engine.check import Verdict
+
+_PERMISSIONS = 0o777
+
+
+@click.command(short_help="Put back what a file held before.")
+@click.argument("path", type=click.Path())
+@click.option("--from", "wanted", metavar="ID", help="This version.  [default: the newest]")
+@click.option("--list", "listing", is_flag=True, help="Show the versions there are, and change nothing.")
+@state_dir_option
+def restore(path: str, wanted: str | None, listing: bool, state_dir: str | None) -> None:
+    """Put back what the file at PATH held before a resource replaced or removed it, with owner and mode.
+
+    What PATH holds now is kept first, so a second restore takes the first one back. Kept are files of up to 8 MiB,
+    for 30 days, and at most 100 versions of each and 256 MiB in all; of a directory that is removed with all that
+    is in it, nothing is.
+
+    \b
+    Exit codes: 0 done; 1 there is no such version, or it can't be put back; 2 bad usage.
+
+    \b
+    Examples:
+      reactor restore --list /etc/motd
+      reactor restore /etc/motd
+      reactor restore --from 3f9a1c27 /etc/motd
+    """
+    from reactor.backup.store import Store, backups_in
+
+    directory = directory_of(state_dir)
+    store = Store(backups_in(directory))
+    path = f"/{os.path.abspath(path).lstrip('/')}"
+    versions = store.versions(path)
+    if not versions:
+        raise click.ClickException(
+            f"no version of {path} is kept in {directory}; write the path as the manifest does"
+        )
+    if listing:
+        _show(versions)
+    else:
+        _restore(store, _choose(versions, wanted))
+        _warn_of_running(directory, versions[0])
+
+
+def _choose(versions: list[Version], wanted: str | None) -> Version:
+    if wanted is None:
+        return versions[0]
+    for version in versions:
+        if version.name.id == wanted:
+            return version
+    path = versions[0].path
+    raise click.ClickException(f"{path} has no version {wanted}; see reactor restore --list {path}")
+
+
+def _show(versions: list[Version]) -> None:
+    rows = [("id", "time", "bytes", "owner", "mode", "changed by")]
+    for version in versions:
+        owner = f"{_user(version.uid)}:{_group(version.gid)}"
+        size = str(version.size)
+        rows.append((version.name.id, _time(version), size, owner, f"{version.mode:04o}", version.ref))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        click.echo("  ".join(cells).rstrip())
+
+
+def _restore(store: Store, version: Version) -> None:
+    import trio
+
+    from reactor.engine.scheduler import Outcome
+
+    try:
+        content = store.content(version)
+    except OSError as error:
+        raise click.ClickException(f"version {version.name.id} can't be read: {error.strerror}") from error
+    verdict = trio.run(_put_back, store, version, content)
+    if verdict.outcome is Outcome.FAILED:
+        hint = f"\nhint: {verdict.hint}" if verdict.hint else ""
+        raise click.ClickException(f"{verdict.error}{hint}")
+    if verdict.outcome is Outcome.OK:
+        click.echo(f"{version.path} is already as in version {version.name.id}")
+        return
+    click.echo(f"{version.path} is again as in version {version.name.id}, from before {_time(version)}")
+    if version.mode & ~_PERMISSIONS:
+        click.echo(f"note: of its mode {version.mode:04o} the setuid, setgid and sticky bits are left out")
+
+
+async def _put_back(store: Store, version: Version, content: str) -> Verdict:
+    """Bring the path into the old state just as a manifest would, so it is as safe, and can be taken back."""
+    import trio
+
+    from reactor.engine.check import check
+    from reactor.resource.keeping import keeper
+    from reactor.resource.registry import find_kind
+    from reactor.resource.speech import speaker
+
+    keeper.set(store)
+    speaker.set(click.echo)
+    file = find_kind("file").model_validate(
+        {
+            "name": version.path,
+            "ensure": "present",
+            "source": content,
+            "owner": str(version.uid),
+            "group": str(version.gid),
+            "mode": f"{version.mode & _PERMISSIONS:04o}",
+        }
+    )
+    return await check(file, refresh=False, noop=False, diff=False, before_apply=trio.lowlevel.checkpoint)
+
+
+def _warn_of_running(directory: str, version: Version) -> None:
+    from reactor.journal.state_directory import holder
+
+    if (running := holder(directory)) is not None:
+        click.echo(
+            f"note: {running} is running; if its manifest has {version.ref}, it repairs the file again, unless the"
+            " manifest changes"
+        )
+
+
+def _time(version: Version) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(version.name.time / 1e9))
+
+
+def _user(uid: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _group(gid: int) -> str:
+    import grp
+
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)

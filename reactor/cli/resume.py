@@ -1,0 +1,58 @@
+"""``reactor resume``: end pauses before their time."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from reactor.cli.running import directory_of, refusing, state_dir_option, warn
+
+if TYPE_CHECKING:
+    from reactor.control.client import Client
+
+
+@click.command(short_help="End pauses before their time.")
+@click.argument("ref", default="*", metavar="[REF-GLOB]")
+@state_dir_option
+def resume(ref: str, state_dir: str | None) -> None:
+    """End every pause of what REF-GLOB names (without it: of everything). Checks that are owed start at once.
+
+    \b
+    Exit codes: 0 done, also when nothing was paused; 2 nothing is called like that, or bad usage.
+
+    \b
+    Examples:
+      reactor resume
+      reactor resume 'file#/etc/nginx/*'
+    """
+    from reactor.control.client import Client, NoRunError
+
+    client = Client(directory_of(state_dir))
+    with refusing():
+        try:
+            refs = client.resume(ref)
+        except NoRunError:
+            refs = _resume_without_run(client, ref)
+    for each in refs:
+        click.echo(f"{each}  resumed")
+    if not refs:
+        click.echo("nothing was paused", err=True)
+
+
+def _resume_without_run(client: Client, ref: str) -> list[str]:
+    """Write it to the file, and ask once more: a run that started meanwhile may have read the file before."""
+    from reactor.control.client import NoRunError
+    from reactor.control.pauses import Pauses
+
+    if not os.path.isdir(client.directory):
+        return []
+    pauses, now = Pauses(client.directory, warn), time.time()
+    before = {pause.pattern for pause in pauses.living(now) if pause.until is not None}
+    left = {pause.pattern for pause in pauses.take_back(ref, now)}
+    try:
+        return client.resume(ref)
+    except NoRunError:
+        return sorted(before - left)

@@ -1,0 +1,61 @@
+"""Finds the converger that runs on a state directory, for the commands that talk to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from reactor.cli import exitcodes
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def state_dir_option(command: _Command) -> _Command:
+    """The option ``--state-dir``, as ``run`` has it."""
+    option = click.option(
+        "--state-dir",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="The state directory of the run.  [default: $REACTOR_STATE_DIR, or /var/lib/reactor for root, else ~/.local/state/reactor]",
+    )
+    return option(command)
+
+
+def directory_of(option: str | None) -> str:
+    """The state directory that is meant."""
+    from reactor.journal.state_directory import ENVIRONMENT_VARIABLE, locate
+
+    location = locate(option)
+    if location is None:
+        text = (
+            f"you have no home directory; name the state directory with --state-dir or {ENVIRONMENT_VARIABLE}"
+        )
+        raise click.UsageError(text)
+    return location.path
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Tell what the converger does not do, with its hint, and end the command as for bad usage."""
+    from reactor.control.client import RefusedError
+
+    try:
+        yield
+    except RefusedError as error:
+        complain(error.message, error.hint)
+        raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error
+
+
+def complain(message: str, hint: str | None) -> None:
+    """An error and how to mend it, on stderr."""
+    click.echo(f"error: {message}", err=True)
+    if hint:
+        click.echo(f"hint: {hint}", err=True)
+
+
+def warn(message: str) -> None:
+    """Something the person should know, on stderr."""
+    click.echo(f"warning: {message}", err=True)

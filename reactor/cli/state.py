@@ -1,0 +1,108 @@
+"""The state of a run: its directory, locked, and the journal in it; or less, loudly, when the disk does not let us."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import click
+
+from reactor.backup.store import Store, backups_in
+from reactor.cli import exitcodes
+from reactor.cli.running import complain
+from reactor.journal.journal import Journal
+from reactor.journal.state_directory import Location, LockedError, StateDirectory, StateDirectoryError
+from reactor.resource.base import Resource
+from reactor.resource.diagnostic import Diagnostic, ManifestError
+
+_GOES_ON = "the run goes on, but forgets what it owes when it ends"
+
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a run may use: None for what there is not."""
+
+    directory: StateDirectory | None = None
+    journal: Journal | None = None
+    backups: Store | None = None
+
+
+@contextmanager
+def opened(location: Location | None, manifest: str, warn: Warn, bad_usage: int) -> Iterator[State]:
+    """Make, lock and open the state. Ends the command when another run has it, or a chosen place is of no use.
+
+    A default place of no use, or a disk that refuses, costs the memory of the run and not the run.
+    """
+    directory = _locked(location, manifest, warn, bad_usage)
+    journal = _journal(directory, manifest, warn) if directory else None
+    try:
+        yield State(directory, journal, Store(backups_in(directory.path)) if directory else None)
+    finally:
+        if journal:
+            journal.close()
+        if directory:
+            directory.release()
+
+
+@contextmanager
+def stateless() -> Iterator[State]:
+    """No state, for a run that changes nothing."""
+    yield State()
+
+
+def refuse_managed(resources: Iterable[Resource], location: Location | None) -> None:
+    """A manifest that manages our own files is an error. Raises ManifestError with every such resource."""
+    if location is None:
+        return
+    ours = {location.path, os.path.realpath(location.path)}
+    problems = [
+        Diagnostic(
+            f"{resource.ref} manages the state directory of reactor itself, {location.path}",
+            resource.place,
+            "leave it out of the manifest, or name another state directory with --state-dir",
+        )
+        for resource in resources
+        if any(_touches(resource, state) for state in ours)
+    ]
+    if problems:
+        raise ManifestError(problems)
+
+
+def _touches(resource: Resource, state: str) -> bool:
+    """Whether it makes something in ``state``, or removes that or what holds it."""
+    below = f"{state}/"
+    return any(f"{path}/".startswith(below) for path in (*resource.provides(), *resource.removes())) or any(
+        below.startswith(f"{path.rstrip('/')}/") for path in resource.removes()
+    )
+
+
+def _locked(location: Location | None, manifest: str, warn: Warn, bad_usage: int) -> StateDirectory | None:
+    if location is None:
+        warn(f"you have no home directory to keep state in, and --state-dir is not given; {_GOES_ON}")
+        return None
+    try:
+        directory = StateDirectory.make(location.path)
+        directory.lock(manifest)
+    except LockedError as error:
+        complain(str(error), error.hint)
+        raise click.exceptions.Exit(exitcodes.NOT_CONVERGED) from error
+    except StateDirectoryError as error:
+        if location.chosen and not error.sick_disk:
+            complain(error.message, error.hint)
+            raise click.exceptions.Exit(bad_usage) from error
+        warn(f"{error.message}; {_GOES_ON}; {error.hint}")
+        return None
+    return directory
+
+
+def _journal(directory: StateDirectory, manifest: str, warn: Warn) -> Journal | None:
+    try:
+        return Journal.open(directory.path, manifest, warn)
+    except (OSError, sqlite3.Error) as error:
+        warn(f"can't open the journal in {directory.path}: {error}; {_GOES_ON}")
+        return None

@@ -1,0 +1,90 @@
+"""``reactor status``: how everything stands, what waits for what, and how well it is watched."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from typing import Any, Literal
+
+import click
+
+from reactor.cli import exitcodes
+from reactor.cli.running import directory_of, refusing, state_dir_option, warn
+
+
+@click.command(short_help="How everything stands, and why.")
+@click.argument("ref", required=False, metavar="[REF-GLOB]")
+@click.option("--all", "everything", is_flag=True, help="Also what is as desired.")
+@click.option("--failed", is_flag=True, help="Only what has failed or is blocked.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
+    help="Lines for people, or one JSON object.",
+)  # fmt: skip
+@state_dir_option
+def status(
+    ref: str | None, everything: bool, failed: bool, form: Literal["text", "json"], state_dir: str | None
+) -> None:
+    """Show how the resources of the running converger stand: first what is not fine, then a line of counts.
+
+    When nothing runs, the journal tells how things stood when the last run ended.
+
+    REF-GLOB names the resources to show, as in 'file#/etc/*'; they are shown whether they are fine or not.
+
+    \b
+    Exit codes: 0 everything (or everything named) is as desired; 1 something failed, is blocked or still has
+    work to do; 2 nothing runs, or bad usage.
+
+    \b
+    Examples:
+      reactor status
+      reactor status --all --format json
+      reactor status 'file#/etc/nginx/*'
+    """
+    from reactor.control.client import Client, NoRunError
+
+    directory = directory_of(state_dir)
+    with refusing():
+        try:
+            answer = Client(directory).status(match=ref, everything=everything, failed=failed)
+        except NoRunError as error:
+            click.echo(f"{error}", err=True)
+            _show_past(directory, ref, form, everything=everything, failed=failed)
+            raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error
+    _show(answer, form)
+    raise click.exceptions.Exit(_exit_code(answer, named=ref is not None))
+
+
+def _show(answer: dict[str, Any], form: Literal["text", "json"]) -> None:
+    from reactor.console.jsonlines import line
+    from reactor.console.standing import standing_text
+    from reactor.console.style import Style, wants_colour
+
+    coloured = wants_colour(sys.stdout)
+    text = line(answer) if form == "json" else standing_text(answer, Style(coloured))
+    click.echo(text, nl=False, color=coloured)
+
+
+def _show_past(
+    directory: str, ref: str | None, form: Literal["text", "json"], *, everything: bool, failed: bool
+) -> None:
+    """How things stood when the last run ended, if there was one."""
+    from reactor.control.past import last_status
+    from reactor.control.pauses import Pauses
+    from reactor.journal.history import History, HistoryError
+
+    try:
+        history = History(directory)
+    except HistoryError:
+        if form == "json":
+            _show({"run": None, "resources": []}, form)
+        return
+    with closing(history):
+        pauses = Pauses(directory, warn)
+        _show(last_status(pauses, history, match=ref, everything=everything, failed=failed), form)
+
+
+def _exit_code(answer: dict[str, Any], *, named: bool) -> int:
+    if not named:
+        return 0 if answer["run"]["converged"] else exitcodes.NOT_CONVERGED
+    troubled = any(r["state"] in ("failed", "blocked") or r["in_motion"] for r in answer["resources"])
+    return exitcodes.NOT_CONVERGED if troubled else 0

@@ -1,0 +1,105 @@
+"""How the resources of a run stand, as lines for people, from the JSON object that a converger answers with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from reactor.console.ledger import name_some
+from reactor.console.style import Style, printable
+from reactor.console.text import clock, seconds
+
+_INDENT = "    "
+_ORDER = ("failed", "blocked", "skipped", "unknown", "would_change", "changed", "ok")
+
+
+def standing_text(answer: dict[str, Any], style: Style) -> str:
+    """The run, then the resources, the worst first, then the counts. Without a run: how the last one left things."""
+    now = time.time()
+    resources = sorted(answer["resources"], key=lambda record: _ORDER.index(record["state"]))
+    lines = [
+        *(_run(answer["run"], style, now) if answer["run"] else [_end(answer["ended"], now)]),
+        *_watchers(answer["watchers"], style),
+        *(line for record in resources for line in _resource(record, style, now, lives=bool(answer["run"]))),
+        _counts(answer, style),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _run(run: dict[str, Any], style: Style, now: float) -> Iterable[str]:
+    parts = [printable(run["manifest"]), f"pid {run['pid']}", f"up {seconds(now - run['started'])}"]
+    if run["generation"] > 1:
+        parts.append(f"generation {run['generation']}")
+    if run["mode"] == "noop":
+        parts.append("noop")
+    yield "  ".join(parts)
+    if (rejected := run["rejected"]) is not None:
+        since = f"since {clock(rejected['time'], now)}; the last valid one stays in force"
+        yield f"manifest  {style('failed', 'rejected')}  {since}"
+        yield from (
+            f"{_INDENT}{printable(line)}" for text in rejected["problems"] for line in text.splitlines()
+        )
+
+
+def _end(ended: dict[str, Any] | None, now: float) -> str:
+    if ended is None:
+        return "as the last run left it"
+    return f"as the last run left it at {clock(ended['time'], now)} ({printable(ended['reason'])})"
+
+
+def _watchers(watchers: list[dict[str, Any]], style: Style) -> Iterable[str]:
+    for watcher in watchers:
+        if watcher["state"] != "armed":
+            word = style("warning", watcher["state"])
+            yield f"watcher {watcher['watcher']}  {word}  {printable(watcher['reason'])}"
+
+
+def _resource(record: dict[str, Any], style: Style, now: float, *, lives: bool) -> Iterable[str]:
+    ref = printable(record["ref"])
+    word = record["state"].replace("_", " ")
+    shown = style(word, word) if word != "unknown" else word
+    yield f"{ref}  {shown}  {'; '.join(_told(record, now, lives=lives))}".rstrip()
+    for line in (record["error"] or "").splitlines():
+        yield f"{_INDENT}{printable(line)}"
+    if record["hint"]:
+        yield f"{_INDENT}{style('bold', 'hint:')} {printable(record['hint'])}"
+    if (pause := record["paused"]) is not None:
+        left = f"until {clock(pause['until'], now)} ({seconds(max(pause['until'] - now, 0))} left)"
+        owed = ", and a check is owed" if record["in_motion"] else ""
+        yield f"{_INDENT}{style('warning', 'paused')} {left}{owed}: {printable(pause['reason'])}"
+    for watching in record["watching"]:
+        yield f"{_INDENT}{style('warning', 'watching: ' + watching['state'])}  {printable(watching['reason'])}"
+    if (fight := record["flapping"]) is not None:
+        often = ", ".join(f"{printable(action)} {count} times" for action, count in fight["actions"].items())
+        yield f"{_INDENT}{style('warning', 'flapping')} since {clock(fight['time'], now)}: {often}"
+
+
+def _told(record: dict[str, Any], now: float, *, lives: bool) -> Iterable[str]:
+    """What there is to say about the state itself."""
+    if record["blocked_by"]:
+        yield f"by {printable(name_some(record['blocked_by']))}"
+    if record["since"] is not None and (record["checked"] is not None or record["blocked_by"]):
+        yield (
+            f"for {seconds(max(now - record['since'], 0))}" if lives else f"at {clock(record['since'], now)}"
+        )
+    elif record["state"] == "unknown":
+        yield "not checked yet"
+    if record["retry_at"] is not None and record["state"] == "failed":
+        yield f"retry in {seconds(max(record['retry_at'] - now, 0))}"
+    if (changed := record["changed"]) is not None and record["state"] in ("ok", "changed", "would_change"):
+        actions = printable(", ".join(changed["actions"]))
+        yield f"last at {clock(changed['time'], now)}: {actions} ({', '.join(changed['causes'])})"
+    if record["in_motion"] and record["paused"] is None:
+        yield "has work to do"
+
+
+def _counts(answer: dict[str, Any], style: Style) -> str:
+    parts = [f"{word.replace('_', ' ')} {n}" for word, n in answer["counts"].items() if n or word == "ok"]
+    run = answer["run"]
+    if run is None:
+        return "  ".join(parts)
+    if run["in_motion"]:
+        parts.append(f"in motion {run['in_motion']}")
+    word = style("ok", "converged") if run["converged"] else style("warning", "not converged")
+    return f"{'  '.join(parts)}  ({word}, {run['changes']} change{'s' if run['changes'] != 1 else ''})"

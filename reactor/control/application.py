@@ -1,0 +1,195 @@
+"""The routes of the control socket: JSON in and out, errors included. `docs/control.md` describes them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any, NoReturn
+
+import trio
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from reactor.control.names import UnknownNameError
+from reactor.control.subject import Question, Subject
+
+PREFIX = "/v1"
+_LARGEST_BODY = 65536
+_LONGEST_PAUSE = 366 * 86400.0
+
+
+class BadRequestError(Exception):
+    """The request says something we can't do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def application(subject: Subject, tell: Callable[[str], None]) -> Starlette:
+    """The ASGI application for one run. ``tell`` hears of our own bugs, as the client does."""
+
+    async def failed(_request: Request, error: Exception) -> Response:
+        tell(f"a request to the control socket failed: {type(error).__name__}: {error}")
+        return _error(500, "the request failed unexpectedly", "this is a bug in reactor; please report it")
+
+    endpoints = Endpoints(subject)
+    routes = [
+        Route(f"{PREFIX}/health", endpoints.health),
+        Route(f"{PREFIX}/status", endpoints.status),
+        Route(f"{PREFIX}/resources/{{ref:path}}", endpoints.resource),
+        Route(f"{PREFIX}/pause", endpoints.pause, methods=["POST"]),
+        Route(f"{PREFIX}/resume", endpoints.resume, methods=["POST"]),
+        Route(f"{PREFIX}/events", EventStream(subject), methods=["GET"]),
+    ]
+    handlers: dict[Any, Any] = {
+        HTTPException: _refused, UnknownNameError: _unknown, BadRequestError: _bad, OSError: _system, Exception: failed,
+    }  # fmt: skip
+    return Starlette(routes=routes, exception_handlers=handlers)
+
+
+class Endpoints:
+    """What each route answers."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+
+    async def health(self, _request: Request) -> Response:
+        """We live, and answer."""
+        return JSONResponse({"status": "ok", "pid": self._subject.board.facts.pid})
+
+    async def status(self, request: Request) -> Response:
+        """The run, the counts, the watchers, and the resources asked for."""
+        query = dict(request.query_params)
+        question = Question(query.pop("match", None), _flag(query, "all"), _flag(query, "failed"))
+        if query:
+            _refuse(f"there is no parameter {next(iter(query))!r}", "there are match, all and failed")
+        return Response(await self._subject.status(question), media_type="application/json")
+
+    async def resource(self, request: Request) -> Response:
+        """One resource."""
+        return JSONResponse(self._subject.resource(request.path_params["ref"]))
+
+    async def pause(self, request: Request) -> Response:
+        """Pause what matches, for so many seconds."""
+        body = await _body(request, {"match", "for", "reason"})
+        seconds, reason = body.get("for"), body.get("reason")
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not _sane(seconds):
+            _refuse("'for' must be a number of seconds", "above 0 and at most a year")
+        if not isinstance(reason, str) or not reason.strip():
+            _refuse("'reason' must be a text", "say why, for those who wonder later")
+        return JSONResponse({"paused": self._subject.pauser.pause(_match(body), float(seconds), reason)})
+
+    async def resume(self, request: Request) -> Response:
+        """Take the pauses of what matches back."""
+        body = await _body(request, {"match"})
+        return JSONResponse({"resumed": self._subject.pauser.resume(_match(body))})
+
+
+class EventStream:
+    """The live stream as server-sent events: one ``data:`` line of JSON each. An ASGI application of its own."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._broadcast = subject.broadcast
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream until the run ends, the client leaves, or the client is too slow and dropped."""
+        listener = self._broadcast.join(scope["state"]["drop"])
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_leave, receive, nursery.cancel_scope)
+                headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                await _send_part(send, ": events from now on\n\n")
+                while lines := await listener.take():
+                    await _send_part(send, "".join(f"data: {line}\n" for line in lines))
+                await send({"type": "http.response.body", "body": b""})
+                nursery.cancel_scope.cancel()
+        finally:
+            self._broadcast.leave(listener)
+
+
+async def _leave(receive: Receive, scope: trio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+async def _send_part(send: Send, text: str) -> None:
+    await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
+
+
+# ---- what requests say ----
+
+
+def _flag(query: dict[str, str], name: str) -> bool:
+    value = query.pop(name, "false")
+    if value not in ("true", "false"):
+        _refuse(f"{name}={value} is neither true nor false", f"write {name}=true")
+    return value == "true"
+
+
+async def _body(request: Request, known: set[str]) -> dict[str, Any]:
+    text = b""
+    async with aclosing(request.stream()) as chunks:
+        async for chunk in chunks:
+            text += chunk
+            if len(text) > _LARGEST_BODY:
+                raise HTTPException(413, f"the body is longer than {_LARGEST_BODY} bytes")
+    try:
+        body = json.loads(text)
+    except ValueError as error:
+        raise BadRequestError(f"the body is not JSON: {error}", "send a JSON object") from error
+    if not isinstance(body, dict):
+        _refuse("the body is not a JSON object", f"it may hold {', '.join(sorted(known))}")
+    if unknown := body.keys() - known:
+        _refuse(f"there is no {min(unknown)!r} in it", f"it may hold {', '.join(sorted(known))}")
+    return body
+
+
+def _match(body: dict[str, Any]) -> str:
+    match = body.get("match", "*")
+    if not isinstance(match, str) or not match:
+        _refuse("'match' must be a text", "write it as kind#name; * stands for anything")
+    return str(match)
+
+
+def _sane(seconds: float) -> bool:
+    return math.isfinite(seconds) and 0 < seconds <= _LONGEST_PAUSE
+
+
+# ---- errors ----
+
+
+def _refuse(message: str, hint: str) -> NoReturn:
+    raise BadRequestError(message, hint)
+
+
+def _error(status: int, message: str, hint: str | None) -> Response:
+    return JSONResponse({"error": {"message": message, "hint": hint}}, status)
+
+
+async def _refused(_request: Request, error: HTTPException) -> Response:
+    response = _error(
+        error.status_code, error.detail, f"the routes are described in docs/control.md, below {PREFIX}"
+    )
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _unknown(_request: Request, error: UnknownNameError) -> Response:
+    return _error(404, str(error), error.hint)
+
+
+async def _bad(_request: Request, error: BadRequestError) -> Response:
+    return _error(400, str(error), error.hint)
+
+
+async def _system(_request: Request, error: OSError) -> Response:
+    return _error(500, f"the system refused: {error}", "see whether the state directory can be written")

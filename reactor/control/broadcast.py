@@ -1,0 +1,98 @@
+"""The live stream of events, to any number of readers, none of whom can hold up a repair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+from reactor.console.jsonlines import JsonSink
+from reactor.engine.events import Event
+
+LIMIT = 4 << 20
+"""Characters that may wait for one reader. Beyond it the reader is dropped: it reads slower than things happen."""
+
+
+class Listener:
+    """One reader of the stream. ``drop`` ends its connection at once, also while it is being written to."""
+
+    def __init__(self, drop: Callable[[], None]) -> None:
+        self.drop = drop
+        self.waiting: list[str] = []
+        self.size = 0
+        self.over = False
+        self._news = trio.Event()
+
+    def put(self, line: str) -> None:
+        """Take one event for the reader; returns at once."""
+        self.waiting.append(line)
+        self.size += len(line)
+        self._news.set()
+
+    def end(self) -> None:
+        """Nothing comes any more."""
+        self.over = True
+        self._news.set()
+
+    async def take(self) -> list[str]:
+        """Everything that waits, once there is something; nothing at the end of the stream."""
+        while not (self.waiting or self.over):
+            self._news = trio.Event()
+            await self._news.wait()
+        taken, self.waiting, self.size = self.waiting, [], 0
+        return taken
+
+
+class Broadcast:
+    """A sink that passes every event on to all listeners as a line of JSON. Without any it costs next to nothing."""
+
+    def __init__(self, tell: Callable[[str], None], limit: int = LIMIT) -> None:
+        self._tell = tell
+        self._limit = limit
+        self._listeners: list[Listener] = []
+        self._left = trio.Event()
+        self._encode = JsonSink(self._put)
+        self.dropped = 0
+        """How many listeners were too slow."""
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if self._listeners:
+            self._encode(event)
+
+    def join(self, drop: Callable[[], None]) -> Listener:
+        """A new listener, for the events from now on."""
+        listener = Listener(drop)
+        self._listeners.append(listener)
+        return listener
+
+    def leave(self, listener: Listener) -> None:
+        """``listener`` wants no more."""
+        if listener in self._listeners:
+            self._listeners.remove(listener)
+            self._left.set()
+
+    @property
+    def listeners(self) -> int:
+        """How many listen."""
+        return len(self._listeners)
+
+    async def end(self) -> None:
+        """The run is over: wait until everybody has had what still waits for them, and has left."""
+        for listener in self._listeners:
+            listener.end()
+        while self._listeners:
+            self._left = trio.Event()
+            await self._left.wait()
+
+    def _put(self, line: str) -> None:
+        for listener in tuple(self._listeners):
+            listener.put(line)
+            if listener.size > self._limit:
+                self._drop(listener)
+
+    def _drop(self, listener: Listener) -> None:
+        self.dropped += 1
+        self.leave(listener)
+        listener.drop()
+        self._tell(f"a reader of the event stream was dropped: {len(listener.waiting)} events waited for it")

@@ -1,0 +1,91 @@
+"""Talks to a running converger through its socket. Standard library only, so that ``reactor status`` starts fast."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+from urllib.parse import urlencode
+
+from reactor.control.socketpath import at_home
+
+TIMEOUT = 10.0
+"""Seconds to wait for an answer."""
+
+
+class NoRunError(Exception):
+    """Nothing runs on the state directory."""
+
+
+class RefusedError(Exception):
+    """The converger, or the system, does not do what was asked. ``hint`` says how to mend that."""
+
+    def __init__(self, message: str, hint: str | None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class Client:
+    """The converger that runs on a state directory. Every method raises NoRunError and RefusedError."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+
+    def status(self, *, match: str | None = None, everything: bool = False, failed: bool = False) -> Any:
+        """How the run and its resources stand; see `docs/control.md`."""
+        query = {"match": match, "all": "true" if everything else None, "failed": "true" if failed else None}
+        given = {name: value for name, value in query.items() if value is not None}
+        return self._ask("GET", f"/v1/status?{urlencode(given)}")
+
+    def pause(self, match: str, seconds: float, reason: str) -> list[str]:
+        """Pause what matches; return the refs."""
+        paused: list[str] = self._ask(
+            "POST", "/v1/pause", {"match": match, "for": seconds, "reason": reason}
+        )["paused"]
+        return paused
+
+    def resume(self, match: str) -> list[str]:
+        """Take the pauses of what matches back; return the refs that were paused."""
+        resumed: list[str] = self._ask("POST", "/v1/resume", {"match": match})["resumed"]
+        return resumed
+
+    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        try:
+            with self._answer(method, path, body) as response:
+                answer = json.load(response)
+        except TimeoutError as error:
+            raise RefusedError(
+                "the run does not answer", "it may be stopped (SIGSTOP) or very busy"
+            ) from error
+        except (http.client.HTTPException, ValueError, OSError) as error:
+            raise RefusedError(f"the run broke off its answer: {error}", "it may just be ending") from error
+        if response.status != http.client.OK:
+            raise RefusedError(answer["error"]["message"], answer["error"]["hint"])
+        return answer
+
+    @contextmanager
+    def _answer(self, method: str, path: str, body: Any) -> Iterator[http.client.HTTPResponse]:
+        with closing(http.client.HTTPConnection("reactor")) as connection:
+            connection.sock = self._connect()
+            connection.request(method, path, None if body is None else json.dumps(body))
+            yield connection.getresponse()
+
+    def _connect(self) -> socket.socket:
+        connected = socket.socket(socket.AF_UNIX)
+        connected.settimeout(TIMEOUT)
+        try:
+            with at_home(self.directory) as path:
+                connected.connect(path)
+        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError) as error:
+            connected.close()
+            raise NoRunError(f"no run is active on {self.directory}") from error
+        except PermissionError as error:
+            connected.close()
+            raise RefusedError(
+                f"{self.directory} is not ours to look into", "ask as the user who runs it"
+            ) from error
+        return connected

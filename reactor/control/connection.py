@@ -1,0 +1,51 @@
+"""One connection of the control socket. Imports Hypercorn and Starlette: only continuous runs need them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+import trio
+from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.config import Config
+from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ConnectionState
+
+from reactor.control.application import application
+from reactor.control.subject import Subject
+
+IDLE = 30
+"""Seconds that a client may let pass without a request."""
+
+
+def connection_handler(
+    subject: Subject, tell: Callable[[str], None]
+) -> Callable[[trio.SocketStream], Awaitable[None]]:
+    """What serves one accepted stream. Whatever a client does, it costs only that client its connection."""
+    wrapped = ASGIWrapper(cast(Any, application(subject, tell)))
+    config = Config()
+    config.errorlog = None
+    config.include_server_header = False
+    config.keep_alive_timeout = IDLE
+    context = WorkerContext(None)
+
+    async def serve(stream: trio.SocketStream) -> None:
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_close_when_cancelled, stream)
+                state = ConnectionState({"drop": nursery.cancel_scope.cancel})
+                await TCPServer(wrapped, config, context, state, cast(Any, stream))
+                nursery.cancel_scope.cancel()
+        except Exception as error:  # noqa: BLE001 - a bug met by one client must not end the run
+            tell(f"a connection of the control socket failed: {type(error).__name__}: {error}")
+
+    return serve
+
+
+async def _close_when_cancelled(stream: trio.SocketStream) -> None:
+    """Hypercorn shields its writes from cancellation; only closing the socket ends one to a client that never reads."""
+    try:
+        await trio.sleep_forever()
+    finally:
+        stream.socket.close()

@@ -1,0 +1,86 @@
+"""Everything that lets people look at one run and pause parts of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import trio
+
+from reactor.control.board import Board, RunFacts
+from reactor.control.broadcast import Broadcast
+from reactor.control.pauser import Pauser
+from reactor.control.pauses import Pauses
+from reactor.control.server import Server
+from reactor.control.subject import Subject
+from reactor.engine.engine import Engine
+from reactor.engine.events import Event, Reloaded
+
+FAREWELL = 1.0
+"""Seconds that readers of the event stream have to take the last events."""
+
+
+class Control:
+    """The control of one run: a sink of its events, and a task beside its engine.
+
+    ``directory`` is the state directory, locked by us; ``tell`` reaches the person at the terminal. Every run honours
+    pauses; one that stays also ``listens`` on a socket.
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        facts: RunFacts,
+        refs: Sequence[str],
+        tell: Callable[[str], None],
+        *,
+        listens: bool,
+    ) -> None:
+        self.board = Board(facts, refs)
+        self.broadcast = Broadcast(tell)
+        self.pauser: Pauser | None = None
+        self._directory = directory
+        self._tell = tell
+        self._listens = listens
+
+    def __call__(self, event: Event) -> None:
+        """Take one event. What a reload brings is paused before its first check."""
+        self.board(event)
+        self.broadcast(event)
+        if type(event) is Reloaded and self.pauser is not None:
+            self.pauser.apply()
+
+    async def run(
+        self, engine: Engine, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Open the socket, honour the pauses, then say started: before that, ``engine`` must not run.
+
+        The socket comes first. A pause that was written to the file while nobody listened is in the file when we read
+        it; one that comes later finds the socket.
+        """
+        self.pauser = Pauser(engine, Pauses(self._directory, self._tell))
+        server = self._open(Subject(engine, self.board, self.broadcast, self.pauser))
+        try:
+            self.pauser.load()
+            task_status.started()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self.pauser.run)
+                if server is not None:
+                    nursery.start_soon(server.run)
+        finally:
+            if server is not None:
+                server.close()
+
+    async def farewell(self) -> None:
+        """The run is over: let the readers of the event stream have its end."""
+        with trio.move_on_after(FAREWELL):
+            await self.broadcast.end()
+
+    def _open(self, subject: Subject) -> Server | None:
+        """The server; without one the run goes on all the same."""
+        if not self._listens:
+            return None
+        try:
+            return Server(self._directory, subject, self._tell)
+        except OSError as error:
+            self._tell(f"no control socket, so `reactor status` will not find this run: {error}")
+            return None

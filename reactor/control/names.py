@@ -1,0 +1,58 @@
+"""Which resources people mean: globs over ``kind#name`` and ``kind#alias``, where ``*`` also matches ``/``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reactor.engine.roster import Roster
+    from reactor.resource.base import Resource
+
+
+class UnknownNameError(Exception):
+    """No resource is called like ``pattern``."""
+
+    def __init__(self, pattern: str, hint: str | None) -> None:
+        super().__init__(f"no resource matches {pattern}")
+        self.hint = hint or "write it as kind#name; * stands for anything: 'file#/etc/*'"
+
+
+def covers(pattern: str, names: Iterable[str]) -> bool:
+    """Whether the resource with these names is meant. A name that happens to hold ``[`` matches itself too."""
+    return any(name == pattern or fnmatchcase(name, pattern) for name in names)
+
+
+def names_of(resource: Resource) -> tuple[str, ...]:
+    """What a resource is called: its ref, and its alias if it has one."""
+    return (resource.ref,) if resource.alias is None else (resource.ref, f"{resource.kind}#{resource.alias}")
+
+
+def matching(roster: Roster, pattern: str) -> list[int]:
+    """The vertices that ``pattern`` means, in order. Raises UnknownNameError when there are none."""
+    found = [v for v in sorted(roster.present) if covers(pattern, names_of(roster.resources[v]))]
+    if not found:
+        raise unknown(roster, pattern)
+    return found
+
+
+def find(roster: Roster, name: str) -> int:
+    """The vertex called ``name``, which is a ref or an alias. Raises UnknownNameError."""
+    with suppress(KeyError):
+        if (vertex := roster.number(name)) in roster.present:
+            return vertex
+    for vertex in roster.present:
+        if name in names_of(roster.resources[vertex]):
+            return vertex
+    raise unknown(roster, name)
+
+
+def unknown(roster: Roster, pattern: str) -> UnknownNameError:
+    """The error that no resource is called like ``pattern``, with the nearest name as a hint."""
+    from reactor.graph.names import Names  # noqa: PLC0415 - only a misspelt name needs it
+
+    present = sorted(roster.present)
+    names = Names([roster.resources[v] for v in present], [roster.refs[v] for v in present])
+    return UnknownNameError(pattern, names.hint(pattern))

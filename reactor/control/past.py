@@ -1,0 +1,77 @@
+"""How things stood when the last run ended, from the journal, in the form in which a running converger answers."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from reactor.control.names import covers
+from reactor.control.pauses import Pause, Pauses, effective
+from reactor.engine.events import Result
+
+if TYPE_CHECKING:
+    from reactor.journal.history import Entry, History
+
+_FINE = ("ok", "changed")
+
+
+def last_status(
+    pauses: Pauses, history: History, *, match: str | None, everything: bool, failed: bool
+) -> dict[str, Any]:
+    """What the journal knows; ``run`` of the answer is None."""
+    living = pauses.living(time.time())
+    records = [_record(history, ref, living) for ref in sorted(history.refs())]
+    end = history.last_end()
+    shown = [
+        record
+        for record in records
+        if (_asked_for(record, match, everything=everything))
+        and (not failed or record["state"] in (Result.FAILED, Result.BLOCKED))
+    ]
+    counts = Counter(record["state"] for record in records)
+    return {
+        "run": None,
+        "ended": None if end is None else {"time": end.time, "reason": end.record["reason"]},
+        "counts": {str(result): counts[result] for result in Result},
+        "watchers": [],
+        "resources": shown,
+    }
+
+
+def _asked_for(record: dict[str, Any], match: str | None, *, everything: bool) -> bool:
+    if match is not None:
+        return covers(match, (record["ref"],))
+    return everything or record["state"] not in _FINE or record["paused"] is not None
+
+
+def _record(history: History, ref: str, pauses: list[Pause]) -> dict[str, Any]:
+    """One resource. The journal keeps no plain ok, so what it has no word of, but knows, was ok."""
+    last, changed = history.last(ref), history.last(ref, result=Result.CHANGED)
+    pause = effective(pauses, (ref,), time.time())
+    said = last.record if last is not None else {}
+    return {
+        "ref": ref,
+        "state": last.result if last is not None else str(Result.OK),
+        "since": last.time if last is not None else history.applied_since(ref),
+        "in_motion": False,
+        "checked": _checked(last),
+        "changed": None
+        if changed is None
+        else {"time": changed.time, "causes": changed.record["causes"], "actions": changed.record["actions"]},
+        "error": said.get("error"),
+        "hint": said.get("hint"),
+        "retry_at": None,
+        "blocked_by": said.get("culprits", []),
+        "watching": [],
+        "flapping": None,
+        "paused": None
+        if pause is None
+        else {"since": pause.since, "until": pause.until, "reason": pause.reason},
+    }
+
+
+def _checked(last: Entry | None) -> dict[str, Any] | None:
+    if last is None or last.event != "checked":
+        return None
+    return {"time": last.time, "causes": last.record["causes"], "duration": last.record["duration"]}

@@ -1,0 +1,139 @@
+"""The pauses people have asked for, in a file of the state directory, so that they outlive the process.
+
+Needs no trio: the commands use it too when nothing runs.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from reactor.control.names import covers
+
+FILE = "pauses.json"
+_LOCK = "pauses.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """What is called like ``pattern`` is not checked from ``since`` to ``until`` (seconds since 1970).
+
+    ``until`` is None for an exception: it takes part of earlier, wider pauses back. The last word on a resource wins.
+    """
+
+    pattern: str
+    since: float
+    until: float | None
+    reason: str
+
+
+def effective(pauses: Sequence[Pause], names: Sequence[str], now: float) -> Pause | None:
+    """The pause that is in force at ``now`` for the resource with these names."""
+    for pause in reversed(pauses):
+        if (pause.until is None or pause.until > now) and covers(pause.pattern, names):
+            return None if pause.until is None else pause
+    return None
+
+
+class Pauses:
+    """The file in a state directory. Every change reads, writes and replaces it under a lock, so that no two processes undo each other's."""
+
+    def __init__(self, directory: str, tell: Callable[[str], None]) -> None:
+        self._directory = directory
+        self._path = os.path.join(directory, FILE)
+        self._tell = tell
+
+    def read(self) -> tuple[Pause, ...]:
+        """All pauses, the last asked for last. A file that makes no sense is moved aside, and `tell` hears of it."""
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                return tuple(map(_parsed, json.load(file)))
+        except FileNotFoundError:
+            return ()
+        except (ValueError, TypeError) as error:
+            aside = f"{self._path}.broken-{time.time_ns()}"
+            os.replace(self._path, aside)
+            self._tell(
+                f"the file of pauses makes no sense ({error}): nothing is paused; it is kept as {aside}"
+            )
+            return ()
+
+    def living(self, now: float) -> list[Pause]:
+        """The pauses that are not over."""
+        return _living(self.read(), now)
+
+    def add(self, pattern: str, now: float, until: float, reason: str) -> tuple[Pause, ...]:
+        """Pause what matches ``pattern``; what the same pattern said before is replaced. Returns all pauses."""
+        with self._changing() as pauses:
+            pauses[:] = [pause for pause in _living(pauses, now) if pause.pattern != pattern]
+            pauses.append(Pause(pattern, now, until, reason))
+        return tuple(pauses)
+
+    def take_back(self, pattern: str, now: float) -> tuple[Pause, ...]:
+        """End every pause of what matches ``pattern``. Returns all pauses that are left."""
+        with self._changing() as pauses:
+            pauses[:] = [p for p in _living(pauses, now) if not fnmatchcase(p.pattern, pattern)]
+            pauses.append(Pause(pattern, now, None, ""))
+            pauses[:] = _living(pauses, now)
+        return tuple(pauses)
+
+    @contextmanager
+    def _changing(self) -> Iterator[list[Pause]]:
+        descriptor = os.open(
+            os.path.join(self._directory, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            pauses = list(self.read())
+            yield pauses
+            self._replace(json.dumps([asdict(pause) for pause in pauses], indent=1) + "\n")
+        finally:
+            os.close(descriptor)
+
+    def _replace(self, text: str) -> None:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{FILE}.", dir=self._directory)
+        try:
+            with open(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(descriptor)
+            os.replace(temporary, self._path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        _sync(self._directory)
+
+
+def _living(pauses: Iterable[Pause], now: float) -> list[Pause]:
+    """Without what is over, and without exceptions that have nothing earlier left to take from."""
+    living: list[Pause] = []
+    for pause in pauses:
+        if bool(living) if pause.until is None else pause.until > now:
+            living.append(pause)
+    return living
+
+
+def _parsed(record: Any) -> Pause:
+    pause = Pause(**record)
+    times = (pause.since, 0.0 if pause.until is None else pause.until)
+    if not (isinstance(pause.pattern, str) and isinstance(pause.reason, str)):
+        raise TypeError("a pattern and a reason are texts")
+    if not all(isinstance(time, int | float) for time in times):
+        raise TypeError("times are seconds since 1970")
+    return pause
+
+
+def _sync(directory: str) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

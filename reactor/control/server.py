@@ -1,0 +1,78 @@
+"""HTTP over a Unix socket in the state directory: Hypercorn on trio, one task for each connection."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import stat
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from reactor.control.socketpath import SOCKET_FILE, at_home
+
+if TYPE_CHECKING:
+    from reactor.control.subject import Subject
+
+_BACKLOG = 64
+
+
+class Server:
+    """The socket of one run. Only who holds the lock of ``directory`` may make one: it replaces a stale socket."""
+
+    def __init__(self, directory: str, subject: Subject, tell: Callable[[str], None]) -> None:
+        self._subject = subject
+        self._tell = tell
+        self._path = os.path.join(directory, SOCKET_FILE)
+        self._listener = _bound(directory)
+        self._identity = _identity(self._path)
+
+    async def run(self) -> None:
+        """Serve until cancelled.
+
+        What serves is imported, beside the engine, when the first client comes: it takes 8 MB and a tenth of a
+        second, and many runs are never asked.
+        """
+        await trio.lowlevel.wait_readable(self._listener)
+        serving: Any = await trio.to_thread.run_sync(
+            import_module, "reactor.control.connection", limiter=trio.CapacityLimiter(1)
+        )
+        serve = serving.connection_handler(self._subject, self._tell)
+        listener = trio.SocketListener(trio.socket.from_stdlib_socket(self._listener))
+        await trio.serve_listeners(serve, [listener])
+
+    def close(self) -> None:
+        """Take the socket away, if it still is ours."""
+        self._listener.close()
+        if _identity(self._path) == self._identity:
+            os.unlink(self._path)
+
+
+def _bound(directory: str) -> socket.socket:
+    """A listening socket that only its owner may use, from the moment it exists: bind takes the mode of the inode."""
+    path = os.path.join(directory, SOCKET_FILE)
+    if (found := _identity(path)) is not None:
+        if not found[2]:
+            raise FileExistsError(errno.EEXIST, "it is not a socket; move it away", path)
+        os.unlink(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+    try:
+        os.fchmod(listener.fileno(), 0o600)
+        with at_home(directory) as short:
+            listener.bind(short)
+        listener.listen(_BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def _identity(path: str) -> tuple[int, int, bool] | None:
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino, stat.S_ISSOCK(found.st_mode)

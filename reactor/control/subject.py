@@ -1,0 +1,115 @@
+"""What can be asked about one run, and asked of it. Knows nothing of HTTP."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import trio
+
+from reactor.control.board import UNKNOWN, Board, Standing, record_of, watching_record
+from reactor.control.broadcast import Broadcast
+from reactor.control.names import covers, find, names_of, unknown
+from reactor.control.pauser import Pauser
+from reactor.engine.engine import Engine
+from reactor.engine.events import Result
+from reactor.engine.workers import SLICE
+
+IN_TROUBLE = (Result.FAILED, Result.BLOCKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Which resources somebody wants to see: by default those that are not fine.
+
+    With ``match`` those it means, with ``everything`` all; ``failed`` leaves of these the failed and blocked ones.
+    """
+
+    match: str | None = None
+    everything: bool = False
+    failed: bool = False
+
+
+class Subject:
+    """One run: its engine, what is known of it, its live stream, and its pauses."""
+
+    def __init__(self, engine: Engine, board: Board, broadcast: Broadcast, pauser: Pauser) -> None:
+        self.engine = engine
+        self.board = board
+        self.broadcast = broadcast
+        self.pauser = pauser
+
+    def run_record(self) -> dict[str, Any]:
+        """The run as a whole, as a JSON object."""
+        board, facts = self.board, self.board.facts
+        return {
+            "manifest": facts.manifest,
+            "pid": facts.pid,
+            "started": facts.started,
+            "mode": "noop" if facts.noop else "enforce",
+            "generation": board.generation,
+            "rejected": None
+            if board.rejected is None
+            else {"time": board.rejected.time, "problems": board.rejected.problems},
+            "converged": self.engine.scheduler.converged,
+            "converged_at": board.converged_at,
+            "changes": board.changes,
+            "events_lost": board.events_lost,
+            "audit_found": board.audit_found,
+            "readers": self.broadcast.listeners,
+            "readers_dropped": self.broadcast.dropped,
+        }
+
+    async def status(self, question: Question) -> str:
+        """The answer as JSON text. Lets the event descriptors be read in between. Raises UnknownNameError."""
+        roster, survey = self.engine.roster, _Survey(question)
+        slice_end = trio.current_time() + SLICE
+        for vertex in sorted(roster.present):
+            if trio.current_time() > slice_end:
+                await trio.lowlevel.checkpoint()
+                slice_end = trio.current_time() + SLICE
+            if (standing := self.board.standings.get(roster.refs[vertex])) is not None:
+                names = names_of(roster.resources[vertex])
+                survey.take(standing, names, in_motion=self.engine.scheduler.in_motion(vertex))
+        if question.match is not None and not survey.matched:
+            raise unknown(roster, question.match)
+        head = {
+            "run": {**self.run_record(), "in_motion": survey.in_motion},
+            "counts": survey.counts,
+            "watchers": [watching_record(event) for event in self.board.watchers.values()],
+        }
+        return f'{json.dumps(head, separators=(",", ":"))[:-1]},"resources":[{",".join(survey.records)}]}}'
+
+    def resource(self, name: str) -> dict[str, Any]:
+        """One resource, by its ref or alias, as a JSON object. Raises UnknownNameError."""
+        vertex = find(self.engine.roster, name)
+        standing = self.board.standings[self.engine.roster.refs[vertex]]
+        return record_of(standing, in_motion=self.engine.scheduler.in_motion(vertex))
+
+
+class _Survey:
+    """Gathers the answer to one question, resource by resource."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._now = time.time()
+        self.counts = dict.fromkeys((*map(str, Result), UNKNOWN, "paused"), 0)
+        self.in_motion = 0
+        self.matched = False
+        self.records: list[str] = []
+
+    def take(self, standing: Standing, names: tuple[str, ...], *, in_motion: bool) -> None:
+        """Count one resource, and keep it as JSON text if it was asked for."""
+        self.counts[standing.state] += 1
+        self.counts["paused"] += standing.paused is not None
+        self.in_motion += in_motion
+        question = self._question
+        if question.match is not None:
+            shown = covers(question.match, names)
+            self.matched |= shown
+        else:
+            shown = question.everything or in_motion or not standing.fine(self._now)
+        if shown and (standing.state in IN_TROUBLE or not question.failed):
+            self.records.append(json.dumps(record_of(standing, in_motion=in_motion), separators=(",", ":")))

@@ -1,0 +1,11 @@
+"""What survives the process: the state directory with its lock, and in it the journal, an SQLite database.
+
+- ``state_directory``: where state lives, and the lock on it;
+- ``schema``: the tables, and how the database is opened;
+- ``store``: the one connection that writes;
+- ``debts``: who owes a refresh to whom, in memory;
+- ``records``: which events are kept, and in what form;
+- ``backlog``: what waits to be written;
+- ``journal``: the engine's memory and a sink of its events, made of all these;
+- ``history``: reading it all, also while a run writes.
+"""

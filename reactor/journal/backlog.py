@@ -1,0 +1,108 @@
+"""What waits to be written, by what it is about: later words replace earlier ones, and so memory stays bounded."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reactor.engine.events import Event
+from reactor.journal.debts import Pair
+from reactor.journal.records import Row, loss, row
+
+EVENT_LIMIT = 10_000
+"""Events that may wait for a disk. Beyond it the oldest are dropped, and counted."""
+
+
+class Generation(NamedTuple):
+    """One loaded version of the manifest."""
+
+    id: int
+    time: float
+    manifest: str
+    digest: str
+
+
+@dataclass(slots=True)
+class Batch:
+    """One transaction.
+
+    ``refreshes`` maps a pair to (owed since, last paid); ``resources`` a ref to (digest, time).
+    """
+
+    refreshes: dict[Pair, tuple[float | None, float | None]] = field(default_factory=dict)
+    resources: dict[str, tuple[str, float]] = field(default_factory=dict)
+    generations: list[Generation] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.refreshes or self.resources or self.generations or self.rows)
+
+
+class Backlog:
+    """Gathers the next batch. Touched by the event loop only; a batch that was taken belongs to who took it."""
+
+    def __init__(self) -> None:
+        self._events: deque[tuple[Event, int | None]] = deque()
+        self._dropped = 0
+        self._batch = Batch()
+
+    @property
+    def events(self) -> int:
+        """How many events wait to be made into rows."""
+        return len(self._events)
+
+    @property
+    def rows(self) -> int:
+        """How many rows wait to be written."""
+        return len(self._batch.rows)
+
+    def add_event(self, event: Event, generation: int | None) -> None:
+        """Keep the event, if need be in place of the oldest."""
+        if len(self._events) >= EVENT_LIMIT:
+            self._events.popleft()
+            self._dropped += 1
+        self._events.append((event, generation))
+
+    def make_rows(self, count: int) -> None:
+        """Turn that many of the oldest events into rows."""
+        for _ in range(min(count, len(self._events))):
+            self._batch.rows.append(row(*self._events.popleft()))
+
+    def set_owed(self, pair: Pair, since: float | None, paid: float | None = None) -> None:
+        """The pair owes a refresh since then, or (None) no more; ``paid``: it was paid just now."""
+        _, paid_before = self._batch.refreshes.get(pair, (None, None))
+        self._batch.refreshes[pair] = (since, paid or paid_before)
+
+    def set_applied(self, ref: str, digest: str, now: float) -> None:
+        """The resource is as the digest says."""
+        self._batch.resources[ref] = (digest, now)
+
+    def add_generation(self, generation: Generation) -> None:
+        """A manifest was loaded."""
+        self._batch.generations.append(generation)
+
+    def take_urgent(self) -> Batch:
+        """What an intent waits for: the refreshes, in their newest state."""
+        batch = Batch(refreshes=self._batch.refreshes)
+        self._batch.refreshes = {}
+        return batch
+
+    def take(self) -> Batch:
+        """All but the events that are not rows yet."""
+        if self._dropped:
+            self._batch.rows.append(loss(self._dropped, time.time()))
+            self._dropped = 0
+        batch, self._batch = self._batch, Batch()
+        return batch
+
+    def give_back(self, batch: Batch) -> None:
+        """The batch could not be written. What was said since then replaces what it says."""
+        late = self._batch
+        self._batch = Batch(
+            batch.refreshes | late.refreshes,
+            batch.resources | late.resources,
+            batch.generations + late.generations,
+            batch.rows + late.rows,
+        )

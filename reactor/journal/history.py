@@ -1,0 +1,195 @@
+"""Reads a journal: of a running converger, of a stopped one, or a copy. Changes nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from reactor.journal.schema import FILE_NAME, UnusableError, refuse_foreign
+
+POLL_INTERVAL = 0.2
+"""Seconds between two looks for news; a look reads a page of shared memory."""
+
+_ENTRIES = """
+SELECT id, time, event, ref, result, generation, record FROM events
+WHERE id > :after AND time >= :since AND (:ref IS NULL OR ref = :ref OR ref GLOB :ref)
+AND (NOT :failed OR result IN ('failed', 'blocked')) ORDER BY id LIMIT 500
+"""
+_LAST = """
+SELECT id, time, event, ref, result, generation, record FROM events
+WHERE ref = :ref AND result IS NOT NULL AND (:result IS NULL OR result = :result)
+AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT 1
+"""
+_LAST_END = """
+SELECT id, time, event, ref, result, generation, record FROM events
+WHERE event = 'ended' ORDER BY id DESC LIMIT 1
+"""
+_REFRESHES = """
+SELECT source, subscriber, owed_since, paid FROM refreshes
+WHERE (:source IS NULL OR source = :source) AND (:subscriber IS NULL OR subscriber = :subscriber)
+"""
+
+
+class HistoryError(Exception):
+    """There is no journal, or it can't be read."""
+
+
+class Entry(NamedTuple):
+    """One event of the past. ``record`` is its JSON form."""
+
+    id: int
+    time: float
+    event: str
+    ref: str | None
+    result: str | None
+    generation: int | None
+    record: dict[str, Any]
+
+
+class Refresh(NamedTuple):
+    """A change of ``source`` refreshes ``subscriber``: owed since a time, paid last at a time, or both."""
+
+    source: str
+    subscriber: str
+    owed_since: float | None
+    paid: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which entries: none before ``since``; of refs that are or match ``ref``; ``failed`` and blocked ones only."""
+
+    since: float = 0.0
+    ref: str | None = None
+    failed: bool = False
+
+
+EVERYTHING = Filter()
+
+
+class History:
+    """The journal in the state directory ``directory``, or the journal file itself. Raises HistoryError."""
+
+    def __init__(self, directory: str) -> None:
+        self._path = os.path.join(directory, FILE_NAME)
+        self._connection, self._inode = _open(self._path)
+
+    def entries(self, wanted: Filter = EVERYTHING, *, after: int = 0) -> Iterator[Entry]:
+        """The entries with an id above ``after``, oldest first.
+
+        They are read in portions: a reader who pauses in the middle of a query would keep the WAL from being emptied.
+        """
+        values = {"after": after, **dataclasses.asdict(wanted)}
+        while portion := [_entry(found) for found in self._query(_ENTRIES, values)]:
+            yield from portion
+            values["after"] = portion[-1].id
+
+    def follow(self, wanted: Filter = EVERYTHING, *, after: int) -> Iterator[Entry]:
+        """The entries with an id above ``after`` and all that come, without end. A journal that is replaced is followed too."""
+        seen = -1
+        while True:
+            ((version,),) = self._query("PRAGMA data_version")
+            if version != seen:
+                seen = version
+                for entry in self.entries(wanted, after=after):
+                    after = entry.id
+                    yield entry
+            time.sleep(POLL_INTERVAL)
+            if self._replaced():
+                self._connection.close()
+                self._connection, self._inode = _open(self._path)
+                seen, after = -1, 0
+
+    def newest_id(self) -> int:
+        """The id of the last entry; 0 when there is none."""
+        ((newest,),) = self._query("SELECT coalesce(max(id), 0) FROM events")
+        return int(newest)
+
+    def last(self, ref: str, *, result: str | None = None, before: int | None = None) -> Entry | None:
+        """The last check of ``ref`` or word of it being blocked; with that result, with an id below ``before``."""
+        found = self._query(_LAST, {"ref": ref, "result": result, "before": before})
+        return next(map(_entry, found), None)
+
+    def last_end(self) -> Entry | None:
+        """The end of the last run that ended by itself."""
+        return next(map(_entry, self._query(_LAST_END)), None)
+
+    def refreshes(self, *, source: str | None = None, subscriber: str | None = None) -> list[Refresh]:
+        """Who refreshes whom, by source or by subscriber."""
+        found = self._query(_REFRESHES, {"source": source, "subscriber": subscriber})
+        return [Refresh(*row) for row in found]
+
+    def applied_since(self, ref: str) -> float | None:
+        """Since when ``ref`` has been wanted, and made, as it is now; None when it never was."""
+        found = self._query("SELECT applied FROM resources WHERE ref = :ref", {"ref": ref})
+        return next((float(applied) for (applied,) in found), None)
+
+    def knows(self, ref: str) -> bool:
+        """Whether ``ref`` was ever found as desired, or owes a refresh, or is owed for."""
+        return (
+            self.applied_since(ref) is not None
+            or bool(self.refreshes(source=ref))
+            or bool(self.refreshes(subscriber=ref))
+        )
+
+    def refs(self) -> list[str]:
+        """Every ref that is known."""
+        query = "SELECT ref FROM resources UNION SELECT ref FROM events WHERE ref IS NOT NULL"
+        return [ref for (ref,) in self._query(query)]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def _query(self, query: str, values: dict[str, Any] | None = None) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._connection.execute(query, values or {})
+        except sqlite3.Error as error:
+            raise HistoryError(f"can't read the journal {self._path}: {error}") from error
+
+    def _replaced(self) -> bool:
+        try:
+            return os.stat(self._path).st_ino != self._inode
+        except FileNotFoundError:
+            return False  # it is being moved aside; the new one will come
+
+
+def _open(path: str) -> tuple[sqlite3.Connection, int]:
+    try:
+        inode = os.stat(path).st_ino
+    except FileNotFoundError:
+        raise HistoryError(
+            f"there is no journal {path}: nothing has run yet with this state directory"
+        ) from None
+    except OSError as error:
+        raise HistoryError(f"can't read the journal {path}: {error.strerror}") from error
+    try:
+        return _connect(path), inode
+    except (sqlite3.Error, UnusableError) as error:
+        raise HistoryError(f"can't read the journal {path}: {error}") from error
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    """Open read-only. In a directory we may not write to, that works for a file nobody has open, as `immutable`."""
+    address = f"file:{quote(path)}?mode=ro"
+    connection = sqlite3.connect(address, uri=True)
+    try:
+        refuse_foreign(connection)
+    except sqlite3.OperationalError:
+        connection.close()
+        if os.path.exists(f"{path}-wal"):
+            raise
+        connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
+        refuse_foreign(connection)
+    return connection
+
+
+def _entry(found: tuple[Any, ...]) -> Entry:
+    return Entry._make((*found[:-1], json.loads(found[-1])))

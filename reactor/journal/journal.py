@@ -1,0 +1,247 @@
+"""The engine's memory and a sink of its events, kept in an SQLite file.
+
+An intent is on the disk when `Journal.intend` returns. Everything else waits in memory until `Journal.run` writes
+it, or `Journal.close`: what a kill takes with it costs a line of history or a second refresh, never a lost one.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+import trio
+
+from reactor.engine.events import Cause, Event
+from reactor.journal.backlog import Backlog, Batch, Generation
+from reactor.journal.debts import Debts
+from reactor.journal.digest import desired_digest, manifest_digest
+from reactor.journal.records import Selector, lean
+from reactor.journal.store import Found, Store, beyond_repair, open_store, set_aside
+from reactor.resource.base import Resource
+
+INTERVAL = 0.2
+"""Seconds that things may wait for others to be written with."""
+
+PLENTY = 500
+"""Events that do not wait any longer."""
+
+RETRY_INTERVAL = 5.0
+"""Seconds between two attempts to write to a disk that refuses."""
+
+_SLICE = 32
+"""Events made into rows before the event descriptors are read again."""
+
+
+class Journal:
+    """Implements `reactor.engine.memory.Memory`; `record` is its sink. Touched by the event loop only.
+
+    ``tell`` is given a sentence when the file is moved aside, or the disk begins or ceases to refuse.
+    """
+
+    def __init__(
+        self, directory: str, manifest: str, store: Store, found: Found, tell: Callable[[str], None]
+    ) -> None:
+        self._directory = directory
+        self._manifest = os.fsencode(manifest).decode(errors="backslashreplace")
+        self._store = store
+        self._tell = tell
+        self._debts = Debts(found.owed)
+        self._digests = found.digests
+        self._applied: dict[str, Resource] = {}
+        self._generation = found.generation
+        self._select = Selector(found.troubled)
+        self._backlog = Backlog()
+        self._news = trio.Event()
+        self._plenty = trio.Event()
+        self._writing = trio.Lock()
+        self._thread = trio.CapacityLimiter(1)
+        self._asked = 0
+        self._durable = 0
+        self._refusal = ""
+
+    @classmethod
+    def open(cls, directory: str, manifest: str, tell: Callable[[str], None]) -> Journal:
+        """Open the journal of a state directory that is locked, for a run of ``manifest``. One of no use is moved aside.
+
+        Raises OSError and sqlite3.Error when the disk refuses.
+        """
+        store, found, note = open_store(directory)
+        if note:
+            tell(f"{note}; refreshes owed from before are forgotten")
+        return cls(directory, manifest, store, found, tell)
+
+    # ---- the engine's memory ----
+
+    def first_cause(self, resource: Resource) -> Cause:
+        """Whether a change now would be the first, or come from the manifest, or from the world."""
+        if (known := self._digests.get(resource.ref)) is None:
+            return Cause.INITIAL
+        return Cause.DRIFT if known == desired_digest(resource) else Cause.INTENT
+
+    def owed_refreshes(self) -> Iterable[str]:
+        """The refs that owe a refresh."""
+        return self._debts.owing()
+
+    async def intend(self, ref: str, subscribers: Sequence[str]) -> None:
+        """Write down that ``subscribers`` will owe a refresh. Those that wait at the same time share one commit.
+
+        A disk that refuses does not stop the run: that is told, and then the intent is in memory only.
+        """
+        now = time.time()
+        for pair in self._debts.intend(ref, subscribers):
+            self._backlog.set_owed(pair, now)
+            self._asked += 1
+        await self._make_durable(self._asked)
+
+    def applied(self, resource: Resource) -> None:
+        """Remember what the resource was made to be. Costs next to nothing while it is the same object."""
+        ref = resource.ref
+        if self._applied.get(ref) is resource:
+            return
+        self._applied[ref] = resource
+        digest = desired_digest(resource)
+        if self._digests.get(ref) != digest:
+            self._digests[ref] = digest
+            self._backlog.set_applied(ref, digest, time.time())
+            self._news.set()
+
+    def begins(self, ref: str) -> None:
+        """A refresh of ``ref`` begins."""
+        self._debts.begins(ref)
+
+    def refreshed(self, ref: str) -> None:
+        """The refresh succeeded: what it owed when that began is paid."""
+        now = time.time()
+        for pair in self._debts.refreshed(ref):
+            self._backlog.set_owed(pair, None, paid=now)
+            self._news.set()
+
+    # ---- history ----
+
+    def begin_generation(self, resources: Iterable[Resource]) -> None:
+        """The manifest was loaded and holds ``resources``. The same again is the same generation."""
+        digest = manifest_digest(resources)
+        before = self._generation
+        if before is None or (before.manifest, before.digest) != (self._manifest, digest):
+            self._generation = Generation(before.id + 1 if before else 1, time.time(), self._manifest, digest)
+            self._backlog.add_generation(self._generation)
+            self._news.set()
+
+    def record(self, event: Event) -> None:
+        """Take one event. A plain ok is not kept, unless it ends a trouble."""
+        if self._select.keeps(event):
+            self._backlog.add_event(lean(event), self._generation.id if self._generation else None)
+            self._news.set()
+            if self._backlog.events >= PLENTY:
+                self._plenty.set()
+
+    # ---- writing ----
+
+    async def run(self) -> None:
+        """Write in batches, until cancelled."""
+        while True:
+            await self._news.wait()
+            with trio.move_on_after(INTERVAL):
+                await self._plenty.wait()
+            self._news, self._plenty = trio.Event(), trio.Event()
+            await self._write_all()
+            if self._refusal:
+                self._news.set()
+                await trio.sleep(RETRY_INTERVAL)
+
+    def close(self) -> None:
+        """Write all that waits and close the file. For when the event loop has ended."""
+        self._backlog.make_rows(self._backlog.events)
+        batch = self._backlog.take()
+        if batch and self._settle(batch, self._attempt(batch, durable=False)):
+            batch = self._backlog.take()
+            self._settle(batch, self._attempt(batch, durable=False))
+        self._store.close()
+
+    async def _make_durable(self, ticket: int) -> None:
+        if self._durable < ticket:
+            async with self._writing:
+                if self._durable < ticket:
+                    await self._write(self._backlog.take_urgent())
+
+    async def _write_all(self) -> None:
+        while self._backlog.events and self._backlog.rows < PLENTY:
+            self._backlog.make_rows(_SLICE)
+            await trio.lowlevel.checkpoint()
+        async with self._writing:
+            await self._write(self._backlog.take())
+        if self._backlog.events:
+            self._news.set()
+        if self._backlog.events >= PLENTY:
+            self._plenty.set()
+
+    async def _write(self, batch: Batch) -> None:
+        """Write in a thread; durably, when somebody waits for that or the disk has refused before.
+
+        Once begun it is not cancelled: the thread has the batch.
+        """
+        covered = self._asked
+        durable = covered > self._durable or bool(self._refusal)
+        with trio.CancelScope(shield=True):
+            error = await self._attempt_in_thread(batch, durable)
+            if self._settle(batch, error):
+                batch = self._backlog.take()
+                self._settle(batch, await self._attempt_in_thread(batch, durable))
+        self._durable = covered
+
+    async def _attempt_in_thread(self, batch: Batch, durable: bool) -> sqlite3.Error | None:
+        attempt = partial(self._attempt, batch, durable=durable)
+        return await trio.to_thread.run_sync(attempt, limiter=self._thread)
+
+    def _attempt(self, batch: Batch, *, durable: bool) -> sqlite3.Error | None:
+        try:
+            self._store.write(batch, durable=durable)
+        except sqlite3.Error as error:
+            return error
+        return None
+
+    # ---- when the disk or the file fails ----
+
+    def _settle(self, batch: Batch, error: sqlite3.Error | None) -> bool:
+        """See what came of an attempt. Returns whether there is a new file that wants it all again."""
+        if error is None:
+            if self._refusal:
+                self._refusal = ""
+                self._tell("the journal is written again")
+            return False
+        self._backlog.give_back(batch)
+        if beyond_repair(error):
+            return self._start_over(error)
+        self._refuse(error)
+        return False
+
+    def _refuse(self, error: Exception) -> None:
+        if not self._refusal:
+            self._tell(
+                f"the journal can't be written: {error}; the run goes on, but until that is mended a refresh that is "
+                "owed is forgotten when the process ends"
+            )
+        self._refusal = str(error)
+        self._news.set()
+
+    def _start_over(self, error: Exception) -> bool:
+        """Begin a new file with what is known. Returns whether that went well."""
+        self._store.close()
+        try:
+            aside = set_aside(self._directory)
+            self._store, _, _ = open_store(self._directory)
+        except (OSError, sqlite3.Error) as refusal:
+            self._refuse(refusal)
+            return False
+        self._tell(f"the journal is of no use ({error}); moved it to {aside} and began a new one")
+        now = time.time()
+        for pair in self._debts.pairs():
+            self._backlog.set_owed(pair, now)
+        for ref, digest in self._digests.items():
+            self._backlog.set_applied(ref, digest, now)
+        if self._generation:
+            self._backlog.add_generation(self._generation)
+        return True

@@ -1,0 +1,104 @@
+"""The tables of the journal, and how its database is opened."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import stat
+
+FILE_NAME = "journal.sqlite"
+APPLICATION = 0x72656163
+"""Marks an SQLite file as a journal of ours: "reac"."""
+
+VERSION = 1
+
+_TABLES = """
+CREATE TABLE generations (
+    id INTEGER PRIMARY KEY,
+    time REAL NOT NULL,
+    manifest TEXT NOT NULL,
+    digest TEXT NOT NULL
+);
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY,
+    time REAL NOT NULL,
+    event TEXT NOT NULL,
+    ref TEXT,
+    result TEXT,
+    generation INTEGER,
+    record TEXT NOT NULL
+);
+CREATE INDEX events_of_ref ON events (ref, id, result) WHERE ref IS NOT NULL;
+CREATE TABLE refreshes (
+    source TEXT NOT NULL,
+    subscriber TEXT NOT NULL,
+    owed_since REAL,
+    paid REAL,
+    PRIMARY KEY (source, subscriber)
+) WITHOUT ROWID;
+CREATE TABLE resources (
+    ref TEXT PRIMARY KEY,
+    digest TEXT NOT NULL,
+    applied REAL NOT NULL
+) WITHOUT ROWID;
+"""
+
+
+class UnusableError(Exception):
+    """The file is there and is no journal that this version can use."""
+
+
+def open_for_writing(path: str) -> sqlite3.Connection:
+    """Open the journal, made where missing, readable by its owner only.
+
+    Raises UnusableError for a file of another kind or a newer version, sqlite3.DatabaseError for a broken one and
+    sqlite3.OperationalError when the disk refuses.
+    """
+    _create(path)
+    # Commits are our own affair (isolation_level), and different threads use it, one at a time.
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        _prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _create(path: str) -> None:
+    """SQLite would create it for everybody to read. Its companions, the WAL and the index of that, inherit the mode."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except IsADirectoryError as error:
+        raise UnusableError("it is not a file") from error
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UnusableError("it is a symbolic link") from error
+        raise
+    regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    os.close(descriptor)
+    if not regular:
+        raise UnusableError("it is not a regular file")
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(
+            f"BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {_TABLES} COMMIT;"
+        )
+    refuse_foreign(connection)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA journal_size_limit = 4194304")
+
+
+def refuse_foreign(connection: sqlite3.Connection) -> None:
+    """Raises UnusableError for a database that is not a journal of this version."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION:
+        raise UnusableError("it is an SQLite database of another program")
+    if version != VERSION:
+        raise UnusableError(f"it has format {version}, and this version of reactor knows format {VERSION}")

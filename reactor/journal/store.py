@@ -1,0 +1,195 @@
+"""The one connection that writes the journal. Blocking: the journal calls it from a thread."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+from reactor.journal.backlog import Batch, Generation
+from reactor.journal.debts import Pair
+from reactor.journal.records import troubled
+from reactor.journal.schema import FILE_NAME, UnusableError, open_for_writing
+
+ROW_LIMIT = 100_000
+"""Events that are kept."""
+
+BYTE_LIMIT = 256 << 20
+"""What the file may take, in bytes."""
+
+AGE_LIMIT = 90 * 86400.0
+"""Seconds that an event is kept."""
+
+PRUNE_EVERY = 1000
+"""Rows written between two looks at the limits."""
+
+_PRUNED_AT_ONCE = 5000
+
+_DELETE_OLDEST = "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?)"
+_DELETE_OLD = """
+DELETE FROM events
+WHERE id IN (SELECT id FROM (SELECT id, time FROM events ORDER BY id LIMIT ?) WHERE time < ?)
+"""
+
+_THE_FILE = {
+    sqlite3.SQLITE_ERROR,  # a table is missing
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_FORMAT,
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_NOTADB,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an earlier life has left."""
+
+    owed: list[Pair]
+    digests: dict[str, str]
+    troubled: set[str]
+    generation: Generation | None
+
+
+class Store:
+    """An open journal file. Every method raises sqlite3.Error when the disk refuses or the file is broken."""
+
+    def __init__(self, directory: str) -> None:
+        """Open it, made where missing. Raises UnusableError for a foreign or newer file."""
+        self._connection = open_for_writing(os.path.join(directory, FILE_NAME))
+        self._busy = threading.Lock()
+        self._synchronous = ""
+        self._unpruned = PRUNE_EVERY
+
+    def load(self) -> Found:
+        """All that has to be known at the start."""
+        execute = self._connection.execute
+        owed = execute("SELECT source, subscriber FROM refreshes WHERE owed_since IS NOT NULL").fetchall()
+        digests = dict(execute("SELECT ref, digest FROM resources").fetchall())
+        last = execute(
+            "SELECT ref, result, max(id) FROM events WHERE ref IS NOT NULL AND result IS NOT NULL GROUP BY ref"
+        )
+        in_trouble = {ref for ref, result, _ in last if troubled(result)}
+        newest = execute(
+            "SELECT id, time, manifest, digest FROM generations ORDER BY id DESC LIMIT 1"
+        ).fetchone()
+        return Found(owed, digests, in_trouble, Generation(*newest) if newest else None)
+
+    def write(self, batch: Batch, *, durable: bool) -> None:
+        """Write the batch in one transaction. ``durable``: it is on the disk when this returns, and so is all before."""
+        with self._busy:
+            self._write(batch, durable=durable)
+
+    def close(self) -> None:
+        """Bring what is in the WAL into the file, and let go of both."""
+        with self._busy, suppress(sqlite3.Error):
+            self._connection.close()
+
+    def _write(self, batch: Batch, *, durable: bool) -> None:
+        self._synchronize("FULL" if durable else "NORMAL")
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._insert(batch)
+            self._unpruned += len(batch.rows)
+            if self._unpruned >= PRUNE_EVERY and not durable:
+                self._unpruned = 0
+                self._prune()
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+    def _synchronize(self, wanted: str) -> None:
+        if self._synchronous != wanted:
+            self._connection.execute(f"PRAGMA synchronous = {wanted}")
+            self._synchronous = wanted
+
+    def _insert(self, batch: Batch) -> None:
+        many = self._connection.executemany
+        many(
+            "INSERT INTO refreshes (source, subscriber, owed_since, paid) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE"
+            " SET owed_since = excluded.owed_since, paid = coalesce(excluded.paid, paid)",
+            ((*pair, *state) for pair, state in batch.refreshes.items()),
+        )
+        many(
+            "INSERT OR REPLACE INTO resources (ref, digest, applied) VALUES (?, ?, ?)",
+            ((ref, *applied) for ref, applied in batch.resources.items()),
+        )
+        many(
+            "INSERT OR REPLACE INTO generations (id, time, manifest, digest) VALUES (?, ?, ?, ?)",
+            batch.generations,
+        )
+        many(
+            "INSERT INTO events (time, event, ref, result, generation, record) VALUES (?, ?, ?, ?, ?, ?)",
+            batch.rows,
+        )
+
+    def _prune(self) -> None:
+        """Delete the oldest events beyond the limits, so many at once that no batch takes long."""
+        execute = self._connection.execute
+        horizon = time.time() - AGE_LIMIT
+        execute(_DELETE_OLD, (_PRUNED_AT_ONCE, horizon))
+        (surplus,) = execute("SELECT max(id) - min(id) + 1 - ? FROM events", (ROW_LIMIT,)).fetchone()
+        if (surplus or 0) > 0 or self._bytes() > BYTE_LIMIT:
+            execute(_DELETE_OLDEST, (max(surplus or 0, _PRUNED_AT_ONCE),))
+        execute("DELETE FROM refreshes WHERE owed_since IS NULL AND coalesce(paid, 0) < ?", (horizon,))
+        execute("DELETE FROM generations WHERE id < (SELECT min(generation) FROM events)")
+        execute("PRAGMA incremental_vacuum(1000)").fetchall()
+
+    def _bytes(self) -> int:
+        pages, free, size = (
+            self._connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
+
+
+def open_store(directory: str) -> tuple[Store, Found, str | None]:
+    """Open the journal in ``directory`` and load it. One of no use is moved aside, which the last value tells.
+
+    Raises OSError and sqlite3.Error when the disk refuses.
+    """
+    try:
+        return (*_open(directory), None)
+    except (UnusableError, sqlite3.DatabaseError) as error:
+        if not beyond_repair(error):
+            raise
+        aside = set_aside(directory)
+        return (
+            *_open(directory),
+            f"the journal is of no use ({error}); moved it to {aside} and began a new one",
+        )
+
+
+def beyond_repair(error: Exception) -> bool:
+    """Whether the file itself is at fault, and not the disk below it or somebody who holds it."""
+    if isinstance(error, UnusableError):
+        return True
+    code = getattr(error, "sqlite_errorcode", None)  # only errors from SQLite itself have one
+    return code == sqlite3.SQLITE_IOERR_SHORT_READ or (code is not None and code & 0xFF in _THE_FILE)
+
+
+def set_aside(directory: str) -> str:
+    """Move the journal and its companions out of the way; return where to."""
+    path = os.path.join(directory, FILE_NAME)
+    aside = f"{path}.broken-{time.strftime('%Y%m%dT%H%M%S')}"
+    while os.path.lexists(aside):
+        aside += "-again"
+    for companion in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            os.rename(path + companion, aside + companion)
+    return aside
+
+
+def _open(directory: str) -> tuple[Store, Found]:
+    store = Store(directory)
+    try:
+        return store, store.load()
+    except BaseException:
+        store.close()
+        raise

@@ -1,0 +1,71 @@
+"""What a kind replaces or removes can be had back: the way to wherever former content is kept."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Protocol, Self
+
+from reactor.resource.speech import say
+
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Keeper(Protocol):
+    """Where former content goes."""
+
+    async def keep(self, path: str, ref: str, fd: int) -> None:
+        """Keep what the regular file open at ``fd`` holds, with owner and mode, as a former version of ``path``.
+
+        ``ref`` is the resource that changes it. Raises OSError when that can't be done.
+        """
+
+
+keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
+"""Set for a run that changes things; without one nothing is kept."""
+
+
+class Former:
+    """The regular file that is at ``path`` when the block begins, held while ``ref`` replaces or removes it.
+
+    Holding it costs one open(2), so keeping can wait until the new content is in place. Nothing here ever raises:
+    a backup that fails must not keep a repair from being made. It says so instead.
+    """
+
+    __slots__ = ("_fd", "_keeper", "_path", "_ref")
+
+    def __init__(self, path: str, ref: str) -> None:
+        self._path = path
+        self._ref = ref
+        self._keeper = keeper.get()
+        self._fd = -1
+
+    def __enter__(self) -> Self:
+        if self._keeper is not None:
+            try:
+                if stat.S_ISREG(os.lstat(self._path).st_mode):
+                    self._fd = os.open(self._path, _OPEN)
+            except (FileNotFoundError, NotADirectoryError):
+                pass
+            except OSError as error:
+                self._complain(error)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._fd != -1:
+            os.close(self._fd)
+
+    async def keep(self) -> None:
+        """Keep what the file holds now. To be called once, when the path leads to something else."""
+        if self._keeper is not None and self._fd != -1:
+            try:
+                await self._keeper.keep(self._path, self._ref, self._fd)
+            except OSError as error:
+                self._complain(error)
+
+    def _complain(self, error: OSError) -> None:
+        say(f"no backup of {self._path}: {error.strerror or error}")

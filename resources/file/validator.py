@@ -1,0 +1,56 @@
+"""Asks a command whether new content is any good, while the old is still in place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reactor import ResourceError
+from resources.process import ENVIRONMENT, Command, last_words, run, split_words
+
+PLACEHOLDER = "{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Validator:
+    """The command in ``text``: its words, one of which holds `PLACEHOLDER`. It is run without a shell."""
+
+    text: str
+
+    async def approve(self, candidate: str, path: str) -> None:
+        """Raise ResourceError unless the command returns 0 for the file ``candidate``, which is to become ``path``.
+
+        When cancelled, its whole process group is ended. What it says names ``path``: the other name is another
+        one each time.
+        """
+        arguments = [word.replace(PLACEHOLDER, candidate) for word in split_words(self.text)]
+        hint = f"{path} is as it was: mend the new content, or the command in `validate`"
+        try:
+            completed = await run(Command(arguments, "/", ENVIRONMENT))
+        except ResourceError as error:
+            raise ResourceError(f"validate: {error.message}".replace(candidate, path), hint) from error
+        if completed.exit_code != 0:
+            words = last_words(completed.stdout, completed.stderr)
+            text = f"validate: exit code {completed.exit_code} of {arguments[0]}{words}"
+            raise ResourceError(text.replace(candidate, path), hint)
+
+
+def fault_of(text: str) -> str | None:
+    """What is wrong with the text of a validating command, if anything."""
+    if "\0" in text:
+        return "a command can't hold a NUL character"
+    try:
+        words = split_words(text)
+    except ValueError as error:
+        return str(error)
+    if not any(PLACEHOLDER in word for word in words):
+        return f"the command never names the file to look at: {PLACEHOLDER} is missing"
+    return None if words[0] else "the command is empty"
+
+
+def paths_in(text: str) -> Iterator[str]:
+    """The absolute paths among the words of a command that `fault_of` finds no fault with."""
+    for word in split_words(text):
+        if word.startswith("/") and PLACEHOLDER not in word:
+            yield os.path.normpath(word)

@@ -1,0 +1,205 @@
+"""``reactor restore``: what a file held before comes back, with owner and mode."""
+
+import fcntl
+import json
+import os
+import re
+import time
+
+import pytest
+import trio
+
+from reactor.backup.store import Store
+from reactor.resource.keeping import keeper
+from reactor.resource.registry import find_kind
+
+OWNERS = {"owner": str(os.getuid()), "group": str(os.getgid())}
+
+
+def converge(store, path, **properties):
+    """Let the file kind change the world as in a run that keeps what it replaces."""
+
+    async def apply():
+        keeper.set(store)
+        file = find_kind("file").model_validate({"name": str(path), **properties})
+        for action in file.plan(await file.observe(), refresh=False):
+            await action.run()
+
+    trio.run(apply)
+
+
+@pytest.fixture
+def state(tmp_path):
+    (tmp_path / "state").mkdir(0o700)
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def store(state):
+    return Store(str(state / "backups"))
+
+
+@pytest.fixture
+def restore(reactor, state):
+    return lambda *words: reactor("restore", "--state-dir", state, *words)
+
+
+@pytest.fixture
+def motd(tmp_path, store):
+    """A file that a resource has replaced twice."""
+    path = tmp_path / "motd"
+    path.write_text("first")
+    path.chmod(0o640)
+    converge(store, path, ensure="present", content="second", mode="0600", **OWNERS)
+    converge(store, path, ensure="present", content="third", mode="0644", **OWNERS)
+    return path
+
+
+def ids(listing):
+    return re.findall(r"^[0-9a-f]{8}", listing, re.MULTILINE)
+
+
+def look(path):
+    found = path.stat()
+    return path.read_text(), found.st_mode & 0o7777, found.st_uid, found.st_gid
+
+
+def test_the_newest_version_comes_back_with_its_mode(restore, motd):
+    done = restore(motd)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"{motd} is again as in version ")
+    assert look(motd) == ("second", 0o600, os.getuid(), os.getgid())
+    assert [entry.name for entry in motd.parent.iterdir() if entry.name.endswith(".reactor")] == []
+
+
+def test_any_version_comes_back_by_its_id(restore, motd):
+    _, oldest = ids(restore("--list", motd).out)
+    assert restore("--from", oldest, motd).code == 0
+    assert look(motd)[:2] == ("first", 0o640)
+
+
+def test_the_list_shows_the_newest_first_and_changes_nothing(restore, motd):
+    before = look(motd)
+    done = restore("--list", motd)
+    header, newest, oldest = done.out.splitlines()
+    assert header.split() == ["id", "time", "bytes", "owner", "mode", "changed", "by"]
+    assert newest.split()[3:] == ["6", newest.split()[4], "0600", f"file#{motd}"]
+    assert oldest.split()[3:] == ["5", oldest.split()[4], "0640", f"file#{motd}"]
+    assert look(motd) == before
+    assert ids(restore("--list", motd).out) == ids(done.out)
+
+
+def test_a_restore_can_be_taken_back(restore, motd):
+    restore(motd)
+    assert look(motd)[0] == "second"
+    restore(motd)
+    assert look(motd)[:2] == ("third", 0o644)
+
+
+def test_a_file_that_was_removed_comes_back(restore, motd, store):
+    converge(store, motd, ensure="absent")
+    assert not motd.exists()
+    restore(motd)
+    assert look(motd)[:2] == ("third", 0o644)
+
+
+def test_the_owner_comes_back(restore, motd, store):
+    if os.geteuid() != 0:
+        pytest.skip("gives a file away")
+    os.chown(motd, 4321, 4322)
+    converge(store, motd, ensure="present", content="ours", mode="0644", **OWNERS)
+    restore(motd)
+    assert look(motd) == ("third", 0o644, 4321, 4322)
+
+
+def test_setuid_does_not_come_back_and_that_is_said(restore, tmp_path, store):
+    tool = tmp_path / "tool"
+    tool.write_text("old")
+    tool.chmod(0o4755)
+    converge(store, tool, ensure="present", content="new", mode="0755", **OWNERS)
+    done = restore(tool)
+    assert look(tool)[:2] == ("old", 0o755)
+    assert "of its mode 4755 the setuid, setgid and sticky bits are left out" in done.out
+
+
+def test_what_is_as_it_was_already_stays(restore, motd):
+    restore(motd)
+    (second, *_) = (line.split()[0] for line in restore("--list", motd).out.splitlines() if " 0600 " in line)
+    before = motd.stat()
+    assert restore("--from", second, motd).out == f"{motd} is already as in version {second}\n"
+    assert motd.stat() == before
+
+
+def test_a_relative_path_is_meant_from_here(restore, motd, monkeypatch):
+    monkeypatch.chdir(motd.parent)
+    assert restore("./motd").code == 0
+    assert look(motd)[0] == "second"
+
+
+def test_a_path_or_an_id_without_a_version_is_an_error_that_changes_nothing(restore, motd, tmp_path):
+    done = restore(tmp_path / "nothing")
+    assert done.code == 1
+    assert f"no version of {tmp_path}/nothing is kept in {tmp_path}/state" in done.err
+    done = restore("--from", "00000000", motd)
+    assert done.code == 1
+    assert f"{motd} has no version 00000000; see reactor restore --list {motd}" in done.err
+    assert look(motd)[0] == "third"
+
+
+def test_a_damaged_version_is_not_put_back(restore, motd, state):
+    newest = ids(restore("--list", motd).out)[0]
+    for kept in (state / "backups" / "objects").iterdir():
+        kept.write_bytes(b"x" * kept.stat().st_size)
+    done = restore(motd)
+    assert done.code == 1
+    assert f"version {newest} can't be read: the content that was kept is damaged" in done.err
+    assert look(motd)[0] == "third"
+
+
+def test_what_can_not_be_put_back_is_told_with_a_hint(restore, motd):
+    motd.unlink()
+    motd.mkdir()
+    done = restore(motd)
+    assert done.code == 1
+    assert f"{motd} exists as a directory; cannot manage it as a file" in done.err
+    assert "hint: " in done.err
+
+
+def test_a_run_that_goes_on_is_named(restore, motd, state):
+    said = {"pid": 4711, "manifest": "/etc/site.yaml", "since": time.time()}
+    (state / "lock").write_text(json.dumps(said))
+    assert "note" not in restore(motd).out
+    with (state / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = restore(motd)
+    assert "note: process 4711 (reactor run /etc/site.yaml, since " in done.out
+    assert f"if its manifest has file#{motd}, it repairs the file again" in done.out
+
+
+def run(reactor, state, manifest, *options):
+    return reactor("run", "--converge-once", "--state-dir", state, *options, manifest)
+
+
+def test_a_run_keeps_what_it_replaces_and_a_noop_run_keeps_nothing(
+    reactor, restore, manifest, state, tmp_path
+):
+    path = tmp_path / "motd"
+    path.write_text("by hand")
+    site = manifest("resources:\n  - file:\n      - {dir}/motd: {ensure: present, content: managed, {own}}\n")
+    assert run(reactor, state, site, "--noop").code == 0
+    assert not (state / "backups").exists()
+    assert run(reactor, state, site).code == 0
+    assert path.read_text() == "managed"
+    assert restore(path).code == 0
+    assert path.read_text() == "by hand"
+
+
+def test_a_backup_that_fails_is_told_and_the_run_succeeds(reactor, manifest, state, tmp_path):
+    path = tmp_path / "motd"
+    path.write_text("by hand")
+    (state / "backups").write_text("in the way")
+    site = manifest("resources:\n  - file:\n      - {dir}/motd: {ensure: present, content: managed, {own}}\n")
+    done = run(reactor, state, site)
+    assert done.code == 0
+    assert path.read_text() == "managed"
+    assert f"no backup of {path}: Not a directory" in done.out + done.err

@@ -1,0 +1,207 @@
+"""`reactor run` with its state directory, and the commands that read it, as processes and through the real parser."""
+
+import json
+import os
+import signal
+
+import pytest
+from processes_of_cli import environment, finish, spawned, wait_until
+
+from reactor.journal.state_directory import holder
+
+TWO = """
+resources:
+  - file:
+      - {dir}/a: { ensure: present, content: new, {own} }
+  - exec:
+      - restart: { command: "touch {dir}/restarted", refreshonly: true, subscribe: "file#{dir}/a" }
+"""
+FAILING_REFRESH = TWO.replace("touch {dir}/restarted", "test -e {dir}/permission")
+BLOCKED = """
+resources:
+  - exec:
+      - migrate: { command: "false" }
+  - file:
+      - {dir}/a: { ensure: present, content: new, require: exec#migrate, {own} }
+"""
+
+
+def once(reactor, path, *options):
+    return reactor("run", "--converge-once", *options, path)
+
+
+def test_a_refresh_that_failed_is_owed_in_the_next_life_and_paid_once(reactor, manifest, tmp_path):
+    path = manifest(FAILING_REFRESH)
+    assert once(reactor, path).code == 1
+    assert once(reactor, path).code == 1
+    (tmp_path / "permission").touch()
+    done = once(reactor, path)
+    assert done.code == 0
+    assert "exec#restart  changed" in done.out
+    assert "exec#restart" not in once(reactor, path).out
+
+
+def test_a_refresh_survives_a_kill_between_the_change_and_the_refresh(reactor, manifest, tmp_path):
+    """The refresh kills its own run before it has done anything; the next one finds the file as desired."""
+    suicide = 'sh -c "test -e {dir}/alive || kill -9 $PPID"'
+    path = manifest(TWO.replace('"touch {dir}/restarted"', f"{suicide!r}"))
+    with spawned("run", "--converge-once", path) as process:
+        assert finish(process).code == -signal.SIGKILL
+    assert (tmp_path / "a").read_text() == "new"
+    (tmp_path / "alive").touch()
+    done = once(reactor, path)
+    assert done.code == 0
+    assert "exec#restart  changed" in done.out
+    assert f"file#{tmp_path}/a" not in done.out
+    assert "exec#restart" not in once(reactor, path).out
+
+
+def test_noop_leaves_no_state(reactor, manifest, state_directory):
+    assert once(reactor, manifest(TWO), "--noop").code == 0
+    assert not state_directory.exists()
+
+
+def test_two_runs_at_once_are_refused_and_the_first_is_named(reactor, manifest, state_directory, tmp_path):
+    path = manifest(TWO)
+    with spawned("run", path) as process:
+        wait_until((tmp_path / "restarted").exists)
+        done = once(reactor, path)
+        assert done.code == 1
+        assert f"process {process.pid} (reactor run {path}, since" in done.err
+        assert "--state-dir" in done.err
+        assert once(reactor, path, "--noop").code == 0
+        assert once(reactor, path, "--state-dir", tmp_path / "another").code == 0
+        process.send_signal(signal.SIGINT)
+        assert finish(process).code == 0
+    assert holder(str(state_directory)) is None
+
+
+@pytest.mark.parametrize(("detailed", "code"), [((), 2), (("--detailed-exitcodes",), 1)])
+def test_a_chosen_place_of_no_use_is_an_error(reactor, manifest, tmp_path, detailed, code):
+    (tmp_path / "file").touch()
+    done = once(reactor, manifest(TWO), "--state-dir", tmp_path / "file" / "x", *detailed)
+    assert done.code == code
+    assert "hint: " in done.err
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_default_place_of_no_use_is_told_and_the_run_goes_on(reactor, manifest, tmp_path, monkeypatch):
+    monkeypatch.delenv("REACTOR_STATE_DIR")
+    monkeypatch.setattr("reactor.journal.state_directory.SYSTEM_DIRECTORY", str(tmp_path / "file" / "x"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    (tmp_path / "file").touch()
+    done = once(reactor, manifest(TWO))
+    assert done.code == 0
+    assert "the run goes on, but forgets" in done.err
+    assert (tmp_path / "restarted").exists()
+
+
+def test_programs_get_warnings_as_records(reactor, manifest, state_directory):
+    path = manifest(TWO)
+    once(reactor, path)
+    (state_directory / "journal.sqlite").write_text("no journal\n" * 100)
+    done = once(reactor, path, "--format", "json")
+    (warning,) = (json.loads(line) for line in done.out.splitlines() if '"event":"warning"' in line)
+    assert "moved it to" in warning["text"]
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "{state}/journal.sqlite: { ensure: present, content: x, {own} }",
+        "{state}: { ensure: directory, {own} }",
+        "{dir}/up: { ensure: absent, force: true }",
+    ],
+)
+def test_a_manifest_that_manages_the_state_directory_is_an_error(reactor, manifest, tmp_path, resource):
+    state = tmp_path / "up" / "state"
+    path = manifest(f"resources:\n  - file:\n      - {resource.replace('{state}', str(state))}\n")
+    done = once(reactor, path, "--state-dir", state)
+    assert done.code == 2
+    assert "manages the state directory of reactor itself" in done.err
+    assert f"{path}:3:" in done.err
+    assert not state.exists()
+
+
+def test_events_are_plain_lines_in_a_pipe(reactor, manifest, tmp_path):
+    once(reactor, manifest(TWO))
+    first, second, _ended = reactor("events").out.splitlines()
+    assert f"  changed  file#{tmp_path}/a  created the file (initial, " in first
+    assert "  changed  exec#restart  executed via subscribe (" in second
+
+
+def test_events_can_be_chosen(reactor, manifest):
+    once(reactor, manifest(BLOCKED))
+    assert "exec#migrate" in reactor("events", "--failed", "--ref", "exec#*").out
+    assert reactor("events", "--since", "2999-01-01").out == ""
+    assert len(reactor("events", "--since", "1h").out.splitlines()) == 3
+    assert "write a duration" in reactor("events", "--since", "soon").err
+
+
+def test_events_for_programs_are_those_of_the_run(reactor, manifest):
+    path = manifest(TWO)
+    run = [json.loads(line) for line in once(reactor, path, "--format", "json").out.splitlines()]
+    kept = [json.loads(line) for line in reactor("events", "--format", "json").out.splitlines()]
+    assert [record.pop("id") for record in kept] == [1, 2, 3]
+    assert {record.pop("generation") for record in kept} == {1}
+    assert kept == [record for record in run if record["event"] != "converged"]
+
+
+def test_events_of_a_place_where_nothing_ran_say_so(reactor):
+    done = reactor("events")
+    assert done.code == 1
+    assert "nothing has run yet" in done.err
+
+
+def test_events_are_followed_while_a_run_writes(manifest, tmp_path):
+    path = manifest(TWO)
+    with spawned("run", path) as run:
+        wait_until((tmp_path / "restarted").exists)
+        with spawned("events", "--follow", "--since", "1h", env=environment(PYTHONUNBUFFERED="1")) as events:
+            while b"exec#restart" not in (line := events.stdout.readline()):
+                assert line
+            (tmp_path / "a").write_text("spoilt")
+            while b"(drift" not in (line := events.stdout.readline()):
+                assert line
+            events.send_signal(signal.SIGINT)
+            assert events.wait() == -signal.SIGINT
+        run.send_signal(signal.SIGINT)
+        assert finish(run).code == 0
+
+
+def test_why_tells_the_chain_from_the_source_to_the_refresh(reactor, manifest, tmp_path):
+    path = manifest(TWO)
+    once(reactor, path)
+    (tmp_path / "a").write_text("spoilt")
+    once(reactor, path)
+    told = reactor("why", "exec#restart").out.splitlines()
+    assert told[0].startswith("exec#restart was changed ")
+    assert "something it subscribes to had changed" in told[1]
+    assert told[2].strip().startswith(f"file#{tmp_path}/a was changed ")
+    assert "something outside had touched it" in told[3]
+    assert "It refreshed exec#restart " in reactor("why", f"file#{tmp_path}/a").out
+
+
+def test_why_names_what_is_owed_and_why_it_is_not_paid(reactor, manifest, tmp_path):
+    once(reactor, manifest(FAILING_REFRESH))
+    told = reactor("why", f"file#{tmp_path}/a").out
+    assert "exec#restart owes a refresh because of it" in told
+    assert "  exec#restart failed " in told
+
+
+def test_why_names_the_root_culprit_of_a_blocked_resource(reactor, manifest, tmp_path):
+    once(reactor, manifest(BLOCKED))
+    told = reactor("why", f"file#{tmp_path}/a").out.splitlines()
+    assert " is blocked since " in told[0]
+    assert told[1].strip().startswith("exec#migrate failed ")
+
+
+def test_why_of_what_is_fine_and_of_what_is_unknown(reactor, manifest, tmp_path):
+    (tmp_path / "a").write_text("new")
+    os.chmod(tmp_path / "a", 0o644)
+    once(reactor, manifest(TWO))
+    assert "is as desired since " in reactor("why", f"file#{tmp_path}/a").out
+    done = reactor("why", f"file#{tmp_path}/b")
+    assert done.code == 1
+    assert f"did you mean 'file#{tmp_path}/a'?" in done.err

@@ -1,0 +1,51 @@
+"""Runs whose state directory is on a disk that is read-only or full: real mounts, in a mount namespace."""
+
+import subprocess
+import sys
+
+import pytest
+from processes_of_cli import environment
+
+IN_A_NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
+
+pytestmark = pytest.mark.skipif(
+    subprocess.run([*IN_A_NAMESPACE, "true"], capture_output=True, check=False).returncode != 0,
+    reason="needs a user and mount namespace",
+)
+
+TWO = """
+resources:
+  - file:
+      - {dir}/a: { ensure: present, content: new, {own} }
+  - exec:
+      - restart: { command: "touch {dir}/restarted", refreshonly: true, subscribe: "file#{dir}/a" }
+"""
+
+
+def run_after(preparation, manifest, disk):
+    """Mount a small disk, prepare it, and run once with the state directory on it. Returns what stderr says."""
+    run = f"'{sys.executable}' -m reactor run --converge-once --state-dir '{disk}/state' '{manifest}'"
+    script = f"set -e; mount -t tmpfs -o size=256k none '{disk}'; {preparation}; {run}"
+    done = subprocess.run(
+        [*IN_A_NAMESPACE, "sh", "-c", script.replace("{run}", run).replace("{disk}", str(disk))],
+        capture_output=True, text=True, env=environment(), check=False, timeout=30,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    "preparation",
+    [
+        "mount -o remount,ro '{disk}'",
+        "{run} >'{disk}/said'; rm '{disk}/../a'; mount -o remount,ro '{disk}'",
+        "mkdir -m 700 '{disk}/state'; cat /dev/zero >'{disk}/filler' 2>/dev/null || true",
+    ],
+    ids=["read-only from the start", "read-only after a run", "full"],
+)
+def test_a_sick_disk_costs_the_memory_and_not_the_run(manifest, tmp_path, preparation):
+    (tmp_path / "disk").mkdir()
+    said = run_after(preparation, manifest(TWO), tmp_path / "disk")
+    assert "the run goes on" in said
+    assert (tmp_path / "a").read_text() == "new"
+    assert (tmp_path / "restarted").exists()

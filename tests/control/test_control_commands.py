@@ -1,0 +1,224 @@
+"""``status``, ``pause`` and ``resume`` on a converger that is a process of its own."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+
+import pytest
+from processes_of_cli import environment, finish, spawned, wait_until
+
+OWN = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0644"'
+FILES = """
+resources:
+  - file:
+      - {dir}/a: {{ ensure: present, content: x, {own} }}
+      - {dir}/b: {{ ensure: present, content: x, {own} }}
+"""
+TROUBLE = """
+resources:
+  - exec:
+      - fail: {{ command: "false" }}
+      - low: {{ command: "true", require: "exec#fail" }}
+      - fine: {{ command: "true" }}
+"""
+
+
+@pytest.fixture
+def manifest(tmp_path):
+    def write(text):
+        path = tmp_path / "site.yaml"
+        path.write_text(text.format(dir=tmp_path, own=OWN))
+        return path
+
+    return write
+
+
+def call(*args, **variables):
+    done = subprocess.run(
+        [sys.executable, "-m", "reactor", *map(str, args)],
+        capture_output=True, text=True, timeout=20, env=environment(**variables), check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def status(*args):
+    _, out, err = call("status", "--format", "json", *args)
+    assert out, err
+    return json.loads(out)
+
+
+def converged(*args):
+    return wait_until(lambda: call("status", *args)[0] == 0)
+
+
+def test_a_paused_file_that_drifts_is_repaired_at_resume_and_not_before(manifest, tmp_path):
+    with spawned("run", manifest(FILES)):
+        converged()
+        code, out, err = call("pause", f"file#{tmp_path}/a", "--for", "2h", "--reason", "ask Ada")
+        assert (code, err) == (0, "")
+        assert out.startswith(f"file#{tmp_path}/a  paused  until ")
+        (tmp_path / "a").write_text("drift")
+        (tmp_path / "b").write_text("drift")
+        wait_until(lambda: (tmp_path / "b").read_text() == "x")
+        wait_until(lambda: status()["run"]["in_motion"] == 1)
+        assert (tmp_path / "a").read_text() == "drift"
+        code, out, _ = call("status")
+        assert code == 1
+        assert f"file#{tmp_path}/a  ok  for " in out
+        assert "and a check is owed: ask Ada\n" in out
+        assert f"{tmp_path}/b" not in out
+        assert call("resume") == (0, f"file#{tmp_path}/a  resumed\n", "")
+        wait_until(lambda: (tmp_path / "a").read_text() == "x")
+        converged()
+
+
+def test_a_pause_survives_kill_9_and_a_restart(manifest, tmp_path):
+    path = manifest(FILES)
+    with spawned("run", path) as process:
+        converged()
+        assert call("pause", "file#*/a", "--for", "2h", "--reason", "ask Ada")[0] == 0
+        process.kill()
+    assert call("status")[0] == 2
+    (tmp_path / "a").write_text("drift")
+    (tmp_path / "b").write_text("drift")
+    with spawned("run", path) as process:
+        wait_until(lambda: (tmp_path / "b").read_text() == "x")
+        assert f"file#{tmp_path}/a  paused  until " in process.stdout.readline().decode()
+        (one,) = status("file#*/a")["resources"]
+        assert one["paused"]["reason"] == "ask Ada"
+        assert (tmp_path / "a").read_text() == "drift"
+        call("resume")
+        wait_until(lambda: (tmp_path / "a").read_text() == "x")
+
+
+def test_a_pause_without_a_run_holds_for_the_next_also_if_that_is_one_shot(manifest, tmp_path):
+    path = manifest(FILES)
+    code, out, err = call("pause", "file#*/a", "--for", "1h", "--reason", "x")
+    assert (code, out) == (0, "")
+    assert "the next one will leave file#*/a alone" in err
+    code, out, _ = call("run", "--converge-once", path)
+    assert code == 1
+    assert f"file#{tmp_path}/a  paused  until " in out
+    assert not (tmp_path / "a").exists()
+    assert (tmp_path / "b").exists()
+    assert call("resume") == (0, "file#*/a  resumed\n", "")
+    assert call("run", "--converge-once", path)[0] == 0
+    assert (tmp_path / "a").exists()
+
+
+def test_a_pause_ends_by_itself(manifest, tmp_path):
+    with spawned("run", manifest(FILES)) as process:
+        converged()
+        call("pause", "file#*/a", "--for", "300ms", "--reason", "x")
+        (tmp_path / "a").write_text("drift")
+        wait_until(lambda: (tmp_path / "a").read_text() == "x")
+        process.send_signal(signal.SIGTERM)
+        said = finish(process).out
+    assert said.index("paused  until") < said.index("resumed") < said.index("updated the content")
+
+
+def test_status_shows_trouble_first_and_says_it_with_its_exit_code(manifest):
+    with spawned("run", manifest(TROUBLE)):
+        wait_until(lambda: status()["run"] and status()["counts"]["blocked"] == 1)
+        code, out, err = call("status")
+        assert (code, err) == (1, "")
+        lines = out.splitlines()
+        assert lines[0].startswith(str(manifest(TROUBLE)))
+        assert lines[1].startswith("exec#fail  failed  for ")
+        assert "retry in " in lines[1]
+        assert lines[-2].startswith("exec#low  blocked  by exec#fail; for ")
+        assert "failed 1  blocked 1  (not converged, 1 change)" in lines[-1]
+        assert "exec#fine" not in out
+        assert "exec#fine  changed  for " in call("status", "--all")[1]
+        assert [record["ref"] for record in status("--failed")["resources"]] == ["exec#fail", "exec#low"]
+        assert call("status", "exec#fine")[0] == 0
+        assert call("status", "exec#l*")[0] == 1
+
+
+def test_a_stopped_run_is_told_from_the_journal_and_is_no_run(manifest):
+    with spawned("run", manifest(TROUBLE)) as process:
+        wait_until(lambda: status()["run"] and status()["counts"]["blocked"] == 1)
+        process.send_signal(signal.SIGTERM)
+        finish(process)
+    code, out, err = call("status")
+    assert code == 2
+    assert err.startswith("no run is active on ")
+    assert out.startswith("as the last run left it at ")
+    assert "exec#fail  failed  at " in out
+    assert "exec#low  blocked  by exec#fail; at " in out
+    told = status("--all")
+    assert told["run"] is None
+    assert {record["ref"] for record in told["resources"]} >= {"exec#fail", "exec#low", "exec#fine"}
+
+
+def test_where_nothing_ever_ran_status_says_so(state_directory):
+    assert call("status") == (2, "", f"no run is active on {state_directory}\n")
+    assert status() == {"run": None, "resources": []}
+    assert call("resume") == (0, "", "nothing was paused\n")
+    assert not state_directory.exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("pause", "--reason", "x"), "--for"),
+        (("pause", "--for", "2h"), "--reason"),
+        (("pause", "--for", "2h", "--reason", " "), "say why"),
+        (("pause", "--for", "0", "--reason", "x"), "a pause lasts some time"),
+        (("pause", "--for", "2", "--reason", "x"), "write it as 500ms, 30s, 5m or 1h30m"),
+        (("status", "--format", "xml"), "xml"),
+    ],
+)
+def test_bad_usage_is_told_and_ends_with_2(args, words):
+    code, out, err = call(*args)
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+def test_a_name_nobody_has_is_answered_with_the_nearest(manifest, tmp_path):
+    with spawned("run", manifest(FILES)):
+        converged()
+        for args in [("status",), ("resume",), ("pause", "--for", "1h", "--reason", "x")]:
+            code, out, err = call(args[0], f"file#{tmp_path}/c", *args[1:])
+            assert (code, out) == (2, "")
+            assert f"error: no resource matches file#{tmp_path}/c\nhint: did you mean " in err
+
+
+def test_a_one_shot_run_opens_no_socket_and_imports_no_server(manifest, state_directory):
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "reactor", "run", "--converge-once", manifest(FILES)],
+        capture_output=True, text=True, env=environment(), check=True,
+    )  # fmt: skip
+    assert "hypercorn" not in done.stderr
+    assert "starlette" not in done.stderr
+    assert not (state_directory / "control.sock").exists()
+
+
+def test_status_starts_without_what_a_run_needs():
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "reactor", "status"],
+        capture_output=True, text=True, env=environment(), check=False,
+    )  # fmt: skip
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+    assert {"trio", "networkx", "pydantic", "yaml", "rich", "hypercorn", "asyncio"} & imported == set()
+
+
+def test_the_socket_of_a_run_is_private_also_under_a_loose_umask(manifest, state_directory):
+    with spawned("run", manifest(FILES), preexec_fn=lambda: os.umask(0)) as process:
+        converged()
+        assert stat.S_IMODE((state_directory / "control.sock").stat().st_mode) == 0o600
+        process.send_signal(signal.SIGTERM)
+        assert finish(process).code == 0
+    assert not (state_directory / "control.sock").exists()
+
+
+def test_a_second_run_leaves_the_socket_of_the_first_alone(manifest):
+    path = manifest(FILES)
+    with spawned("run", path) as process:
+        converged()
+        assert call("run", path)[0] != 0
+        assert status()["run"]["pid"] == process.pid

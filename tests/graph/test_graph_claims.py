@@ -1,0 +1,121 @@
+"""Resources that could never both be as desired are refused when the manifest is loaded."""
+
+import pytest
+from graph_samples import Path, Thing, built
+
+from reactor.loading import load
+from reactor.resource.claim import Claim
+from reactor.resource.diagnostic import ManifestError, Place
+
+
+class Owner(Thing, kind="owner"):
+    """Claims the path ``text`` with a mode, as a third party's kind may."""
+
+    mode: str = "0644"
+
+    def claims(self):
+        yield Claim("path", self.text, {"ensure": self.ensure, "mode": self.mode})
+
+
+class Other(Owner, kind="other"):
+    """Another kind that claims the same way."""
+
+
+class Unit(Thing, kind="unit"):
+    """Claims something in another space."""
+
+    def claims(self):
+        yield Claim("unit", self.text, {"mode": "enabled"})
+
+
+class Managed(Path, kind="managed"):
+    """A path that is claimed as the file kind claims it."""
+
+    def claims(self):
+        yield Claim("path", self.name, {"ensure": self.ensure})
+
+
+def problems(*resources, ordering="graph"):
+    return built(*resources, ordering=ordering)[1]
+
+
+@pytest.mark.parametrize("ordering", ["graph", "manifest"])
+def test_two_that_want_different_values_are_told_with_both_places(ordering):
+    first = Owner(name="a", text="/etc/{x}", mode="0600")
+    (problem,) = problems(first, Thing(name="t"), Other(name="b", text="/etc/{x}"), ordering=ordering)
+    assert problem.message == "owner#a and other#b do not agree on mode of the path /etc/{x}"
+    assert problem.place == Place("site.yaml", 3, 2)
+    assert problem.notes == (("owner#a says otherwise", Place("site.yaml", 1, 2)),)
+    assert problem.hint == "take one of them away, or let them want the same"
+
+
+def test_all_attributes_in_dispute_are_one_problem():
+    (problem,) = problems(
+        Owner(name="a", text="/f", mode="0600"), Other(name="b", text="/f", ensure="absent")
+    )
+    assert "do not agree on ensure and mode of the path /f" in problem.message
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        pytest.param([Owner(name="a", text="/f"), Other(name="b", text="/f")], id="the same values"),
+        pytest.param([Owner(name="a", text="/f"), Owner(name="b", text="/g", mode="0")], id="other paths"),
+        pytest.param([Owner(name="a", text="/f"), Unit(name="b", text="/f")], id="other spaces"),
+        pytest.param([Owner(name="a", text="/f"), Managed(name="/f")], id="one says less"),
+        pytest.param([Managed(name="/f"), Thing(name="t", providing=("/f",))], id="made but not claimed"),
+    ],
+)
+def test_what_agrees_is_no_problem(resources):
+    assert problems(*resources) == []
+
+
+@pytest.mark.parametrize("removed", ["/a/b", "/a", "/"])
+def test_what_is_to_be_below_a_directory_that_goes_is_a_problem(removed):
+    gone, kept = Managed(name=removed, ensure="absent"), Managed(name="/a/b/c")
+    for resources in ([gone, kept], [kept, gone]):
+        (problem,) = problems(*resources)
+        assert (
+            problem.message
+            == f"managed#{removed} removes {removed}, and managed#/a/b/c wants /a/b/c to be there"
+        )
+        assert problem.place.line == resources.index(kept) + 1
+        assert [place.line for _, place in problem.notes] == [resources.index(gone) + 1]
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        pytest.param([Managed(name="/a/b", ensure="absent")], id="absent below absent"),
+        pytest.param([Managed(name="/ab/c")], id="a neighbour"),
+        pytest.param([Thing(name="t", providing=("/a/b",))], id="a command that makes it on the way"),
+        pytest.param([Managed(name="/")], id="above"),
+    ],
+)
+def test_what_goes_with_a_removal_is_no_problem(resources):
+    assert problems(Managed(name="/a", ensure="absent"), *resources) == []
+
+
+def test_a_manifest_that_contradicts_itself_is_shown_where_it_does(tmp_path):
+    own = "owner: root, group: root"
+    manifest = tmp_path / "site.yaml"
+    manifest.write_text(
+        f"""\
+resources:
+  - file:
+      - /srv/old: {{ensure: absent, force: true}}
+      - /srv/old/keep: {{ensure: present, content: x, {own}, mode: "0644"}}
+      - /srv/old/broken: {{ensure: present, content: x}}
+  - exec:
+      - touch /srv/old/made: {{creates: /srv/old/made}}
+"""
+    )
+    with pytest.raises(ManifestError) as refused:
+        load(str(manifest))
+    found = {problem.message: problem for problem in refused.value.diagnostics}
+    problem = found.pop(
+        "file#/srv/old removes /srv/old, and file#/srv/old/keep wants /srv/old/keep to be there"
+    )
+    assert str(problem.place) == f"{manifest}:4:33"
+    assert [str(place) for _, place in problem.notes] == [f"{manifest}:3:28"]
+    assert all("is required" in message for message in found)

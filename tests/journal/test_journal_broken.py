@@ -1,0 +1,182 @@
+"""A journal or a disk of no use costs memory, loudly, and never the run."""
+
+import os
+import sqlite3
+import stat
+from contextlib import closing
+
+import pytest
+import trio
+from journal_worlds import changed, history_of, journal_in, kept_refs, owed_on_disk, told_by, wait_for
+
+from reactor.engine.events import Cause
+from reactor.journal import backlog
+from reactor.journal import journal as journal_module
+from reactor.journal.history import History, HistoryError
+from reactor.journal.schema import FILE_NAME
+from resources.file import File
+
+
+def filled(directory):
+    with journal_in(directory) as journal:
+        for number in range(500):
+            journal.record(changed(f"file#/{number}"))
+        trio.run(journal.intend, "file#/a", ["exec#x"])
+
+
+def broken_text(directory):
+    (directory / FILE_NAME).write_text("This is no database.\n" * 1000)
+
+
+def broken_middle(directory):
+    path = directory / FILE_NAME
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(size - 4096))
+
+
+def truncated(directory):
+    os.truncate(directory / FILE_NAME, (directory / FILE_NAME).stat().st_size // 3)
+
+
+def foreign(directory):
+    (directory / FILE_NAME).unlink()
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+
+
+def newer(directory):
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+
+
+def without_a_table(directory):
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        connection.execute("DROP TABLE refreshes")
+
+
+def a_directory(directory):
+    (directory / FILE_NAME).unlink()
+    (directory / FILE_NAME).mkdir()
+
+
+def a_symbolic_link(directory):
+    (directory / FILE_NAME).rename(directory / "elsewhere")
+    (directory / FILE_NAME).symlink_to(directory / "elsewhere")
+
+
+HARMS = [broken_text, broken_middle, truncated, foreign, newer, without_a_table, a_directory, a_symbolic_link]
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_journal_of_no_use_is_moved_aside_and_told(directory, harm):
+    filled(directory)
+    harm(directory)
+    notes = []
+    with journal_in(directory, notes) as journal:
+        journal.record(changed("file#/new"))
+    (note,) = notes
+    (aside,) = directory.glob(f"{FILE_NAME}.broken-????????T??????")
+    assert str(aside) in note
+    assert kept_refs(directory) == ["file#/new"]
+
+
+def test_two_broken_journals_in_a_second_are_both_kept(directory):
+    for _ in range(2):
+        broken_text(directory)
+        journal_in_notes = []
+        with journal_in(directory, journal_in_notes):
+            pass
+    assert len(list(directory.glob(f"{FILE_NAME}.broken-*"))) == 2
+
+
+def test_an_empty_file_is_a_new_journal(directory):
+    (directory / FILE_NAME).touch()
+    filled(directory)
+    assert len(kept_refs(directory)) == 500
+
+
+def test_the_journal_is_for_its_owner_only(directory):
+    journal = told_by(directory)
+    trio.run(journal.intend, "file#/a", ["exec#x"])
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()}
+    journal.close()
+    assert set(modes) == {FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm"}
+    assert set(modes.values()) == {0o600}
+
+
+async def test_one_that_breaks_under_a_run_is_begun_anew_with_all_that_is_owed(directory):
+    notes = []
+    with journal_in(directory, notes) as journal:
+        await journal.intend("file#/a", ["exec#x"])
+        journal.applied(File(name="/a", ensure="directory", owner="root", group="root", mode="0755"))
+        with closing(sqlite3.connect(directory / FILE_NAME)) as vandal:
+            vandal.execute("DROP TABLE refreshes")
+        await journal.intend("file#/b", ["exec#x"])
+        assert owed_on_disk(directory) == {("file#/a", "exec#x"), ("file#/b", "exec#x")}
+    (note,) = notes
+    assert "of no use" in note
+    with history_of(directory) as history:
+        assert history.refs() == ["file#/a"]
+
+
+async def test_a_full_disk_is_told_once_and_recovered_from(directory, monkeypatch):
+    monkeypatch.setattr(journal_module, "RETRY_INTERVAL", 0.01)
+    notes = []
+    with journal_in(directory, notes) as journal:
+        connection = journal._store._connection
+        connection.execute("PRAGMA max_page_count = 1")
+        for number in range(200):
+            await journal.intend(f"file#/{number}", [f"exec#{'x' * 500}"])
+        assert len(list(journal.owed_refreshes())) == 1
+        (note,) = notes
+        assert "disk is full" in note
+        assert "forgotten when the process ends" in note
+        connection.execute("PRAGMA max_page_count = 1000000")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(journal.run)
+            await wait_for(lambda: len(notes) == 2)
+            nursery.cancel_scope.cancel()
+    assert notes[1] == "the journal is written again"
+    assert len(owed_on_disk(directory)) == 200
+
+
+def test_events_that_a_disk_does_not_take_are_dropped_oldest_first_and_counted(directory, monkeypatch):
+    monkeypatch.setattr(backlog, "EVENT_LIMIT", 10)
+    with journal_in(directory) as journal:
+        for number in range(25):
+            journal.record(changed(f"file#/{number}"))
+    with history_of(directory) as history:
+        *kept, loss = history.entries()
+    assert [entry.ref for entry in kept] == [f"file#/{number}" for number in range(15, 25)]
+    assert (loss.event, loss.record["count"]) == ("recordslost", 15)
+
+
+def test_a_reader_says_what_is_wrong(directory):
+    with pytest.raises(HistoryError, match="nothing has run yet"):
+        History(str(directory))
+    broken_text(directory)
+    with pytest.raises(HistoryError, match="not a database"):
+        History(str(directory))
+    (directory / FILE_NAME).unlink()
+    filled(directory)
+    newer(directory)
+    with pytest.raises(HistoryError, match="format 99"):
+        History(str(directory))
+
+
+def test_a_resource_of_a_lost_journal_is_new(directory):
+    file = File(name="/a", ensure="directory", owner="root", group="root", mode="0755")
+    with journal_in(directory) as journal:
+        journal.applied(file)
+    broken_text(directory)
+    with journal_in(directory, []) as journal:
+        assert journal.first_cause(file) is Cause.INITIAL
+
+
+def test_a_reader_of_a_broken_journal_is_told_so(directory):
+    filled(directory)
+    broken_middle(directory)
+    with pytest.raises(HistoryError, match="can't read the journal"), history_of(directory) as history:
+        list(history.entries())

@@ -1,0 +1,189 @@
+"""What is kept of a run, how long, and what it says about causes."""
+
+import json
+import time
+
+import pytest
+import trio
+from journal_worlds import blocked, changed, failed, history_of, journal_in, kept_refs, ok, wait_for
+
+from reactor.engine.events import Cause, Converged, Ended, Output, Skipped, as_json
+from reactor.journal import records, store
+from reactor.journal.history import Filter
+from resources.exec import Exec
+from resources.file import File
+
+
+def file(content="x", **more):
+    return File(name="/a", ensure="present", content=content, owner="root", group="root", mode="0644", **more)
+
+
+def entries(directory, **wanted):
+    with history_of(directory) as history:
+        return list(history.entries(Filter(**wanted)))
+
+
+def test_a_plain_ok_is_not_kept(directory):
+    with journal_in(directory) as journal:
+        journal.record(ok())
+    assert entries(directory) == []
+
+
+@pytest.mark.parametrize("trouble", [failed("file#/a"), blocked("file#/a", "exec#x")])
+def test_the_ok_that_ends_a_trouble_is_kept_once(directory, trouble):
+    with journal_in(directory) as journal:
+        journal.record(trouble)
+        journal.record(ok())
+        journal.record(ok())
+    assert [entry.result for entry in entries(directory)] == [trouble_result(trouble), "ok"]
+
+
+def trouble_result(event):
+    return getattr(event, "result", "blocked")
+
+
+def test_a_trouble_ends_in_a_later_life(directory):
+    with journal_in(directory) as journal:
+        journal.record(failed())
+    with journal_in(directory) as journal:
+        journal.record(ok())
+    with journal_in(directory) as journal:
+        journal.record(ok())
+    assert [entry.result for entry in entries(directory)] == ["failed", "ok"]
+
+
+def test_an_event_is_kept_in_its_json_form_without_diffs(directory):
+    event = changed(diffs=("--- a\n+++ b\n+password\n",))
+    with journal_in(directory) as journal:
+        journal.record(event)
+    (entry,) = entries(directory)
+    assert entry.record == json.loads(json.dumps(as_json(event) | {"diffs": []}))
+    assert b"password" not in b"".join(path.read_bytes() for path in directory.iterdir())
+
+
+def test_what_commands_say_and_what_follows_every_change_is_not_kept(directory):
+    now = time.time()
+    with journal_in(directory) as journal:
+        journal.record(Output(now, "exec#x", "secret"))
+        journal.record(Converged(now, 1, 0.1))
+        journal.record(Skipped(now, "exec#x", "stopped"))
+        journal.record(Ended(now, {}, 0, 0.1, "stopped"))
+    assert [entry.event for entry in entries(directory)] == ["ended"]
+
+
+def test_long_texts_and_lists_are_cut_and_say_so(directory):
+    with journal_in(directory) as journal:
+        journal.record(changed(actions=tuple(f"removed {n}" for n in range(1000))))
+        journal.record(failed(error="e" * 100_000))
+    many, long = entries(directory)
+    assert many.record["actions"][-1] == f"… and {1000 - records.LIST_LIMIT} more"
+    assert len(long.record["error"]) < records.TEXT_LIMIT + 50
+
+
+def test_the_oldest_rows_beyond_the_limit_go(directory, monkeypatch):
+    monkeypatch.setattr(store, "ROW_LIMIT", 1000)
+    monkeypatch.setattr(store, "_PRUNED_AT_ONCE", 100)
+    for first in range(0, 5000, 1000):
+        with journal_in(directory) as journal:
+            for number in range(first, first + 1000):
+                journal.record(changed(f"file#/{number}"))
+    kept = kept_refs(directory)
+    assert len(kept) <= 1000 + store.PRUNE_EVERY
+    assert kept[-1] == "file#/4999"
+
+
+def test_a_file_that_grows_too_large_is_cut_and_gives_its_space_back(directory, monkeypatch):
+    monkeypatch.setattr(store, "BYTE_LIMIT", 1 << 20)
+    for _ in range(6):
+        with journal_in(directory) as journal:
+            for number in range(1000):
+                journal.record(changed(f"file#/{number}", actions=("x" * 1500,)))
+    assert (directory / "journal.sqlite").stat().st_size < 10 << 20
+
+
+def test_what_is_older_than_the_limit_goes_and_debts_stay(directory, monkeypatch):
+    old = time.time() - store.AGE_LIMIT - 1
+    with journal_in(directory) as journal:
+        journal.record(changed("file#/old", moment=old))
+        trio.run(journal.intend, "file#/old", ["exec#x"])
+    with journal_in(directory) as journal:
+        journal.record(changed("file#/new"))
+        assert list(journal.owed_refreshes()) == ["exec#x"]
+    assert kept_refs(directory) == ["file#/new"]
+
+
+def test_filters_choose_by_time_ref_and_failure(directory):
+    with journal_in(directory) as journal:
+        journal.record(changed("file#/etc/a", moment=1000.0 + time.time()))
+        journal.record(failed("file#/etc/b"))
+        journal.record(failed("file#/srv/[odd]"))
+        journal.record(blocked("exec#x", "file#/etc/b"))
+    refs = {name: [e.ref for e in entries(directory, **wanted)] for name, wanted in FILTERS.items()}
+    assert refs == {
+        "glob": ["file#/etc/a", "file#/etc/b"],
+        "exact": ["file#/srv/[odd]"],
+        "failed": ["file#/etc/b", "file#/srv/[odd]", "exec#x"],
+        "both": ["file#/etc/b"],
+    }
+    assert [e.ref for e in entries(directory, since=500.0 + time.time())] == ["file#/etc/a"]
+
+
+FILTERS = {
+    "glob": {"ref": "file#/etc/*"},
+    "exact": {"ref": "file#/srv/[odd]"},
+    "failed": {"failed": True},
+    "both": {"ref": "file#/etc/*", "failed": True},
+}
+
+
+def test_a_first_change_is_initial_intent_or_drift(directory):
+    with journal_in(directory) as journal:
+        assert journal.first_cause(file("x")) is Cause.INITIAL
+        journal.applied(file("x"))
+    with journal_in(directory) as journal:
+        assert journal.first_cause(file("x")) is Cause.DRIFT
+        assert journal.first_cause(file("y")) is Cause.INTENT
+
+
+def test_an_edit_of_order_is_no_intent_for_the_world(directory):
+    with journal_in(directory) as journal:
+        journal.applied(file())
+        assert journal.first_cause(file(require="exec#x", meta={"retry": 3})) is Cause.DRIFT
+
+
+def test_what_was_applied_is_written_when_it_changes_only(directory):
+    written = []
+    for content in ("x", "x", "y"):
+        with journal_in(directory) as journal:
+            for _ in range(1000):
+                journal.applied(file(content))
+        with history_of(directory) as history:
+            written.append(history.applied_since("file#/a"))
+    assert written[0] == written[1] < written[2]
+
+
+def test_the_same_manifest_is_the_same_generation(directory):
+    for content in ("x", "x", "y"):
+        with journal_in(directory) as journal:
+            journal.begin_generation([file(content), Exec(name="e", ensure="present", command="true")])
+            journal.record(changed())
+    assert [entry.generation for entry in entries(directory)] == [1, 1, 2]
+
+
+async def test_a_reader_that_pauses_does_not_keep_the_log_from_being_emptied(directory, nursery):
+    """The WAL is written from its start again when no reader is in the middle of it."""
+    with journal_in(directory) as journal:
+        nursery.start_soon(journal.run)
+        for name in "abc":
+            journal.record(changed(f"file#/{name}"))
+        await wait_for(lambda: len(kept_refs(directory)) == 3)
+        with history_of(directory) as history:
+            paused = history.entries()
+            assert next(paused).ref == "file#/a"
+            for round_ in range(12):
+                for number in range(500):
+                    journal.record(changed(f"file#/{round_}/{number}", actions=("x" * 1900,)))
+                await wait_for(lambda last=f"file#/{round_}/499": history.last(last))
+            assert (directory / "journal.sqlite-wal").stat().st_size < 6 << 20
+            assert len(list(paused)) == 6002
+        nursery.cancel_scope.cancel()

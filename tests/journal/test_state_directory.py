@@ -1,0 +1,132 @@
+"""Where state lives, whose it is, and who holds it."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from reactor.journal.state_directory import (
+    Location,
+    LockedError,
+    StateDirectory,
+    StateDirectoryError,
+    holder,
+    locate,
+)
+
+HOLD = """
+import sys
+from reactor.journal.state_directory import StateDirectory
+StateDirectory.make(sys.argv[1]).lock("/etc/first.yaml")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def first(tmp_path):
+    """Another process that holds the lock of ``tmp_path / "state"``."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", HOLD, str(tmp_path / "state")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, **pipes) as process:
+        assert process.stdout.readline() == b"held\n"
+        yield process
+        process.kill()
+
+
+def test_the_option_goes_before_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("REACTOR_STATE_DIR", "/from/environment")
+    assert locate("/from/option") == Location("/from/option", chosen=True)
+    assert locate() == Location("/from/environment", chosen=True)
+    monkeypatch.chdir(tmp_path)
+    assert locate("here") == Location(f"{tmp_path}/here", chosen=True)
+
+
+def test_root_keeps_state_in_var_lib(monkeypatch):
+    monkeypatch.delenv("REACTOR_STATE_DIR")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert locate() == Location("/var/lib/reactor", chosen=False)
+
+
+@pytest.mark.parametrize(
+    ("variables", "path"),
+    [
+        ({"XDG_STATE_HOME": "/xdg", "HOME": "/home/me"}, "/xdg/reactor"),
+        ({"XDG_STATE_HOME": "relative", "HOME": "/home/me"}, "/home/me/.local/state/reactor"),
+        ({"XDG_STATE_HOME": "", "HOME": "/home/me"}, "/home/me/.local/state/reactor"),
+    ],
+)
+def test_others_keep_it_where_xdg_says(monkeypatch, variables, path):
+    monkeypatch.delenv("REACTOR_STATE_DIR")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert locate() == Location(path, chosen=False)
+
+
+def test_it_is_made_for_its_owner_only(tmp_path):
+    os.umask(before := os.umask(0))
+    StateDirectory.make(str(tmp_path / "a" / "b" / "state"))
+    assert stat.S_IMODE((tmp_path / "a" / "b" / "state").stat().st_mode) == 0o700
+    os.umask(before)
+
+
+def test_one_that_is_there_is_taken_as_it_is(tmp_path):
+    (tmp_path / "kept").touch()
+    StateDirectory.make(str(tmp_path))
+    assert (tmp_path / "kept").exists()
+
+
+def test_one_that_everybody_may_write_to_is_refused(tmp_path):
+    tmp_path.chmod(0o777)
+    with pytest.raises(StateDirectoryError, match="everybody may write") as refused:
+        StateDirectory.make(str(tmp_path))
+    assert "chmod 0700" in refused.value.hint
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+def test_one_of_somebody_else_is_refused(tmp_path):
+    os.chown(tmp_path, 12345, -1)
+    with pytest.raises(StateDirectoryError, match="belongs to user 12345"):
+        StateDirectory.make(str(tmp_path))
+
+
+def test_a_file_in_its_place_is_refused_with_a_hint(tmp_path):
+    (tmp_path / "state").touch()
+    with pytest.raises(StateDirectoryError, match="is not a directory") as refused:
+        StateDirectory.make(str(tmp_path / "state"))
+    assert "--state-dir" in refused.value.hint
+    assert not refused.value.sick_disk
+
+
+def test_the_second_is_told_who_holds_it(first, tmp_path):
+    directory = StateDirectory.make(str(tmp_path / "state"))
+    with pytest.raises(LockedError) as refused:
+        directory.lock("/etc/second.yaml")
+    assert f"process {first.pid} (reactor run /etc/first.yaml, since 2" in str(refused.value)
+    assert "--state-dir" in refused.value.hint
+    assert str(first.pid) in holder(directory.path)
+
+
+def test_a_killed_holder_holds_nothing(first, tmp_path):
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    directory = StateDirectory.make(str(tmp_path / "state"))
+    assert holder(directory.path) is None
+    directory.lock("/etc/second.yaml")
+    assert "/etc/second.yaml" in holder(directory.path)
+    directory.release()
+    assert holder(directory.path) is None
+
+
+def test_a_holder_that_has_not_signed_is_another_process(first, tmp_path):
+    (tmp_path / "state" / "lock").write_text("")
+    assert holder(str(tmp_path / "state")) == "another process"
+
+
+def test_nobody_holds_what_is_not_there(tmp_path):
+    assert holder(str(tmp_path / "nothing")) is None
