@@ -27,6 +27,9 @@ START_PATIENCE_SECONDS = 120.0
 CPUCLOCK_SCHED = 2
 IDLE_WINDOW_SECONDS, IDLE_CPU_SECONDS = 0.25, 0.002
 
+STATE = tempfile.TemporaryDirectory(prefix="reactor-bench-state-")
+"""The state directory of every run, on the disk that /var/lib is on in most machines, and nobody else's."""
+
 T = TypeVar("T")
 
 
@@ -113,8 +116,9 @@ def compile_c(name: str, into: Path) -> str:
 
 
 def child_environment() -> dict[str, str]:
-    """The environment of an installed program: byte code is written and found, nothing else of Python's is set."""
-    return {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    """The environment of an installed program: byte code is written and found; the state is kept apart."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    return {**kept, "REACTOR_STATE_DIR": STATE.name}
 
 
 def pinned(core: int, command: Sequence[str]) -> list[str]:

@@ -183,7 +183,7 @@ def _converge(
     bad_usage: int,
 ) -> tuple[Ended, Interruption]:
     from reactor.cli.reloading import Reloader
-    from reactor.cli.session import converge
+    from reactor.cli.session import Company, converge
     from reactor.cli.state import opened, stateless
     from reactor.console.display import Display
 
@@ -195,9 +195,8 @@ def _converge(
         with remembering as state:
             _introduce(program, selection, display)
             control = _control(program, graph, options, state, display)
-            ended, interruption = converge(
-                graph, options, display, reloader, state.journal, state.backups, control
-            )
+            company = Company(reloader, state.journal, state.backups, control)
+            ended, interruption = converge(graph, options, display, company)
         display.summarize(ended)
         if program.post_message:
             display.say(program.post_message, message_record(program.post_message))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 
 import trio
 
@@ -20,29 +20,36 @@ from reactor.journal.journal import Journal
 from reactor.resource.keeping import keeper
 
 
-def converge(
-    graph: Graph,
-    options: Options,
-    display: Display,
-    reloader: Reloader | None = None,
-    journal: Journal | None = None,
-    backups: Store | None = None,
-    control: Control | None = None,
-) -> tuple[Ended, Interruption]:
-    """Run an engine to its end and show it.
+@dataclass(frozen=True, slots=True)
+class Company:
+    """What may accompany a run besides its display.
 
     With a ``reloader``, the run follows its manifest; with a ``journal``, it knows what earlier ones left to do;
     ``backups`` get what it replaces; through a ``control`` people look at it and pause parts of it.
     """
-    sinks = _Sinks(display, journal, control)
-    engine = sinks.engine = Engine(graph, options, sinks, memory=journal)
+
+    reloader: Reloader | None = None
+    journal: Journal | None = None
+    backups: Store | None = None
+    control: Control | None = None
+
+
+ALONE = Company()
+
+
+def converge(
+    graph: Graph, options: Options, display: Display, company: Company
+) -> tuple[Ended, Interruption]:
+    """Run an engine to its end and show it."""
+    sinks = _Sinks(display, company)
+    engine = sinks.engine = Engine(graph, options, sinks, memory=company.journal)
+    reloader = company.reloader
     interruption = Interruption(engine, display.tell, reload=reloader.request if reloader else None)
     if reloader:
         reloader.attach(engine)
-    if journal:
-        journal.begin_generation(graph.resources.values())
-    accompanied = partial(_accompanied, engine, interruption, display, reloader, journal, backups, control)
-    return trio.run(accompanied), interruption
+    if company.journal:
+        company.journal.begin_generation(graph.resources.values())
+    return trio.run(_accompanied, engine, interruption, display, company), interruption
 
 
 class _Sinks:
@@ -50,10 +57,10 @@ class _Sinks:
 
     engine: Engine
 
-    def __init__(self, display: Display, journal: Journal | None, control: Control | None) -> None:
+    def __init__(self, display: Display, company: Company) -> None:
         self._display = display
-        self._control = control
-        self._journal = journal
+        self._journal = company.journal
+        self._control = company.control
 
     def __call__(self, event: Event) -> None:
         self._display(event)
@@ -86,31 +93,25 @@ def look(graph: Graph, tell: Callable[[str], None]) -> tuple[dict[str, str], Int
 
 
 async def _accompanied(
-    engine: Engine,
-    interruption: Interruption,
-    display: Display | None = None,
-    reloader: Reloader | None = None,
-    journal: Journal | None = None,
-    backups: Store | None = None,
-    control: Control | None = None,
+    engine: Engine, interruption: Interruption, display: Display | None = None, company: Company = ALONE
 ) -> Ended:
-    keeper.set(backups)
+    keeper.set(company.backups)
     async with trio.open_nursery() as nursery:
         await nursery.start(interruption.listen)
         if display:
             nursery.start_soon(display.run)
             nursery.start_soon(_stop_without_reader, engine, display)
-        if journal:
-            nursery.start_soon(journal.run)
-        if backups:
-            nursery.start_soon(backups.maintain)
-        if display and reloader:
-            nursery.start_soon(reloader.run, engine, display)
-        if control:
-            await nursery.start(control.run, engine)
+            if company.reloader:
+                nursery.start_soon(company.reloader.run, engine, display)
+        if company.journal:
+            nursery.start_soon(company.journal.run)
+        if company.backups:
+            nursery.start_soon(company.backups.maintain)
+        if company.control:
+            await nursery.start(company.control.run, engine)
         ended = await engine.run()
-        if control:
-            await control.farewell()
+        if company.control:
+            await company.control.farewell()
         nursery.cancel_scope.cancel()
     return ended
 

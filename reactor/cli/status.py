@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import closing
 from typing import Any, Literal
 
@@ -60,7 +61,7 @@ def _show(answer: dict[str, Any], form: Literal["text", "json"]) -> None:
     from reactor.console.style import Style, wants_colour
 
     coloured = wants_colour(sys.stdout)
-    text = line(answer) if form == "json" else standing_text(answer, Style(coloured))
+    text = line(answer) if form == "json" else standing_text(answer, Style(coloured), time.time())
     click.echo(text, nl=False, color=coloured)
 
 

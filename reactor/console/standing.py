@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,9 +13,8 @@ _INDENT = "    "
 _ORDER = ("failed", "blocked", "skipped", "unknown", "would_change", "changed", "ok")
 
 
-def standing_text(answer: dict[str, Any], style: Style) -> str:
+def standing_text(answer: dict[str, Any], style: Style, now: float) -> str:
     """The run, then the resources, the worst first, then the counts. Without a run: how the last one left things."""
-    now = time.time()
     resources = sorted(answer["resources"], key=lambda record: _ORDER.index(record["state"]))
     lines = [
         *(_run(answer["run"], style, now) if answer["run"] else [_end(answer["ended"], now)]),

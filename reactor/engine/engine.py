@@ -151,9 +151,7 @@ class Engine:
     async def _end_when_quiet(self, quiet: float) -> None:
         while (left := self._last_change + quiet - trio.current_time()) > 0:
             await trio.sleep(left)
-            if (
-                self.scheduler.active or self.scheduler.has_ready
-            ):  # what is under way may still change something
+            if self.scheduler.order.moving:  # what is under way may still change something
                 self._last_change = trio.current_time()
         self._stopping = f"nothing changed for {quiet:g} s"
         self._over.set()
@@ -189,11 +187,12 @@ class Engine:
 
     def pause(self, vertex: int) -> None:
         """Start no further check of ``vertex`` until `unpause`. One that runs goes on; marks are owed."""
-        self.scheduler.hold(vertex)
+        self.scheduler.pause(vertex)
 
     def unpause(self, vertex: int) -> None:
         """Take a `pause` back: a check that is owed starts now."""
-        self.release(vertex)
+        self.scheduler.unpause(vertex)
+        self._after_marks()
 
     def _after_marks(self) -> None:
         if self.scheduler.has_ready:
@@ -248,10 +247,14 @@ class Engine:
         return now
 
     def _label(self, causes: Cause, resource: Resource) -> Cause:
-        """Tell a first change from one that comes from the manifest, or from drift while nobody looked."""
+        """Tell a first change from one that comes from the manifest, or from drift while nobody looked.
+
+        A refresh that is owed from an earlier life is reason enough: then nothing need have drifted.
+        """
         if self._memory is None or Cause.INITIAL not in causes:
             return causes
-        return causes & ~Cause.INITIAL | self._memory.first_cause(resource)
+        known, others = self._memory.first_cause(resource), causes & ~Cause.INITIAL
+        return others if others and known is Cause.DRIFT else others | known
 
     async def _before_apply(self, vertex: int) -> None:
         """The point of no return of a check: from here on, the world may have changed."""

@@ -76,6 +76,7 @@ class Scheduler:
         self._running: dict[int, int] = {}
         self._touched: set[int] = set()
         self._gone: set[int] = set()
+        self._paused: set[int] = set()
         self._ready: deque[int] = deque()
         self._stalled: list[int] = []
         self._start_at: dict[int, float] = {}
@@ -99,12 +100,22 @@ class Scheduler:
         self._schedule(vertex, start, now)
 
     def hold(self, vertex: int) -> None:
-        """Let ``vertex`` not start, nor anything below it, until `release`: its watch is not armed, or it is paused."""
+        """Let ``vertex`` not start, nor anything below it, until `release`: its watch is not armed."""
         self.order.hold(vertex)
 
     def release(self, vertex: int) -> None:
         """Take one `hold` back."""
         self.order.release(vertex)
+
+    def pause(self, vertex: int) -> None:
+        """Let ``vertex`` not start until `unpause`. What is below it waits only once it owes a check."""
+        self._paused.add(vertex)
+
+    def unpause(self, vertex: int) -> None:
+        """Take a `pause` back."""
+        self._paused.discard(vertex)
+        if self._may_start(vertex):
+            self._ready.append(vertex)
 
     def slow_down(self, vertex: int, until: float) -> None:
         """Start ``vertex`` no more before ``until``: something fights over it."""
@@ -246,6 +257,7 @@ class Scheduler:
             and not self.order.waiting[vertex]
             and vertex not in self._running
             and vertex not in self._start_at
+            and vertex not in self._paused
         )
 
     def _earliest(self, vertex: int, start: float) -> float:

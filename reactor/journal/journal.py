@@ -10,6 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 
 import trio
@@ -49,7 +50,7 @@ class Journal:
         self._store = store
         self._tell = tell
         self._debts = Debts(found.owed)
-        self._digests = found.digests
+        self._digests: dict[str, str | None] = {}
         self._applied: dict[str, Resource] = {}
         self._generation = found.generation
         self._select = Selector(found.troubled)
@@ -77,7 +78,8 @@ class Journal:
 
     def first_cause(self, resource: Resource) -> Cause:
         """Whether a change now would be the first, or come from the manifest, or from the world."""
-        if (known := self._digests.get(resource.ref)) is None:
+        self._learn([resource.ref])
+        if (known := self._digests[resource.ref]) is None:
             return Cause.INITIAL
         return Cause.DRIFT if known == desired_digest(resource) else Cause.INTENT
 
@@ -102,8 +104,9 @@ class Journal:
         if self._applied.get(ref) is resource:
             return
         self._applied[ref] = resource
+        self._learn([ref])
         digest = desired_digest(resource)
-        if self._digests.get(ref) != digest:
+        if self._digests[ref] != digest:
             self._digests[ref] = digest
             self._backlog.set_applied(ref, digest, time.time())
             self._news.set()
@@ -119,10 +122,21 @@ class Journal:
             self._backlog.set_owed(pair, None, paid=now)
             self._news.set()
 
+    def _learn(self, refs: Iterable[str]) -> None:
+        """Look up what ``refs`` were last made to be, once. The file may know of many that this manifest does not."""
+        unknown = [ref for ref in refs if ref not in self._digests]
+        if not unknown:
+            return
+        self._digests.update(dict.fromkeys(unknown))
+        with suppress(sqlite3.Error):  # a disk that refuses is told of when something is written
+            self._digests.update(self._store.digests(unknown))
+
     # ---- history ----
 
     def begin_generation(self, resources: Iterable[Resource]) -> None:
         """The manifest was loaded and holds ``resources``. The same again is the same generation."""
+        resources = list(resources)
+        self._learn([resource.ref for resource in resources])
         digest = manifest_digest(resources)
         before = self._generation
         if before is None or (before.manifest, before.digest) != (self._manifest, digest):
@@ -183,6 +197,8 @@ class Journal:
 
         Once begun it is not cancelled: the thread has the batch.
         """
+        if not batch:
+            return
         covered = self._asked
         durable = covered > self._durable or bool(self._refusal)
         with trio.CancelScope(shield=True):
@@ -241,7 +257,8 @@ class Journal:
         for pair in self._debts.pairs():
             self._backlog.set_owed(pair, now)
         for ref, digest in self._digests.items():
-            self._backlog.set_applied(ref, digest, now)
+            if digest is not None:
+                self._backlog.set_applied(ref, digest, now)
         if self._generation:
             self._backlog.add_generation(self._generation)
         return True

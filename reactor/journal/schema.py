@@ -30,6 +30,7 @@ CREATE TABLE events (
     record TEXT NOT NULL
 );
 CREATE INDEX events_of_ref ON events (ref, id, result) WHERE ref IS NOT NULL;
+CREATE INDEX troubles ON events (ref) WHERE result IN ('failed', 'blocked');
 CREATE TABLE refreshes (
     source TEXT NOT NULL,
     subscriber TEXT NOT NULL,

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -27,6 +28,7 @@ PRUNE_EVERY = 1000
 """Rows written between two looks at the limits."""
 
 _PRUNED_AT_ONCE = 5000
+_ASKED_AT_ONCE = 500
 
 _DELETE_OLDEST = "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?)"
 _DELETE_OLD = """
@@ -49,7 +51,6 @@ class Found:
     """What an earlier life has left."""
 
     owed: list[Pair]
-    digests: dict[str, str]
     troubled: set[str]
     generation: Generation | None
 
@@ -68,15 +69,29 @@ class Store:
         """All that has to be known at the start."""
         execute = self._connection.execute
         owed = execute("SELECT source, subscriber FROM refreshes WHERE owed_since IS NOT NULL").fetchall()
-        digests = dict(execute("SELECT ref, digest FROM resources").fetchall())
-        last = execute(
-            "SELECT ref, result, max(id) FROM events WHERE ref IS NOT NULL AND result IS NOT NULL GROUP BY ref"
-        )
-        in_trouble = {ref for ref, result, _ in last if troubled(result)}
+        # Few have ever been in trouble, and only those are looked up: the file may hold what many manifests left.
+        once = execute("SELECT DISTINCT ref FROM events WHERE result IN ('failed', 'blocked')").fetchall()
+        in_trouble = {ref for (ref,) in once if troubled(self._last_result(ref))}
         newest = execute(
             "SELECT id, time, manifest, digest FROM generations ORDER BY id DESC LIMIT 1"
         ).fetchone()
-        return Found(owed, digests, in_trouble, Generation(*newest) if newest else None)
+        return Found(owed, in_trouble, Generation(*newest) if newest else None)
+
+    def digests(self, refs: Sequence[str]) -> dict[str, str]:
+        """The digests of those of ``refs`` that were ever applied."""
+        found: dict[str, str] = {}
+        for first in range(0, len(refs), _ASKED_AT_ONCE):
+            chunk = refs[first : first + _ASKED_AT_ONCE]
+            places = ",".join("?" * len(chunk))
+            query = f"SELECT ref, digest FROM resources WHERE ref IN ({places})"  # noqa: S608 - question marks only
+            rows = self._connection.execute(query, chunk)
+            found.update(rows.fetchall())
+        return found
+
+    def _last_result(self, ref: str) -> str | None:
+        query = "SELECT result FROM events WHERE ref = ? AND result IS NOT NULL ORDER BY id DESC LIMIT 1"
+        (result,) = self._connection.execute(query, (ref,)).fetchone()
+        return str(result)
 
     def write(self, batch: Batch, *, durable: bool) -> None:
         """Write the batch in one transaction. ``durable``: it is on the disk when this returns, and so is all before."""

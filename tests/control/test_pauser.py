@@ -176,3 +176,17 @@ async def test_idle_pauses_cost_no_wakeups(tmp_path, autojump_clock):
         await trio.sleep(600)
         trio.lowlevel.remove_instrument(count)
     assert count.steps < 30
+
+
+async def test_what_depends_on_a_paused_resource_that_owes_nothing_goes_on(tmp_path, autojump_clock):
+    a, b = scripted("a"), scripted("b", require=["scripted#a"])
+    async with pausing(tmp_path, a, b) as world:
+        await world.story.converged()
+        world.pauser.pause("scripted#a", 100, "x")
+        world.story.drift("scripted#b")
+        with trio.fail_after(1):
+            await b.script.begun(2)
+        world.story.drift("scripted#a")
+        world.story.drift("scripted#b")
+        await trio.sleep(80)
+        assert (len(a.script.checks), len(b.script.checks)) == (1, 2)
