@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reactor.graph.build import build
-from reactor.graph.collector import collector_paused
 from reactor.graph.graph import Graph
 from reactor.manifest.document import Settings
 from reactor.manifest.manifest import read_manifest
+from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 

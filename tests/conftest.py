@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 
@@ -7,3 +9,10 @@ def state_directory(tmp_path_factory, monkeypatch):
     directory = tmp_path_factory.mktemp("state") / "reactor"
     monkeypatch.setenv("REACTOR_STATE_DIR", str(directory))
     return directory
+
+
+def pytest_sessionfinish(session):
+    """In CI, where everything can run, a skipped test is a failure."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CI") and reporter and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

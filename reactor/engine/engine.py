@@ -149,10 +149,13 @@ class Engine:
                     self.scheduler.mark(known[ref], Cause.REFRESH, now)
 
     async def _end_when_quiet(self, quiet: float) -> None:
-        while (left := self._last_change + quiet - trio.current_time()) > 0:
-            await trio.sleep(left)
+        while True:
             if self.scheduler.order.moving:  # what is under way may still change something
                 self._last_change = trio.current_time()
+            left = self._last_change + quiet - trio.current_time()
+            if left <= 0:
+                break
+            await trio.sleep(left)
         self._stopping = f"nothing changed for {quiet:g} s"
         self._over.set()
 

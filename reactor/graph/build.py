@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from reactor.graph.collector import collector_paused
 from reactor.graph.draft import Draft, Locate
 from reactor.graph.graph import Edge, Graph
 from reactor.graph.steps.automatic import add_automatic_edges
@@ -14,6 +13,7 @@ from reactor.graph.steps.cycles import report_cycles
 from reactor.graph.steps.ordering import add_manifest_order
 from reactor.graph.steps.references import add_references
 from reactor.resource.base import Resource
+from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic
 
 Ordering = Literal["graph", "manifest"]

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from reactor.graph.collector import collector_paused
 from reactor.graph.graph import EdgeKind, Graph
+from reactor.resource.collector import collector_paused
 
 Adjacency = list[tuple[int, ...]]
 """For each vertex, the vertices on the other end of its edges."""

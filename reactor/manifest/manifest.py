@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from reactor.manifest.binding import Binder
@@ -15,6 +12,7 @@ from reactor.manifest.kinds import INSTALLED, Kinds
 from reactor.manifest.source import LineMap, Problems, read_source
 from reactor.manifest.tree import parse
 from reactor.resource.base import Resource
+from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
 
 
@@ -63,7 +61,7 @@ def read_manifest(
 
     Never raises for bad input: what can't be read at all gives an empty manifest. Changes nothing anywhere.
     """
-    with _without_garbage_collection():
+    with collector_paused():
         return _read(os.fsdecode(path), kinds)
 
 
@@ -89,15 +87,3 @@ def _read(path: str, kinds: Kinds) -> tuple[Manifest, list[Diagnostic]]:
         ),
     )
     return manifest, problems.sorted()
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Nothing built here is cyclic garbage; looking for some would take most of the time of a big load."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
