@@ -53,6 +53,7 @@ class InotifyWatcher(Watcher):
         self._polling = PollingReport(sink)
         self._arming = Pacer()
         self._stale: set[Directory] = set()
+        self._replaced: list[tuple[Directory, bytes]] = []
         self._has_stale = trio.Event()
 
     async def arm(self, watch: Watch, vertex: int) -> None:
@@ -85,7 +86,6 @@ class InotifyWatcher(Watcher):
     def _hear(self, events: Iterable[RawEvent]) -> None:
         """Mark every vertex once, however many events it has: the last one says how long to wait."""
         marks: dict[int, float] = {}
-        replaced: list[tuple[Directory, bytes]] = []
         by_descriptor = self._tree.by_descriptor
         for wd, mask, _, name in events:
             if mask & _RARE:
@@ -93,18 +93,17 @@ class InotifyWatcher(Watcher):
             for directory in by_descriptor.get(wd, ()):
                 for vertex in directory.leaves.get(name, ()):
                     marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
-                if mask & REPLACED:
-                    replaced.append((directory, name))
+                if mask & REPLACED and (name in directory.leaves or name in directory.children):
+                    self._replaced.append((directory, name))
+                    self._has_stale.set()
         for vertex, delay in marks.items():
             self.sink.mark(vertex, delay)
-        for directory, name in replaced:
-            self._hear_of_other(directory, name)
 
     def _hear_of_other(self, directory: Directory, name: bytes) -> None:
         if name in directory.leaves:
             self._tree.follow(directory, name)
         if name in directory.children:
-            self._call_stale((directory.children[name],))
+            self._stale.add(directory.children[name])
 
     def _hear_of_watch(self, wd: int, mask: int) -> None:
         if mask & QUEUE_OVERFLOW:
@@ -124,7 +123,11 @@ class InotifyWatcher(Watcher):
         """Watch anew what may have become another directory. In a task of its own: the queue goes on being read."""
         while True:
             await self._has_stale.wait()
+            await trio.lowlevel.checkpoint()  # first comes the check of what was marked
             self._has_stale = trio.Event()
+            replaced, self._replaced = self._replaced, []
+            for directory, name in replaced:
+                self._hear_of_other(directory, name)
             stale, self._stale = self._stale, set()
             pacer = Pacer()
             for directory in self._tree.renew(stale):
