@@ -85,7 +85,7 @@ class Engine:
                 nursery.start_soon(self._alarm.run)
                 if self.options.watch:
                     self._start_watching(nursery)
-                self._mark_newcomers()
+                self._mark_everything()
                 self._workers.start(nursery)
                 task_status.started()
                 await self._over.wait()
@@ -138,15 +138,13 @@ class Engine:
         if self.options.converged_timeout is not None:
             nursery.start_soon(self._end_when_quiet, self.options.converged_timeout)
 
-    def _mark_newcomers(self) -> None:
-        now = trio.current_time()
-        for vertex in self._newcomers.added:
-            self.scheduler.mark(vertex, Cause.INITIAL, now)
+    def _mark_everything(self) -> None:
+        self.scheduler.mark_all(Cause.INITIAL)
         if self._memory is not None:
             known = {self.roster.refs[vertex]: vertex for vertex in self.roster.present}
             for ref in self._memory.owed_refreshes():
                 if ref in known:
-                    self.scheduler.mark(known[ref], Cause.REFRESH, now)
+                    self.scheduler.mark(known[ref], Cause.REFRESH, trio.current_time())
 
     async def _end_when_quiet(self, quiet: float) -> None:
         while True:

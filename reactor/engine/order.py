@@ -7,7 +7,7 @@ that becomes unsettled tells its successors once, and once more when it settles:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from reactor.graph.topology import Adjacency
 
@@ -35,6 +35,14 @@ class Order:
         self.moving += 1
         if not self.waiting[vertex]:
             self._unsettle(vertex)
+
+    def begin_all(self, indegree: Sequence[int]) -> None:
+        """Every vertex is in motion, where none was: what each waits for are all its predecessors, and its holds."""
+        self.motion = bytearray(b"\1" * len(indegree))
+        self.moving = len(indegree)
+        self.waiting = list(indegree)
+        for vertex, count in self._holds.items():
+            self.waiting[vertex] += count
 
     def end(self, vertex: int) -> None:
         """``vertex`` rests again."""

@@ -41,9 +41,12 @@ class Lives(RuleBasedStateMachine):
     """A second, slow and obvious account of what is owed, kept beside the scheduler's own."""
 
     @initialize(
-        edges=graphs(), limits=st.lists(limits(), min_size=MOST, max_size=MOST), jobs=st.integers(1, 4)
+        edges=graphs(),
+        limits=st.lists(limits(), min_size=MOST, max_size=MOST),
+        jobs=st.integers(1, 4),
+        held=st.sets(vertices),
     )
-    def build(self, edges, limits, jobs):
+    def build(self, edges, limits, jobs, held):
         self.edges = edges
         self.limits = limits
         self.now = 0.0
@@ -62,8 +65,11 @@ class Lives(RuleBasedStateMachine):
         self.held = set()
         self.starts = [0] * MOST
         self.jobs = jobs
+        for v in held:
+            self.hold(v)
+        self.scheduler.mark_all(Cause.INITIAL)
         for v in range(MOST):
-            self.mark(v, Cause.INITIAL, 0)
+            self.unseen[v] |= Cause.INITIAL
 
     def connect(self, edges):
         self.edges = edges
