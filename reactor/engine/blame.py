@@ -67,6 +67,11 @@ class Blame:
         self._transitions += [(vertex, False) for vertex in sorted(blocked_before - self.blocked)]
         self._transitions += [(vertex, True) for vertex in sorted(self.blocked - blocked_before)]
 
+    @property
+    def has_transitions(self) -> bool:
+        """Whether `take_transitions` is worth asking."""
+        return bool(self._transitions)
+
     def take_transitions(self) -> list[tuple[int, bool]]:
         """The vertices that became blocked (True) or free again (False) since the last call, in order."""
         taken, self._transitions = self._transitions, []

@@ -26,6 +26,7 @@ from reactor.engine.watching import Watching
 from reactor.engine.workers import Alarm, Workers
 from reactor.graph.graph import Graph
 from reactor.resource.base import Resource
+from reactor.resource.collector import collector_paused
 from reactor.resource.registry import find_watchers
 from reactor.resource.watch import Watch, Watcher
 
@@ -80,7 +81,7 @@ class Engine:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> Ended:
         """Run to the end: quiescence, a stop, or with ``watch`` never by itself. Returns the last event."""
         started = self._unrest_since = self._last_change = trio.current_time()
-        with trio.CancelScope() as self._everything:
+        with collector_paused(), trio.CancelScope() as self._everything:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._alarm.run)
                 if self.options.watch:
@@ -213,9 +214,12 @@ class Engine:
         if vertex is None:
             self._alarm.set()
             self._rest()
-        elif self.scheduler.has_ready:
-            self._workers.wake()
         return vertex
+
+    def suspended(self) -> None:
+        """A check waits for something: let another worker go on, if there is anything to go on with."""
+        if self.scheduler.has_ready:
+            self._workers.wake()
 
     async def check(self, vertex: int, started: float) -> float:
         """Run the check of ``vertex`` and book how it ended; return the time it did."""
@@ -302,7 +306,7 @@ class Engine:
         self._freeze()
 
     def _freeze(self) -> None:
-        """Take what lives for ever out of the garbage collector's way: a full collection walks it in vain."""
+        """Let the garbage collector work, but not on what lives for ever: a full collection walks that in vain."""
         if self.options.watch and not self._frozen:
             self._frozen = True
             gc.collect()

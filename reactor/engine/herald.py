@@ -62,6 +62,8 @@ class Herald:
 
     def transitions(self, blame: Blame) -> None:
         """Who became blocked by whom, and who is free again."""
+        if not blame.has_transitions:
+            return
         refs = self._roster.refs
         for vertex, blocked in blame.take_transitions():
             if not blocked:

@@ -96,7 +96,7 @@ class Order:
     def _settle(self, vertex: int) -> None:
         """``vertex`` is settled: those below wait for one less, and may be ready, blocked or settled by it."""
         successors = self._successors
-        stack = [vertex]
+        stack = [vertex] if successors[vertex] else []
         while stack:
             stack += [below for below in successors[stack.pop()] if self._one_less(below)]
 

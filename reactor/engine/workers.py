@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+import types
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Protocol
 
 import trio
 
@@ -22,6 +23,9 @@ class Work(Protocol):
     async def check(self, vertex: int, started: float) -> float:
         """Check a vertex; return the time it ended."""
 
+    def suspended(self) -> None:
+        """A check waits for something: its worker can't go on with the next."""
+
     def void(self, vertex: int) -> None:
         """The check of a vertex was cancelled on its own."""
 
@@ -32,8 +36,8 @@ class Work(Protocol):
 class Workers:
     """At most ``most`` tasks, started when they are needed. They park when there is nothing to do.
 
-    A check that never suspends (a small file) costs no task switch; one that does (a command) leaves the other
-    workers to go on.
+    A check that never suspends (a small file) costs no task switch: its worker goes on with the next. When one does
+    (a command), another worker is woken.
     """
 
     def __init__(self, work: Work, most: int) -> None:
@@ -99,12 +103,29 @@ class Workers:
     async def _check(self, vertex: int, now: float) -> float:
         ended = None
         try:
-            ended = await self._work.check(vertex, now)
+            ended = await _noticing(self._work.check(vertex, now), self._work.suspended)
         finally:
             del self._checking[vertex]
             if ended is None:
                 self._work.void(vertex)
         return ended
+
+
+@types.coroutine
+def _noticing(check: Coroutine[Any, Any, float], suspended: Callable[[], None]) -> Generator[Any, Any, float]:
+    """Await ``check``, and call ``suspended`` if it does not end in one go: then others can be checked meanwhile."""
+    try:
+        trap = check.send(None)
+        suspended()
+        while True:
+            try:
+                answer = yield trap
+            except BaseException as error:  # noqa: BLE001 - everything thrown at us is for the check
+                trap = check.throw(error)
+            else:
+                trap = check.send(answer)
+    except StopIteration as end:
+        return float(end.value)
 
 
 class _Voice:
