@@ -14,7 +14,8 @@ from functools import partial
 from _harness import Row, arguments, interleaved, medians, show
 
 from reactor.engine.events import Cause
-from reactor.engine.scheduler import Outcome, Scheduler
+from reactor.engine.outcome import Outcome
+from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -84,6 +85,7 @@ def events(
 def _found(history: History, wanted: Filter, *, follow: bool) -> Iterator[Entry]:
     if not follow:
         return history.entries(wanted)
+    gc.enable()  # this one stays
     return history.follow(wanted, after=0 if wanted.since else history.newest_id())
 
 

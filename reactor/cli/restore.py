@@ -81,7 +81,7 @@ def _show(versions: list[Version]) -> None:
 def _restore(store: Store, version: Version) -> None:
     import trio
 
-    from reactor.engine.scheduler import Outcome
+    from reactor.engine.outcome import Outcome
 
     try:
         content = store.content(version)

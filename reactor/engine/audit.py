@@ -6,14 +6,11 @@ That count is the honesty metric of watching, and should stay 0.
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
 
 import trio
 
 from reactor.engine.events import Cause
-
-if TYPE_CHECKING:
-    from reactor.engine.engine import Engine
+from reactor.engine.port import Port
 
 CHUNK = 64
 PAUSE = 0.01
@@ -22,7 +19,7 @@ PAUSE = 0.01
 class Audit:
     """Marks every vertex about every ``interval`` seconds, spread by ±10 % so that hosts do not march in step."""
 
-    def __init__(self, engine: Engine, interval: float, rng: random.Random) -> None:
+    def __init__(self, engine: Port, interval: float, rng: random.Random) -> None:
         self._engine = engine
         self._interval = interval
         self._rng = rng

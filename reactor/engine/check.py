@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import trio
 
-from reactor.engine.scheduler import Outcome
+from reactor.engine.outcome import Outcome
 from reactor.resource.base import Resource
 from reactor.resource.plan import Plan, ResourceError
 

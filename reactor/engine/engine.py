@@ -20,8 +20,9 @@ from reactor.engine.ledger import Ledger
 from reactor.engine.limits import UNLIMITED
 from reactor.engine.memory import Memory
 from reactor.engine.options import Options
+from reactor.engine.outcome import Outcome
 from reactor.engine.roster import Roster
-from reactor.engine.scheduler import Outcome, Scheduler
+from reactor.engine.scheduler import Scheduler
 from reactor.engine.watching import Watching
 from reactor.engine.workers import Alarm, Workers
 from reactor.graph.graph import Graph
@@ -29,6 +30,9 @@ from reactor.resource.base import Resource
 from reactor.resource.collector import collector_paused
 from reactor.resource.registry import find_watchers
 from reactor.resource.watch import Watch, Watcher
+
+FREEZE_AT_LAST = 60.0
+"""Seconds from the start."""
 
 
 class Engine:
@@ -136,6 +140,7 @@ class Engine:
         self._watching.start(nursery)
         if self.options.audit_interval is not None:
             nursery.start_soon(Audit(self, self.options.audit_interval, self._rng).run)
+        nursery.start_soon(self._freeze_at_last)
         if self.options.converged_timeout is not None:
             nursery.start_soon(self._end_when_quiet, self.options.converged_timeout)
 
@@ -312,6 +317,11 @@ class Engine:
             gc.collect()
             gc.freeze()
             gc.enable()
+
+    async def _freeze_at_last(self) -> None:
+        """A run that never rests, because of a command that does not end, needs the collector too."""
+        await trio.sleep(FREEZE_AT_LAST)
+        self._freeze()
 
     def say(self, vertex: int, line: str) -> None:
         """Pass on a line that the running check of ``vertex`` said."""

@@ -23,8 +23,8 @@ from reactor.engine.events import (
     Unblocked,
 )
 from reactor.engine.ledger import Ledger
+from reactor.engine.outcome import Outcome
 from reactor.engine.roster import Difference, Roster
-from reactor.engine.scheduler import Outcome
 
 _RESULTS = {
     Outcome.OK: Result.OK,

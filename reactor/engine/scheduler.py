@@ -20,12 +20,12 @@ import heapq
 import random
 from collections import deque
 from collections.abc import Collection, Mapping
-from enum import Enum, auto
 
 from reactor.engine.blame import Blame
 from reactor.engine.events import Cause
 from reactor.engine.limits import DEFAULT_LIMITS, UNLIMITED, Limits, Semaphores
 from reactor.engine.order import Order
+from reactor.engine.outcome import Outcome
 from reactor.engine.retries import Retries
 from reactor.graph.topology import Topology
 
@@ -33,16 +33,6 @@ _CAUSES = tuple(Cause(bits) for bits in range(2 * max(cause.value for cause in C
 """Every set of causes, ready made: building one takes longer than a check of a small file."""
 
 _REFRESH = int(Cause.REFRESH)
-
-
-class Outcome(Enum):
-    """How a run ended, as far as others are concerned. CANCELLED is no answer: the vertex runs again."""
-
-    OK = auto()
-    CHANGED = auto()
-    WOULD_CHANGE = auto()
-    FAILED = auto()
-    CANCELLED = auto()
 
 
 class Scheduler:

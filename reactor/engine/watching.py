@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import trio
 
 from reactor.engine.backoff import Backoff
 from reactor.engine.events import Cause, EventsLost, WatcherChanged
+from reactor.engine.port import Port
 from reactor.resource.base import Resource
 from reactor.resource.watch import TimerWatch, Watch, Watcher, WatchState
-
-if TYPE_CHECKING:
-    from reactor.engine.engine import Engine
 
 RESTART_WAIT = 0.1
 RESTART_CAP = 60.0
@@ -23,7 +20,7 @@ RESTART_CAP = 60.0
 class Watching:
     """All event sources of one run. What is no resource listens under a negative number."""
 
-    def __init__(self, engine: Engine, watchers: Mapping[type[Watch], type[Watcher]] | None) -> None:
+    def __init__(self, engine: Port, watchers: Mapping[type[Watch], type[Watcher]] | None) -> None:
         self._engine = engine
         self._watchers = watchers or {}
         self._sources: dict[type[Watch], Source] = {}
@@ -77,7 +74,7 @@ class Watching:
 class Source:
     """One watcher and what it serves, over all its restarts. It is the watcher's `WatchSink`."""
 
-    def __init__(self, engine: Engine, watching: Watching, watcher: type[Watcher]) -> None:
+    def __init__(self, engine: Port, watching: Watching, watcher: type[Watcher]) -> None:
         self._engine = engine
         self._watching = watching
         self._class = watcher

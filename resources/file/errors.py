@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 from reactor import ResourceError
 
@@ -27,10 +26,19 @@ def explained(error: OSError, doing: str) -> ResourceError:
     return ResourceError(f"cannot {doing}: {reason}", _HINTS.get(error.errno or 0))
 
 
-@contextmanager
-def explaining(doing: str) -> Iterator[None]:
-    """Raise every OSError of the block as a `ResourceError` that says what was being done."""
-    try:
-        yield
-    except OSError as error:
-        raise explained(error, doing) from error
+class Explaining:
+    """A block in which every OSError becomes a `ResourceError` that says what was being done."""
+
+    __slots__ = ("_doing",)
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, OSError):
+            raise explained(error, self._doing) from error

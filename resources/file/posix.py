@@ -16,8 +16,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -27,7 +26,7 @@ import trio
 from reactor import Former, ResourceError
 from resources.file.content import Content, copy
 from resources.file.durability import flush
-from resources.file.errors import explaining
+from resources.file.errors import Explaining
 from resources.file.litter import hold, is_litter, temporary_name
 from resources.file.state import Attributes
 from resources.file.validator import Validator
@@ -47,7 +46,7 @@ async def store(
 
     Raises ResourceError when ``validator`` does not approve of it; then ``path`` is as it was.
     """
-    with explaining(f"write {path}"), _parent_of(path) as (directory, base):
+    with Explaining(f"write {path}"), _Parent(path) as (directory, base):
         with _Temporary(directory, base, same_suffix=validator is not None) as temporary:
             await content.copy_to(temporary.fd)
             if validator is None:
@@ -67,7 +66,7 @@ async def store(
 
 async def set_attributes(path: str, attributes: Attributes) -> None:
     """Give the file or directory at ``path`` these attributes. Never touches its content."""
-    with explaining(f"set the attributes of {path}"), _parent_of(path) as (directory, base):
+    with Explaining(f"set the attributes of {path}"), _Parent(path) as (directory, base):
         _set_attributes(path, directory, base, attributes)
 
 
@@ -76,9 +75,9 @@ async def create_directory(path: str, attributes: Attributes) -> None:
 
     Missing parents get the default mode: the one asked for is for the directory itself.
     """
-    with explaining(f"create the directory {path}"):
+    with Explaining(f"create the directory {path}"):
         os.makedirs(os.path.dirname(path), _DEFAULT_DIRECTORY_MODE, exist_ok=True)
-        with _parent_of(path) as (directory, base):
+        with _Parent(path) as (directory, base):
             if not _is_directory(directory, base):
                 await _unlink(path, directory, base)
                 os.mkdir(base, 0o700, dir_fd=directory)
@@ -90,7 +89,7 @@ async def remove(path: str, *, recursive: bool) -> None:
 
     A symlink goes, what it leads to stays, also deep inside a directory.
     """
-    with explaining(f"remove {path}"), _parent_of(path) as (directory, base):
+    with Explaining(f"remove {path}"), _Parent(path) as (directory, base):
         if not _is_directory(directory, base):
             await _unlink(path, directory, base)
         elif recursive:
@@ -102,7 +101,7 @@ async def remove(path: str, *, recursive: bool) -> None:
 async def remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
     """Remove temporary files that a killed run left beside ``path``."""
     parent = os.path.dirname(path)
-    with explaining(f"remove temporary files in {parent}"):
+    with Explaining(f"remove temporary files in {parent}"):
         for name in names:
             if is_litter(f"{parent}/{name}", uid):
                 os.unlink(f"{parent}/{name}")
@@ -180,19 +179,26 @@ def _former(path: str) -> Former:
     return Former(path, f"file#{path}")
 
 
-@contextmanager
-def _parent_of(path: str) -> Iterator[tuple[int, str]]:
-    """A descriptor of the parent directory of ``path``, and the name in it."""
-    parent, base = os.path.split(path)
-    try:
-        directory = os.open(parent, _DIRECTORY)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        hint = f"declare file#{parent} with ensure: directory"
-        raise ResourceError(f'"{parent}" is not a directory', hint) from error
-    try:
-        yield directory, base or "."
-    finally:
-        os.close(directory)
+class _Parent:
+    """A descriptor of the parent directory of ``path``, and the name in it, for a block."""
+
+    __slots__ = ("_base", "_directory", "_parent")
+
+    def __init__(self, path: str) -> None:
+        self._parent, self._base = os.path.split(path)
+
+    def __enter__(self) -> tuple[int, str]:
+        try:
+            self._directory = os.open(self._parent, _DIRECTORY)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            hint = f"declare file#{self._parent} with ensure: directory"
+            raise ResourceError(f'"{self._parent}" is not a directory', hint) from error
+        return self._directory, self._base or "."
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._directory)
 
 
 def _is_directory(directory: int, base: str) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from reactor.engine.events import Cause
 from reactor.engine.limits import Limits
-from reactor.engine.scheduler import Outcome, Scheduler
+from reactor.engine.outcome import Outcome
+from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
 

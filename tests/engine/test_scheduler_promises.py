@@ -10,7 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from reactor.engine.events import Cause
 from reactor.engine.limits import Limits
-from reactor.engine.scheduler import Outcome, Scheduler
+from reactor.engine.outcome import Outcome
+from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
 

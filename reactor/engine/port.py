@@ -1,0 +1,25 @@
+"""What the parts that feed the engine may ask of it: events to check for, and vertices to hold until they are watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from reactor.engine.events import Cause, Event
+from reactor.engine.roster import Roster
+
+
+class Port(Protocol):
+    """The engine, as watchers and the audit know it. Everything returns at once."""
+
+    roster: Roster
+    emit: Callable[[Event], None]
+
+    def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
+        """``vertex`` owes a check for ``cause``, ``delay`` seconds from now."""
+
+    def hold(self, vertex: int) -> None:
+        """Check ``vertex`` no more until `release`, and void the check that runs."""
+
+    def release(self, vertex: int) -> None:
+        """Take a `hold` back."""
