@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo
@@ -20,6 +20,7 @@ from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
 _MAX_MODE = 0o777
 
 
+@lru_cache(maxsize=64)
 def parse_mode(text: str) -> int:
     """The permission bits in ``0644``, ``644``, ``0o644`` or ``0O644``. Raises ValueError for anything else."""
     digits = text[2:] if text[:2] in ("0o", "0O") else text
@@ -145,7 +146,7 @@ class File(Resource, kind="file", providers=("posix",)):
 
     def plan(self, state: FileState, *, refresh: bool) -> Plan:  # noqa: ARG002  a file has nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""
-        return decide(self._desired, state)
+        return decide(self._observer.desired, state)
 
     def provides(self) -> Iterable[str]:
         """The path, unless it is to go."""
@@ -177,11 +178,9 @@ class File(Resource, kind="file", providers=("posix",)):
     def __copy__(self) -> Self:
         """Copy the properties only: what was derived from them does not fit a copy with other ones."""
         copied = super().__copy__()
-        copied.__dict__.pop("_desired", None)
         copied.__dict__.pop("_observer", None)
         return copied
 
-    @cached_property
     def _desired(self) -> Desired:
         if self.owner is None or self.group is None or self.mode is None or self.ensure == "absent":
             return Desired(self.name, "absent", force=self.force)
@@ -202,4 +201,4 @@ class File(Resource, kind="file", providers=("posix",)):
 
     @cached_property
     def _observer(self) -> Observer:
-        return Observer(self._desired)
+        return Observer(self._desired())

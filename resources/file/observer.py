@@ -23,19 +23,19 @@ class Observer:
     """Finds the state of one path. Reads only, and waits for nobody: not for a FIFO's writer, nor for a device.
 
     A stamp is kept when content was read and all was as desired. While a stat equals it, the content need not
-    be read again.
+    be read again. ``desired`` is what the resource asks for.
     """
 
-    __slots__ = ("_desired", "_stamp", "_tidy")
+    __slots__ = ("_stamp", "_tidy", "desired")
 
     def __init__(self, desired: Desired) -> None:
-        self._desired = desired
+        self.desired = desired
         self._stamp: Stamp | None = None
         self._tidy = False
 
     async def observe(self) -> FileState:
         """The state of the path. Raises ResourceError when it can't be told."""
-        desired = self._desired
+        desired = self.desired
         wanted = accounts.known(desired.owner, desired.group)
         if wanted is None:
             wanted = await accounts.look_up(desired.owner, desired.group)
@@ -53,7 +53,7 @@ class Observer:
 
     def _proven(self, found: os.stat_result, wanted: tuple[int, int]) -> bool:
         """Whether the stamp says that all is as it was; otherwise it is dropped."""
-        content = self._desired.content
+        content = self.desired.content
         if (
             stamp_of(found) == self._stamp
             and (found.st_uid, found.st_gid) == wanted
@@ -65,7 +65,7 @@ class Observer:
         return False
 
     async def _look(self, found: os.stat_result, wanted: tuple[int, int]) -> FileState:
-        desired = self._desired
+        desired = self.desired
         kind = type_of(found.st_mode)
         if kind is _FILE and desired.ensure == "present" and desired.content is not None:
             return await self._compare(found, desired.content, wanted)
@@ -77,9 +77,9 @@ class Observer:
     async def _compare(self, found: os.stat_result, content: Content, wanted: tuple[int, int]) -> FileState:
         now = time.time_ns()
         try:
-            fd = os.open(self._desired.path, _OPEN)
+            fd = os.open(self.desired.path, _OPEN)
         except PermissionError:
-            if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) == self._desired.mode:
+            if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) == self.desired.mode:
                 raise
             # It is ours, and another mode makes it readable: that can be mended.
             return self._state(FileType.FILE, found, wanted)
@@ -91,7 +91,7 @@ class Observer:
         finally:
             os.close(fd)
         state = self._state(_FILE, found, wanted, same_content=same)
-        as_desired = same and state.mode == self._desired.mode and (state.uid, state.gid) == wanted
+        as_desired = same and state.mode == self.desired.mode and (state.uid, state.gid) == wanted
         if as_desired and not state.litter and settled(found, now):
             self._stamp = stamp_of(found)
         return state
@@ -99,7 +99,7 @@ class Observer:
     def _follow(self, found: os.stat_result, wanted: tuple[int, int]) -> FileState:
         """The state of a symlink, with type and attributes of what it leads to."""
         try:
-            found = os.stat(self._desired.path)
+            found = os.stat(self.desired.path)
         except FileNotFoundError:
             return self._state(FileType.SYMLINK, found, wanted)
         return self._state(FileType.SYMLINK, found, wanted, target=type_of(found.st_mode))
@@ -124,7 +124,7 @@ class Observer:
         """What a killed run left here. Once it is gone, nothing can bring it back but another killed run."""
         if self._tidy:
             return ()
-        directory, _, base = self._desired.path.rpartition("/")
+        directory, _, base = self.desired.path.rpartition("/")
         litter = find_litter(directory or "/", base, wanted[0])
         self._tidy = not litter
         return litter
