@@ -45,6 +45,12 @@ _THE_FILE = {
     sqlite3.SQLITE_NOTADB,
 }
 
+# Those before that of the oldest event: generations only grow, and looking for the least would read the whole file.
+_DELETE_GENERATIONS = """
+DELETE FROM generations
+WHERE id < (SELECT generation FROM events WHERE generation IS NOT NULL ORDER BY id LIMIT 1)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -148,12 +154,14 @@ class Store:
         """Delete the oldest events beyond the limits, so many at once that no batch takes long."""
         execute = self._connection.execute
         horizon = time.time() - AGE_LIMIT
-        execute(_DELETE_OLD, (_PRUNED_AT_ONCE, horizon))
+        oldest = execute("SELECT time FROM events ORDER BY id LIMIT 1").fetchone()
+        if oldest and oldest[0] < horizon:
+            execute(_DELETE_OLD, (_PRUNED_AT_ONCE, horizon))
         (surplus,) = execute("SELECT max(id) - min(id) + 1 - ? FROM events", (ROW_LIMIT,)).fetchone()
         if (surplus or 0) > 0 or self._bytes() > BYTE_LIMIT:
             execute(_DELETE_OLDEST, (max(surplus or 0, _PRUNED_AT_ONCE),))
         execute("DELETE FROM refreshes WHERE owed_since IS NULL AND coalesce(paid, 0) < ?", (horizon,))
-        execute("DELETE FROM generations WHERE id < (SELECT min(generation) FROM events)")
+        execute(_DELETE_GENERATIONS)
         execute("PRAGMA incremental_vacuum(1000)").fetchall()
 
     def _bytes(self) -> int:
