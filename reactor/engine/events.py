@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum
+from functools import cache
 from typing import Any
 
 from reactor.resource.watch import WatchState
@@ -26,7 +27,12 @@ class Cause(IntFlag):
     @property
     def words(self) -> tuple[str, ...]:
         """The causes in it, in lower case."""
-        return tuple(cause.name.lower() for cause in Cause if cause in self and cause.name)
+        return _words(self)
+
+
+@cache
+def _words(causes: Cause) -> tuple[str, ...]:
+    return tuple(cause.name.lower() for cause in Cause if cause in causes and cause.name)
 
 
 class Result(StrEnum):
@@ -180,9 +186,15 @@ class Ended(Event):
     reason: str
 
 
+_field_names: dict[type[Event], tuple[str, ...]] = {}
+
+
 def as_json(event: Event) -> dict[str, Any]:
     """The event as a JSON object: ``event`` (its type, in lower case), ``time``, then its own fields."""
-    fields = {field.name: getattr(event, field.name) for field in dataclasses.fields(event)}
+    kind = type(event)
+    if (names := _field_names.get(kind)) is None:
+        names = _field_names[kind] = tuple(field.name for field in dataclasses.fields(event))
+    fields = {name: getattr(event, name) for name in names}
     if isinstance(event, Checked):
         fields["causes"] = event.causes.words
-    return {"event": type(event).__name__.lower(), **fields}
+    return {"event": kind.__name__.lower(), **fields}
