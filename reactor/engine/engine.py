@@ -59,7 +59,7 @@ class Engine:
         self._herald = Herald(self.roster, self.ledger, emit)
         self._memory = memory
         self._rng = rng or random.Random()  # noqa: S311 - jitter needs no secrecy
-        topology, self._newcomers = self.roster.adopt(graph)
+        topology, _ = self.roster.adopt(graph)
         self.scheduler = Scheduler(
             topology,
             jobs=options.jobs,
@@ -135,7 +135,7 @@ class Engine:
         self._watching.listen(watch, callback)
 
     def _start_watching(self, nursery: trio.Nursery) -> None:
-        for vertex in self._newcomers.added:
+        for vertex in sorted(self.roster.present):
             self._watching.declare(vertex, self.roster.resources[vertex])
         self._watching.start(nursery)
         if self.options.audit_interval is not None:
@@ -230,7 +230,7 @@ class Engine:
         """Run the check of ``vertex`` and book how it ended; return the time it did."""
         causes = self.scheduler.causes(vertex)
         resource = self.roster.resources[vertex]
-        noop = vertex in self.roster.limits and self.roster.noop(vertex)
+        noop = self.roster.noop(vertex)
         refresh = self.scheduler.carries_refresh(vertex)
         memory = None if noop else self._memory
         if refresh and memory is not None:
