@@ -1,0 +1,35 @@
+"""How much work one evaluation may do, and how large what it makes may be.
+
+The language has no loops but predicates, and no recursion. So the time of an evaluation is bounded by charging the
+predicates (each element costs the nodes of the predicate), and everything whose cost grows with its values (each
+element of a list a step, each 64 characters of a text a step). A step is at most about a microsecond.
+"""
+
+from __future__ import annotations
+
+from reactor.expression.errors import FunctionError
+
+STEPS = 1_000_000
+MAX_TEXT = 1 << 24
+"""Characters of one text that an expression makes."""
+MAX_TOKENS = 10_000
+MAX_NESTING = 100
+"""Of parentheses and operators in an expression, and of lists and maps in a value: Python's stack is finite."""
+CHARACTERS_PER_STEP = 64
+
+INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
+
+
+def allow_text(characters: int) -> None:
+    """Refuse to make a text of so many ``characters``; called before it is made."""
+    if characters > MAX_TEXT:
+        raise FunctionError(
+            f"memory budget exceeded: a text of {characters} characters", f"the most is {MAX_TEXT}"
+        )
+
+
+def integer(value: int) -> int:
+    """``value``, which must fit into 64 bits as all numbers of the language do."""
+    if INT_MIN <= value <= INT_MAX:
+        return value
+    raise FunctionError("integer overflow: the result needs more than 64 bits", "use a float: 1.0 * ...")

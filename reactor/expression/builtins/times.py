@@ -1,0 +1,142 @@
+"""Builtins for times and durations, and the methods that both have. Layouts are written as Go writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+
+from reactor.expression.builtins.signature import Builtin, builtin
+from reactor.expression.errors import FunctionError
+from reactor.expression.text import text
+
+_LAYOUT = {
+    "January": "%B", "Jan": "%b", "Monday": "%A", "Mon": "%a", "MST": "%Z", "2006": "%Y", "Z07:00": "%z",
+    "-07:00": "%z", "-0700": "%z", "01": "%m", "02": "%d", "03": "%I", "04": "%M", "05": "%S", "06": "%y",
+    "15": "%H", "PM": "%p", "1": "%m", "2": "%d", "3": "%I", "4": "%M", "5": "%S", "%": "%%",
+}  # fmt: skip
+_LAYOUT_PART = re.compile("|".join(map(re.escape, _LAYOUT)))
+_DEFAULT_LAYOUTS = (
+    "2006-01-02", "15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04:05Z07:00", "02 Jan 06 15:04 MST",
+    "Monday, 02-Jan-06 15:04:05 MST", "Mon, 02 Jan 2006 15:04:05 MST",
+)  # fmt: skip
+_FRACTION = re.compile(r"(?<=:[0-9]{2})\.[0-9]{1,9}")
+"""Of a second: it may follow the seconds, whether the layout has it or not."""
+_UNITS = {"ns": 0.001, "us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3, "s": 1e6, "m": 6e7, "h": 3.6e9}
+_DURATION = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+
+
+def _now(zone: tzinfo | None = None) -> datetime:
+    return datetime.now(UTC).astimezone(zone)
+
+
+def duration(source: str) -> timedelta:
+    """``1h30m``, ``-1.5s``, ``0``: the durations of Go."""
+    bare = source.lstrip("+-") if source[:2] not in ("--", "++", "+-", "-+") else ""
+    parts = _DURATION.findall(bare)
+    if bare != "0" and (not parts or "".join(number + unit for number, unit in parts) != bare):
+        raise FunctionError(f'time: invalid duration "{source}"', "number and unit: 90s, 1h30m, 100ms")
+    try:
+        total = timedelta(microseconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
+    except OverflowError:
+        raise FunctionError(f'time: invalid duration "{source}"', "it is too long") from None
+    return -total if source.startswith("-") else total
+
+
+def timezone(name: str) -> tzinfo:
+    """A zone of the IANA database."""
+    from zoneinfo import ZoneInfo  # noqa: PLC0415
+
+    if name in ("", "UTC"):
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        raise FunctionError(f"unknown time zone {name}", "Europe/Zurich, UTC ...") from None
+
+
+def _date(*arguments: Any) -> datetime:
+    """``date(text)``, ``date(text, layout)``, ``date(text, layout, zone)``; a zone may come first instead."""
+    zone: tzinfo = UTC
+    if isinstance(arguments[0], tzinfo):
+        zone, arguments = arguments[0], arguments[1:]
+    if not arguments or not all(isinstance(argument, str) for argument in arguments):
+        raise FunctionError("invalid argument for date", "date('2026-01-31', '2006-01-02', 'UTC')")
+    if len(arguments) > 2:  # noqa: PLR2004
+        zone = timezone(arguments[2])
+    layouts = arguments[1:2] or _DEFAULT_LAYOUTS
+    for layout in layouts:
+        found = _parsed(arguments[0], layout, zone)
+        if found is not None:
+            return found
+    raise FunctionError(
+        f"invalid date {arguments[0]}", "2026-01-31, 2026-01-31 12:00:00, 2026-01-31T12:00:00Z"
+    )
+
+
+def _parsed(source: str, layout: str, zone: tzinfo) -> datetime | None:
+    fraction = _FRACTION.search(source)
+    whole = _FRACTION.sub("", source) if fraction else source
+    try:
+        found = datetime.strptime(whole, _codes(layout))  # noqa: DTZ007 - the zone comes next
+    except (ValueError, re.error, KeyError):
+        return None
+    found += timedelta(seconds=float(fraction.group()) if fraction else 0)
+    return found if found.tzinfo is not None else found.replace(tzinfo=zone)
+
+
+def _format(value: datetime, layout: str) -> str:
+    try:
+        return value.strftime(_codes(layout))
+    except ValueError:
+        raise FunctionError("the layout can't be used", "2006-01-02 15:04:05") from None
+
+
+def _codes(layout: str) -> str:
+    """The layout of Go as one of strftime."""
+    return _LAYOUT_PART.sub(lambda match: _LAYOUT[match.group()], layout)
+
+
+def _in(value: datetime, zone: tzinfo) -> datetime:
+    try:
+        return value.astimezone(zone)
+    except (OverflowError, ValueError):
+        raise FunctionError("the time is out of range") from None
+
+
+BUILTINS: dict[str, Builtin] = {
+    "now": builtin(_now, "time.Location?"),
+    "duration": builtin(duration, "string"),
+    "date": builtin(_date, "time.Location|string", "string?", "string?", "string?", cost=100),
+    "timezone": builtin(timezone, "string", cost=20),
+}
+
+
+def _seconds(unit: float) -> Callable[[timedelta], float]:
+    return lambda value: value.total_seconds() / unit
+
+
+METHODS: dict[str, dict[str, Builtin]] = {
+    "time.Time": {
+        "Year": builtin(lambda value: value.year),
+        "Month": builtin(lambda value: f"{value:%B}"),
+        "Day": builtin(lambda value: value.day),
+        "Hour": builtin(lambda value: value.hour),
+        "Minute": builtin(lambda value: value.minute),
+        "Second": builtin(lambda value: value.second),
+        "YearDay": builtin(lambda value: value.timetuple().tm_yday),
+        "Weekday": builtin(lambda value: f"{value:%A}"),
+        "Unix": builtin(lambda value: int(value.timestamp())),
+        "Format": builtin(_format, "string"),
+        "In": builtin(_in, "time.Location"),
+        "String": builtin(text),
+    },
+    "time.Duration": {
+        "Hours": builtin(_seconds(3600)),
+        "Minutes": builtin(_seconds(60)),
+        "Seconds": builtin(_seconds(1)),
+        "Milliseconds": builtin(lambda value: value // timedelta(milliseconds=1)),
+        "String": builtin(text),
+    },
+}

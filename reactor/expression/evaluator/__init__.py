@@ -1,0 +1,29 @@
+"""A tree compiled to Python closures: each takes the ``Run`` and gives the value of its node.
+
+``reaching`` has names and members, ``operations`` the operators, ``building`` what is made of parts, ``calls`` the
+functions and predicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from reactor.expression.bounds import MAX_NESTING
+from reactor.expression.errors import ExpressionError
+from reactor.expression.evaluator import building, calls, operations, reaching
+from reactor.expression.evaluator.closures import Below, Evaluate
+from reactor.expression.nodes import Node
+
+_COMPILERS: dict[type[Node], Callable[[Any, Below], Evaluate]] = {
+    **reaching.COMPILERS, **operations.COMPILERS, **building.COMPILERS, **calls.COMPILERS,
+}  # fmt: skip
+
+
+def compiled(node: Node, levels: int = MAX_NESTING) -> Evaluate:
+    """The closure of ``node``; raises ExpressionError when the tree is deeper than Python's stack should be."""
+    if levels == 0:
+        raise ExpressionError(
+            "the expression is nested too deeply", node.start, node.end, "use let for parts of it"
+        )
+    return _COMPILERS[type(node)](node, lambda child: compiled(child, levels - 1))

@@ -1,0 +1,48 @@
+"""What the host program hands to an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Literal
+
+from reactor.expression.bounds import STEPS
+
+
+class Scope:
+    """The names and functions that an expression may use.
+
+    ``names`` are the roots, such as ``Facts``, ``Data`` and ``Environ``: JSON-like values, of which only the protocols
+    of Mapping and Sequence are used, so a mapping may be lazy. ``lookup`` reads the same values under lower-case names.
+    ``functions`` are called with positional arguments; they raise ``FunctionError`` for what the user can mend, and
+    any other exception passes through the evaluation untouched. ``missing`` says what ``lookup`` does about a key that
+    is not there and has no default: an error, or an empty text. ``secrets`` are paths from a root on, such as
+    ``("Data", "db", "password")``; see ``reactor.expression.secret``. ``steps`` bounds the work of one evaluation.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[str, Any],
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        *,
+        missing: Literal["error", "empty"] = "error",
+        secrets: frozenset[tuple[str, ...]] = frozenset(),
+        steps: int = STEPS,
+    ) -> None:
+        self.names = names
+        self.functions = functions or {}
+        self.missing = missing
+        self.secrets = secrets
+        self.steps = steps
+
+    @cached_property
+    def looked_up(self) -> Mapping[str, Any]:
+        """The roots as ``lookup`` names them."""
+        return {name.lower(): self.names[name] for name in self.names}
+
+
+class TextMap(dict[str, str]):
+    """A root like ``Environ``: a key that is not there is an empty text, not nil."""
+
+    def __missing__(self, key: str) -> str:
+        return ""

@@ -1,0 +1,27 @@
+"""Secrets: text that must not be shown, and the rule by which it spreads.
+
+An evaluation is tainted as a whole, or not at all, and what a tainted evaluation gives is ``SecretText``. It is
+tainted when
+
+- it may read a path that the scope declares secret, a path inside one, or a container that holds one. This is decided
+  from the text of the expression alone, before it runs (see ``reads``): a branch that is not taken counts, and a key
+  that is computed counts as every key;
+- a ``SecretText`` comes out of a root, a function or a list while it runs, or lies inside a container that an
+  operator, a builtin or the result takes as a whole.
+
+So it may taint too much, never too little: ``toJSON(Data)`` and ``let d = Data; d.port`` are secret when anything in
+``Data`` is, and ``Data.port`` is not. A tainted number becomes ``SecretText`` too; true, false and nil stay what
+they are, for one bit hides nothing that can be searched for. An error of a tainted evaluation keeps its place
+and loses its words, because words quote values.
+"""
+
+from __future__ import annotations
+
+
+class SecretText(str):
+    """Text that no log, event or error may show; ``repr`` does not."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<secret>"

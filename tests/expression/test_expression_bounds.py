@@ -1,0 +1,71 @@
+"""An expression can't hang, eat the memory, overflow the stack or reach Python, whatever it says."""
+
+import random
+import sys
+import time
+
+import pytest
+from promises_of_expressions import breach, scope
+from random_expressions import HOSTILE, Writer
+
+from reactor.expression.bounds import STEPS
+from reactor.expression.errors import ExpressionError
+from reactor.expression.scope import Scope
+from reactor.expression.template import expression, parse
+
+FULL, SMALL = scope(STEPS), scope(10_000)
+PATIENCE_SECONDS = 5.0
+
+
+@pytest.mark.parametrize("source", HOSTILE)
+def test_a_hostile_expression_ends_soon_with_a_value_or_a_place(source):
+    start = time.process_time()
+    assert breach(source, FULL) is None
+    assert time.process_time() - start < PATIENCE_SECONDS
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_expressions_keep_their_promises(seed):
+    writer = Writer(random.Random(seed))
+    for _ in range(1500):
+        source = writer.any()
+        assert breach(source, SMALL) is None, source
+
+
+def test_a_deep_host_stack_makes_no_recursion_error():
+    def deeper(levels):
+        if levels:
+            return deeper(levels - 1)
+        return [
+            breach(source, SMALL) for source in ("((((((((1))))))))", "1" + " + 1" * 90, "[" * 90 + "]" * 90)
+        ]
+
+    levels = sys.getrecursionlimit() - len(__import__("inspect").stack(0)) - 60
+    assert deeper(levels) == [None] * 3
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "1..10000000",
+        "repeat('x', 100000000)",
+        "map(1..1000, map(1..1000, map(1..1000, #)))",
+        "reduce(1..100, #acc + #acc, 'x')",
+        "let a = map(1..999, 1..999); let b = map(1..999, a); b",
+    ],
+)
+def test_what_is_too_much_says_so(source):
+    with pytest.raises(ExpressionError, match="memory budget exceeded"):
+        expression(source).evaluate(Scope({}))
+
+
+def test_one_budget_serves_all_expressions_of_a_text():
+    text = "{{ sum(1..3000) }}"
+    assert parse(text).render(SMALL) == "4501500"
+    with pytest.raises(ExpressionError, match="memory budget exceeded"):
+        parse(text * 3).render(SMALL)
+
+
+def test_ordinary_work_is_within_the_budget():
+    assert expression("len(filter(1..100000, # % 2 == 0))").evaluate(Scope({})) == 50_000
+    assert len(expression("repeat('x', 1000000)").evaluate(Scope({}))) == 1_000_000

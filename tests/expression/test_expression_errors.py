@@ -1,0 +1,94 @@
+"""Every error says what, where and how to mend it; the place is in the whole text that was given."""
+
+import pytest
+
+from reactor.expression.errors import ExpressionError
+from reactor.expression.scope import Scope
+from reactor.expression.template import expression, parse
+
+SCOPE = Scope(
+    {"Data": {"list": [1, 2, 3], "name": "x", "port": 1}, "Facts": {}}, {"readFile": str, "file": str}
+)
+
+ERRORS = {
+    "a {{ nope }}": ("unknown name nope", "nope", None),
+    "a {{ Dta.x }}": ("unknown name Dta", "Dta", "did you mean Data?"),
+    "{{ readfile('x') }}": ("unknown name readfile", "readfile('x')", "did you mean readFile?"),
+    "{{ uper('x') }}": ("unknown name uper", "uper('x')", "did you mean upper?"),
+    "{{ upper + 1 }}": ("unknown name upper", "upper", "it is a function: upper(...)"),
+    "{{ Data.a.b }}": ("cannot fetch b from <nil>", "b", "use ?. to get nil"),
+    "x ${ Data.list[9] } y": ("index out of range: 9 (array length is 3)", "9", "get(list, index)"),
+    "{{ lookup('data.x.y') }}": (
+        "missing key 'data.x.y' in environment",
+        "lookup('data.x.y')",
+        "lookup('data.x.y', ",
+    ),
+    "{{ 1 + (Data.name + 1) }}": ("invalid operation: string + int", "Data.name + 1", "string(...)"),
+    "{{ }}": ("the expression is empty", " ", "leave the delimiters out"),
+    "{{ 1 + }}": ("unexpected end of the expression", " ", None),
+    "{{ Data.name | upper }}": (
+        "unexpected end of the expression",
+        " ",
+        "a pipe leads into a call: | upper()",
+    ),
+    "{{ Data.name = 'x' }}": ("unexpected token '='", "=", "compare with =="),
+    "{{ not Data.name == 'x' }}": ("invalid operation: not string", "not Data.name", "write not (a == b)"),
+    "{{ 'a' in 'abc' }}": ('operator "in" not defined on string', "'a' in 'abc'", "contains"),
+    "{{ Data.a ?? 1 + 2 }}": (
+        "operator (+) and coalesce expressions (??) cannot be mixed",
+        "+",
+        "parentheses",
+    ),
+    "{{ # }}": ("cannot use pointer accessor outside predicate", "#", "filter"),
+    "{{ upper(1) }}": ("invalid argument for upper (type int)", "upper(1)", "first argument is string"),
+    "{{ upper() }}": ("not enough arguments to call upper: 1 expected, 0 given", "upper()", None),
+    "{{ Data.port ? 1 : 2 }}": ("the condition must be true or false, not int", "Data.port", "compare it"),
+    "{{ filter(Data.list, #) }}": (
+        "the predicate must be true or false, not int",
+        "filter(Data.list, #)",
+        "compare",
+    ),
+    r"{{ '\q' }}": (r"unknown escape \q", r"\q", "a backslash is written twice"),
+    "{{ 'x' matches '(' }}": ("invalid regular expression: missing ): (", "'x' matches '('", "RE2"),
+    "{{ 99999999999999999999 }}": (
+        "the number 99999999999999999999 is too large",
+        "99999999999999999999",
+        None,
+    ),
+    "{{ let x = 1; let x = 2; x }}": ("cannot redeclare variable x", "x", "another name"),
+}
+
+
+@pytest.mark.parametrize("text", ERRORS)
+def test_an_error_points_at_its_culprit(text):
+    message, culprit, hint = ERRORS[text]
+    with pytest.raises(ExpressionError) as caught:
+        parse(text).render(SCOPE)
+    error = caught.value
+    assert error.message == message
+    assert text[error.start : error.end] == culprit
+    assert hint is None or hint in error.hint
+
+
+def test_the_place_of_an_error_counts_the_whole_text():
+    text = "first {{ Data.port }}, then {{ Data.nope.x }}"
+    with pytest.raises(ExpressionError) as caught:
+        parse(text).value(SCOPE)
+    assert (caught.value.start, caught.value.end) == (41, 42)
+
+
+def test_a_bare_expression_counts_from_its_own_start():
+    with pytest.raises(ExpressionError) as caught:
+        expression("  Data.nope.x").evaluate(SCOPE)
+    assert caught.value.start == 12
+
+
+def test_an_unknown_name_is_found_in_the_branch_that_is_not_taken():
+    with pytest.raises(ExpressionError, match="unknown name nope"):
+        expression("true ? 1 : nope").evaluate(SCOPE)
+
+
+def test_a_message_never_repeats_a_long_value():
+    with pytest.raises(ExpressionError) as caught:
+        expression("int(repeat('x', 100000))").evaluate(SCOPE)
+    assert len(caught.value.message) < 250

@@ -1,0 +1,149 @@
+"""What a text with expressions becomes: a text, a value, a match; and what can be known of it without running it."""
+
+import pytest
+
+from reactor.expression.errors import ExpressionError, FunctionError
+from reactor.expression.rendering import expression as cached
+from reactor.expression.scope import Scope, TextMap
+from reactor.expression.template import expression, parse
+
+DATA = {"port": 8080, "list": [1, 2], "map": {"k": "v", "n": {"z": 9}}, "none": None, "empty": "", "on": True}
+SCOPE = Scope({"Data": DATA, "Facts": {"os": "linux"}, "Environ": TextMap({"HOME": "/root"})})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{{ Data.port }}", "8080"),
+        ("a {{ Data.port }} b ${ Facts.os } c", "a 8080 b linux c"),
+        ("{{ Data.none }}", "<nil>"),
+        ("{{ Data.list }}", "[1 2]"),
+        ("{{ Data.map }}", "map[k:v n:map[z:9]]"),
+        ("{{ Data.on }}", "true"),
+        ("{{ 1.0 }} {{ 0.5 }} {{ 1e21 }} {{ 1000000.0 }}", "1 0.5 1e+21 1e+06"),
+        ("{{ [nil, [], {}] }}", "[<nil> [] map[]]"),
+        ("{{ Environ.NOPE }}", ""),
+        ("{{ '{{ Data.port }}' }}", "{{ Data.port }}"),
+    ],
+)
+def test_in_a_text_every_value_becomes_the_text_that_go_prints(text, expected):
+    assert parse(text).render(SCOPE) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{{ Data.port }}", 8080),
+        ("  {{ Data.port }}\n", 8080),
+        ("{{ Data.list }}", [1, 2]),
+        ("{{ Data.none }}", None),
+        ("{{ Data.on }}", True),
+        ("${ Data.map.n }", {"z": 9}),
+        ("{{ Data.port }}x", "8080x"),
+        ("{{ Data.port }}{{ Data.port }}", "80808080"),
+        ("{{ Data.port }} {{ Data.port }}", "8080 8080"),
+    ],
+)
+def test_a_text_that_is_exactly_one_expression_keeps_its_type(text, expected):
+    value = parse(text).value(SCOPE)
+    assert value == expected
+    assert type(value) is type(expected)
+
+
+def test_a_value_shares_nothing_with_the_roots():
+    value = parse("{{ Data.map }}").value(SCOPE)
+    value["n"]["z"] = 10
+    assert DATA["map"]["n"]["z"] == 9
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("role:{{ Facts.os }}", ("role:linux", True)),
+        ("role:{{ Data.empty }}", ("role:", False)),
+        ("role:{{ Data.none }}", ("role:<nil>", False)),
+        ("r:{{ Data.empty }}:{{ Facts.os }}", ("r::linux", True)),
+        ("{{ Data.on }}", ("true", True)),
+        ("{{ false }}", ("false", True)),
+    ],
+)
+def test_an_entry_matches_when_any_expression_gave_something(text, expected):
+    assert parse(text).match(SCOPE) == expected
+
+
+def test_lookup_of_a_missing_key_can_be_an_empty_text():
+    scope = Scope({"Facts": {}}, missing="empty")
+    assert parse("role:${ lookup('facts.role') }").match(scope) == ("role:", False)
+
+
+def test_an_expression_is_parsed_once_however_many_texts_hold_it():
+    cached.cache_clear()
+    for number in range(100):
+        parse(f"{number} {{{{ Data.port }}}}").render(SCOPE)
+    assert cached.cache_info().misses == 1
+
+
+def test_calls_are_found_without_running_anything():
+    text = 'a {{ output("exec#v").stdout }} b ${ [output(Data.x), "c" | output()] | len() }'
+    calls = parse(text).calls("output")
+    assert [call.argument for call in calls] == ["exec#v", None, "c"]
+    assert [text[call.start : call.end] for call in calls] == [
+        'output("exec#v")',
+        "output(Data.x)",
+        '"c" | output()',
+    ]
+    assert expression("output('x') != nil").calls("output")[0].argument == "x"
+
+
+def test_names_are_roots_and_functions_of_the_host():
+    template = parse(
+        "{{ let a = Data.x; filter(a, # > Facts.n) | len() }} {{ file('x') }} {{ lookup('data.y') }}"
+    )
+    assert template.names() == {"Data", "Facts", "file", "lookup"}
+
+
+def test_functions_of_the_host_are_called_with_values():
+    scope = Scope({"Data": DATA}, {"join_up": lambda *parts: "/".join(map(str, parts))})
+    assert parse("{{ Data.port | join_up(1, 'a') }}").render(scope) == "8080/1/a"
+
+
+def test_a_function_of_the_host_that_fails_points_at_its_call():
+    def file(path):
+        raise FunctionError(f"no file {path}", "make it")
+
+    with pytest.raises(ExpressionError) as caught:
+        parse("a {{ upper(file('x')) }}").render(Scope({}, {"file": file}))
+    error = caught.value
+    assert (error.message, error.hint, error.start, error.end) == ("no file x", "make it", 11, 20)
+
+
+def test_what_a_function_of_the_host_raises_otherwise_passes():
+    class NotYetError(Exception):
+        pass
+
+    def output(_name):
+        raise NotYetError
+
+    with pytest.raises(NotYetError):
+        parse("{{ output('a') }}").render(Scope({}, {"output": output}))
+
+
+def test_the_wrong_number_of_arguments_is_an_error_of_the_expression():
+    with pytest.raises(ExpressionError, match="wrong number of arguments to call file: 2 given"):
+        parse("{{ file('a', 'b') }}").render(Scope({}, {"file": lambda path: path}))
+
+
+def test_a_lazy_mapping_is_asked_for_nothing_but_what_is_read():
+    class Lazy(dict):
+        asked = []  # noqa: RUF012
+
+        def __getitem__(self, key):
+            self.asked.append(key)
+            return dict.__getitem__(self, key)
+
+    facts = Lazy({"host": {"os": "linux"}, "slow": {}})
+    scope = Scope({"Facts": facts})
+    assert parse("{{ Facts.host.os }}").render(scope) == "linux"
+    assert parse("{{ lookup('facts.host.os') }}").render(scope) == "linux"
+    assert parse("{{ 'slow' in Facts }}").render(scope) == "true"
+    assert set(facts.asked) == {"host"}
