@@ -1,0 +1,98 @@
+"""``reactor data``: what the data of a manifest come to on this host, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reactor.cli import exitcodes
+from reactor.cli.inputs import inputs_options
+from reactor.cli.manifests import rejecting
+from reactor.cli.running import warn
+from reactor.cli.values import Explained, Form, form_option, found, show
+
+if TYPE_CHECKING:
+    from reactor.data.layered import LeafPath
+    from reactor.data.resolve import Resolved
+    from reactor.manifest.inputs import Inputs
+
+_HIDDEN = "<secret>"
+
+
+@click.command(short_help="What the data of a manifest come to here.")
+@click.argument("manifest", type=click.Path())
+@click.argument("query", required=False)
+@click.option("--explain", is_flag=True, help="Tell of each value which layer it came from.")
+@form_option
+@inputs_options
+def data(
+    manifest: str, query: str | None, explain: bool, form: Form | None, inputs: Callable[[], Inputs]
+) -> None:
+    """Show the data of MANIFEST, resolved for this host, or what the path QUERY finds in them.
+
+    A path is what lookup('data.PATH') takes in the manifest. Values whose key is annotated @secret are not
+    shown. The resources of the manifest are not looked at, so this works while they have errors.
+
+    \b
+    Exit codes: 0 done; 1 there is no such key; 2 bad usage or invalid data.
+
+    \b
+    Examples:
+      reactor data site.yaml
+      reactor data site.yaml web.port --explain
+      reactor data site.yaml --fact role=db --data web.port=8080
+    """
+    with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
+        resolved = _resolved(manifest, inputs())
+    values: Any = resolved.values
+    for path in resolved.secrets:
+        values = _without(values, path)
+    if explain:
+        values = _explained(values, resolved.layers)
+    show(found(values, query, "key"), form)
+
+
+def _resolved(manifest: str, inputs: Inputs) -> Resolved:
+    """The data of the manifest. Raises ManifestError."""
+    from reactor.data.resolve import Layer
+    from reactor.manifest.document import read_document
+    from reactor.manifest.sections import data_of
+    from reactor.manifest.source import Problems, read_source
+    from reactor.manifest.tree import parse
+    from reactor.resource.diagnostic import Diagnostic, ManifestError
+
+    source = read_source(manifest)
+    if isinstance(source, Diagnostic):
+        raise ManifestError([source])
+    problems = Problems(source)
+    document = read_document(parse(problems), problems)
+    over = (Layer("the command line", inputs.data),)
+    resolved = data_of(document.root, problems, inputs, over)
+    if problems:
+        raise ManifestError(problems.sorted())
+    for each in resolved.warnings:
+        warn(f"{source.lines.place(each.comment_at or 0)}: {each.message}; {each.hint}")
+    return resolved
+
+
+def _without(values: Any, path: tuple[str, ...]) -> Any:
+    """The values with the one at ``path`` hidden."""
+    if not path:
+        return _HIDDEN
+    first, *rest = path
+    if not isinstance(values, dict) or first not in values:
+        return values
+    return {**values, first: _without(values[first], tuple(rest))}
+
+
+def _explained(value: Any, layers: Mapping[LeafPath, str], path: LeafPath = ()) -> Any:
+    """The tree with each leaf beside the layer it came from."""
+    if path in layers:
+        return Explained(value, layers[path])
+    if isinstance(value, dict):
+        return {key: _explained(inner, layers, (*path, key)) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_explained(inner, layers, (*path, index)) for index, inner in enumerate(value)]
+    return value

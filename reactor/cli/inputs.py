@@ -1,0 +1,126 @@
+"""The options that say what a manifest is evaluated with: facts and data from outside of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from reactor.facts.facts import Facts
+    from reactor.manifest.inputs import Inputs
+
+
+def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options ``--fact`` and ``--facts``; the command gets ``facts_given``, which reads them."""
+    one = click.option(
+        "--fact",
+        "facts",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set a fact, as text; the key may be a path: 'role', 'site.room'. Wins over all others. Repeatable.",
+    )
+    many = click.option(
+        "--facts",
+        "facts_file",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Take facts from this YAML or JSON file; they win over those of the host.",
+    )
+
+    @one
+    @many
+    @wraps(command)
+    def with_facts(*args: Any, facts: tuple[str, ...], facts_file: str | None, **options: Any) -> Any:
+        return command(*args, facts_given=Given(facts_file, facts, as_text=True), **options)
+
+    return with_facts
+
+
+def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options for facts, and ``--data`` and ``--data-file``; the command gets ``inputs``, which reads them all."""
+    one = click.option(
+        "--data",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set a value of the data; the key may be a path: 'web.port=8080'. A text in quotes is one. Wins over all others. Repeatable.",
+    )
+    many = click.option(
+        "--data-file",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Merge the values of this YAML or JSON file over the data.",
+    )
+
+    @facts_options
+    @one
+    @many
+    @wraps(command)
+    def with_inputs(
+        *args: Any, facts_given: Given, data: tuple[str, ...], data_file: str | None, **options: Any
+    ) -> Any:
+        return command(*args, inputs=partial(_inputs, facts_given, Given(data_file, data)), **options)
+
+    return with_inputs
+
+
+class Given(NamedTuple):
+    """Values given on the command line: in a file, and one by one over those."""
+
+    file: str | None
+    settings: tuple[str, ...]
+    as_text: bool = False
+    """Whether those given one by one are texts, whatever they look like."""
+
+    def values(self) -> dict[str, Any]:
+        """All of them. Raises ManifestError for a file that can't be used, UsageError for what is no KEY=VALUE."""
+        if self.file is None and not self.settings:
+            return {}
+        from reactor.data.merge import deep_merge
+        from reactor.documents import read_values
+
+        values = read_values(self.file) if self.file is not None else {}
+        for setting in self.settings:
+            values = deep_merge(values, _tree(setting, as_text=self.as_text))
+        return values
+
+
+def _inputs(facts: Given, data: Given) -> Inputs:
+    from reactor.manifest.inputs import Inputs
+
+    files = tuple(os.path.abspath(given.file) for given in (facts, data) if given.file is not None)
+    return Inputs(host_facts(facts), dict(os.environ), data.values(), files)
+
+
+def host_facts(given: Given) -> Facts:
+    """The facts of this host, still to be gathered, under those ``given``."""
+    from reactor.documents import parse_values
+    from reactor.facts.facts import Facts
+
+    return Facts(given.values(), parse=parse_values)
+
+
+def _tree(setting: str, *, as_text: bool) -> dict[str, Any]:
+    """``a.b=1`` as ``{a: {b: 1}}``."""
+    key, equals, text = setting.partition("=")
+    if not (key and equals):
+        raise click.UsageError(f"{setting!r} is not KEY=VALUE, as in web.port=8080")
+    value: Any = text if as_text else _scalar(key, text)
+    for name in reversed(key.split(".")):
+        value = {name: value}
+    return dict(value)
+
+
+def _scalar(key: str, text: str) -> Any:
+    """The value that a manifest would read: in quotes, it is a text."""
+    from reactor.manifest.scalars import plain_value
+
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    try:
+        return plain_value(text)
+    except ValueError as error:
+        raise click.UsageError(f"{key}: {error}") from error

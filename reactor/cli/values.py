@@ -1,0 +1,98 @@
+"""Shows a tree of values, or what a path finds in it: facts and data."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, TypeVar
+
+import click
+
+from reactor.console.style import Style, printable, wants_colour
+
+Form = Literal["text", "json", "yaml"]
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_MEANT_LITERALLY = str.maketrans({sign: f"\\{sign}" for sign in r".*?|#@\!{}[]()"})
+
+
+class Explained(dict[str, Any]):
+    """A value and where it comes from: a map for programs, a remark at the end of the line for people."""
+
+    def __init__(self, value: Any, layer: str) -> None:
+        super().__init__(value=value, layer=layer)
+
+
+def form_option(command: _Command) -> _Command:
+    """The option ``--format`` of commands that show values."""
+    option = click.option(
+        "--format", "form", type=click.Choice(["text", "json", "yaml"]),
+        help="A line for each value, or one JSON or YAML document.  [default: text on a terminal, else json]",
+    )  # fmt: skip
+    return option(command)
+
+
+def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:
+    """What the path ``query`` finds in ``values``; without one, all. Ends the command if there is nothing."""
+    from reactor.expression.errors import FunctionError
+    from reactor.expression.gjson.paths import MISSING, get
+    from reactor.expression.run import Run
+    from reactor.expression.scope import Scope
+    from reactor.resource.properties import did_you_mean
+
+    if query is None:
+        return dict(values)
+    try:
+        answer = get(values, query, Run(Scope({})))
+    except FunctionError as error:
+        raise click.ClickException(f"can't look up {query}: {error.message}") from error
+    if answer is MISSING:
+        hint = did_you_mean(query, {path for leaf, _ in leaves(dict(values)) for path in _beginnings(leaf)})
+        raise click.ClickException(f"there is no {what} {query!r}; {hint or 'without a path, all are shown'}")
+    return answer
+
+
+def show(value: Any, form: Form | None) -> None:
+    """Write the value to stdout."""
+    form = form or ("text" if sys.stdout.isatty() else "json")
+    if form == "json":
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    elif form == "yaml":
+        import yaml
+
+        plain = json.loads(json.dumps(value))  # the dumper knows no maps of our own
+        click.echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True), nl=False)
+    else:
+        style = Style(wants_colour(sys.stdout))
+        for path, leaf in leaves(value):
+            words = [style("bold", printable(path))] if path else []
+            click.echo("  ".join([*words, *_shown(leaf, style)]), color=style.coloured)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that fits on a line, with the path that finds it. Lists of plain values are one line."""
+    is_line = isinstance(value, list) and not any(isinstance(item, (dict, list)) for item in value)
+    if is_line or isinstance(value, Explained):
+        yield path, value
+    elif isinstance(value, (dict, list)) and value:
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            step = str(key).translate(_MEANT_LITERALLY)
+            yield from leaves(inner, f"{path}.{step}" if path else step)
+    else:
+        yield path, value
+
+
+def _beginnings(path: str) -> Iterator[str]:
+    yield path
+    while "." in path:
+        path = path.rpartition(".")[0]
+        yield path
+
+
+def _shown(value: Any, style: Style) -> Iterator[str]:
+    layer = None
+    if isinstance(value, Explained):
+        value, layer = value["value"], value["layer"]
+    yield printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    if layer is not None:
+        yield style("dim", printable(f"# {layer}"))

@@ -1,0 +1,62 @@
+"""Expressions in data. They know the facts and nothing else: data can't refer to data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reactor.data.problem import DataProblem, DocumentPath
+from reactor.expression.errors import ExpressionError
+from reactor.expression.scope import Scope
+from reactor.expression.template import parse
+
+_INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
+
+
+def data_scope(facts: Mapping[str, Any]) -> Scope:
+    """What expressions in data and in the hierarchy may use. A fact that is missing is an empty text."""
+    return Scope({"Facts": facts, "Data": {}, "Environ": {}}, missing="empty")
+
+
+class Expander:
+    """Evaluates expressions of one document; what fails is added to ``problems``."""
+
+    def __init__(self, scope: Scope, problems: list[DataProblem]) -> None:
+        self._scope = scope
+        self._problems = problems
+
+    def expand(self, value: Any, path: DocumentPath) -> Any:
+        """The value at ``path`` with its expressions evaluated, keys excepted. One that fails is null."""
+        if isinstance(value, str):
+            return self._text(value, path)
+        if isinstance(value, dict):
+            return {key: self.expand(inner, (*path, key)) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.expand(inner, (*path, index)) for index, inner in enumerate(value)]
+        return _whole(value) if isinstance(value, float) else value
+
+    def match(self, text: str, path: DocumentPath) -> str | None:
+        """The text with its expressions evaluated, or None when none of them gave anything."""
+        try:
+            template = parse(text)
+            found, matched = (text, text != "") if template is None else template.match(self._scope)
+        except ExpressionError as error:
+            self._report(error, path)
+            return None
+        return found if matched else None
+
+    def _text(self, text: str, path: DocumentPath) -> Any:
+        try:
+            template = parse(text)
+            return text if template is None else template.value(self._scope)
+        except ExpressionError as error:
+            self._report(error, path)
+            return None
+
+    def _report(self, error: ExpressionError, path: DocumentPath) -> None:
+        self._problems.append(DataProblem(path, error.message, error.hint, error.start, error.end))
+
+
+def _whole(value: float) -> int | float:
+    """A number without a fraction is an integer in data, as it is in CCM: ``1.0`` is 1."""
+    return int(value) if value.is_integer() and _INT_MIN <= value <= _INT_MAX else value

@@ -1,0 +1,39 @@
+"""Trees whose leaves know where they came from, so that a merged tree can tell it of every value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+LeafPath = tuple[str | int, ...]
+"""The keys, and at the end maybe the index in a list, that lead to a leaf."""
+
+
+class Leaf(NamedTuple):
+    """Anything but a map or a list, or one item of a list, which merging never looks into."""
+
+    value: Any
+    layer: str
+
+
+def layered(value: Any, layer: str) -> Any:
+    """``value`` with all its leaves marked as those of ``layer``."""
+    if isinstance(value, dict):
+        return {key: layered(inner, layer) for key, inner in value.items()}
+    return [Leaf(item, layer) for item in value] if isinstance(value, list) else Leaf(value, layer)
+
+
+def plain(tree: Any) -> Any:
+    """The values of a layered tree."""
+    if isinstance(tree, dict):
+        return {key: plain(inner) for key, inner in tree.items()}
+    return [leaf.value for leaf in tree] if isinstance(tree, list) else tree.value
+
+
+def layers(tree: Any, path: LeafPath = ()) -> Iterator[tuple[LeafPath, str]]:
+    """The layer of every leaf. Empty maps and lists have none: they belong to nobody."""
+    if isinstance(tree, Leaf):
+        yield path, tree.layer
+        return
+    for key, inner in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        yield from layers(inner, (*path, key))

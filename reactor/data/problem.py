@@ -1,0 +1,25 @@
+"""What is wrong with the data of a manifest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DocumentPath = tuple[str | int, ...]
+"""The way from the top of the document: ``("overrides", "os:debian", "ports", 0)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataProblem:
+    """One problem, for whoever knows the positions of the document to place.
+
+    ``path`` leads to the value that it is about. For an error within an expression, ``start`` and ``end`` are
+    offsets in the text of that value; for one about an annotation, ``comment_at`` is the offset of the
+    comment in the document.
+    """
+
+    path: DocumentPath
+    message: str
+    hint: str | None = None
+    start: int | None = None
+    end: int | None = None
+    comment_at: int | None = None

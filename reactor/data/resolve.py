@@ -1,0 +1,98 @@
+"""The data of a manifest on this host: base data, overrides that apply, what goes over both, and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from reactor.data.annotations import Annotation, Path
+from reactor.data.expansion import Expander, data_scope
+from reactor.data.hierarchy import read_hierarchy
+from reactor.data.layered import LeafPath, layered, layers, plain
+from reactor.data.merge import deep_merge
+from reactor.data.problem import DataProblem
+from reactor.data.validation import check, secret_paths, unknown
+
+DATA = "data"
+
+
+class Layer(NamedTuple):
+    """Values from outside of the document, what they are called, and the paths in them that are secret."""
+
+    name: str
+    values: Mapping[str, Any]
+    secrets: frozenset[Path] = frozenset()
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The data, and what is known about them.
+
+    ``layers`` names for every leaf where it came from: ``data``, ``overrides os:debian``, or the name of a
+    `Layer`. ``secrets`` are the paths of the keys annotated ``@secret``, and those of the layers: all that is
+    in them is secret. ``problems`` keep the data from being used, ``warnings`` do not.
+    """
+
+    values: dict[str, Any]
+    layers: dict[LeafPath, str]
+    secrets: frozenset[Path] = frozenset()
+    problems: list[DataProblem] = field(default_factory=list)
+    warnings: list[DataProblem] = field(default_factory=list)
+
+
+def resolve(
+    document: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    *,
+    over: Iterable[Layer] = (),
+    annotations: Mapping[Path, Sequence[Annotation]] | None = None,
+) -> Resolved:
+    """Resolve the sections ``data``, ``hierarchy`` and ``overrides`` for a host with these facts.
+
+    What is ``over`` is merged deeply on top, in its order. Other sections are no matter, and one that is
+    missing or null is empty; that data and overrides are maps is for the reader of the document to check.
+    ``annotations`` are those of the data by their keys, as `reactor.data.annotations` finds them.
+    """
+    problems: list[DataProblem] = []
+    tree = _resolved(document, Expander(data_scope(facts), problems), problems)
+    marked = annotations or {}
+    secrets = secret_paths(marked)
+    for layer in over:
+        tree = deep_merge(tree, layered(dict(layer.values), layer.name))
+        secrets |= layer.secrets
+    values = plain(tree)
+    if not problems:  # what has no value because of an error is not also called missing
+        problems += check(values, marked, secrets)
+    return Resolved(
+        values=values,
+        layers=dict(layers(tree)),
+        secrets=secrets,
+        problems=problems,
+        warnings=list(unknown(marked)),
+    )
+
+
+def _resolved(document: Mapping[str, Any], expander: Expander, problems: list[DataProblem]) -> dict[str, Any]:
+    hierarchy = read_hierarchy(document.get("hierarchy"), problems)
+    tree: dict[str, Any] = layered(expander.expand(_section(document, DATA), (DATA,)), DATA)
+    for key in _applicable(hierarchy.order, _section(document, "overrides"), expander):
+        values = expander.expand(document["overrides"][key], ("overrides", key))
+        override = layered(values, f"overrides {key}")
+        if not hierarchy.deep:
+            return {**tree, **override}
+        tree = deep_merge(tree, override)
+    return tree
+
+
+def _applicable(order: Sequence[str], overrides: dict[str, Any], expander: Expander) -> Iterator[str]:
+    """The keys of the overrides that the hierarchy selects on this host."""
+    for index, entry in enumerate(order):
+        key = expander.match(entry, ("hierarchy", "order", index))
+        if key is not None and key != DATA and isinstance(overrides.get(key), dict):
+            yield key
+
+
+def _section(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    section = document.get(name)
+    return section if isinstance(section, dict) else {}

@@ -1,0 +1,96 @@
+"""What the annotations of data ask of the merged values: ``@require``, ``@validate EXPR``, ``@secret``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from reactor.data.annotations import Annotation, Path
+from reactor.data.problem import DataProblem
+from reactor.expression.errors import ExpressionError
+from reactor.expression.scope import Scope
+from reactor.expression.secret import SecretText
+from reactor.expression.template import expression
+from reactor.expression.text import text
+from reactor.expression.validators import VALIDATORS
+from reactor.resource.properties import did_you_mean
+
+REQUIRE = ("require", "required")
+VALIDATE = "validate"
+TAINT = "secret"
+
+Annotations = Mapping[Path, Sequence[Annotation]]
+
+
+def secret_paths(annotations: Annotations) -> frozenset[Path]:
+    """The keys annotated ``@secret``."""
+    return frozenset(path for path, found in annotations.items() if any(each.name == TAINT for each in found))
+
+
+def check(
+    values: Mapping[str, Any], annotations: Annotations, secrets: Collection[Path]
+) -> Iterator[DataProblem]:
+    """The values that break a promise. No message shows one below the paths that are ``secrets``."""
+    for path, found in annotations.items():
+        value = _at(values, path)
+        is_secret = any(path[: len(secret)] == secret for secret in secrets)
+        for annotation in found:
+            message = _broken(annotation, value, is_secret=is_secret)
+            if message:
+                key = ".".join(path)
+                yield DataProblem(("data", *path), f'key "{key}" {message}', comment_at=annotation.at)
+
+
+def unknown(annotations: Annotations) -> Iterator[DataProblem]:
+    """The annotations that mean nothing."""
+    for path, found in annotations.items():
+        for annotation in found:
+            if not _is_known(annotation):
+                message = f"unknown annotation @{annotation.name} {annotation.argument}".rstrip()
+                yield DataProblem(("data", *path), message, _advice(annotation), comment_at=annotation.at)
+
+
+def _is_known(annotation: Annotation) -> bool:
+    if annotation.name == VALIDATE:
+        return bool(annotation.argument)
+    return annotation.name == TAINT or (annotation.name in REQUIRE and not annotation.argument)
+
+
+def _advice(annotation: Annotation) -> str:
+    if annotation.name == VALIDATE:
+        return "write an expression after it: @validate isIP(value)"
+    if annotation.name in REQUIRE:
+        return f"write @{annotation.name} on a line of its own"
+    meant = did_you_mean(annotation.name, (*REQUIRE, VALIDATE, TAINT))
+    return meant or "there are @require, @validate EXPRESSION and @secret"
+
+
+def _broken(annotation: Annotation, value: Any, *, is_secret: bool) -> str | None:
+    """What is wrong with the value, or None."""
+    if annotation.name in REQUIRE:
+        # Exactly these: false and 0 are values.
+        return "is required but has no value" if value is None or value == "" else None
+    is_checked = annotation.name == VALIDATE and annotation.argument
+    if not is_checked or value is None or isinstance(value, (dict, list)):
+        return None
+    try:
+        passed = _passes(annotation.argument, SecretText(text(value)) if is_secret else text(value))
+    except ExpressionError as error:
+        return f'validation "{annotation.argument}" failed: {error.message}'
+    return None if passed else f'failed validation "{annotation.argument}"'
+
+
+def _passes(validation: str, value: str) -> bool:
+    scope = Scope({"value": value, "Value": value}, VALIDATORS)
+    answer = expression(validation).evaluate(scope)
+    if not isinstance(answer, bool):
+        raise ExpressionError(f"it must give true or false, not {text(answer)}", 0, len(validation))
+    return answer
+
+
+def _at(values: Any, path: Path) -> Any:
+    for key in path:
+        if not isinstance(values, dict) or key not in values:
+            return None
+        values = values[key]
+    return values

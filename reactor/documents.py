@@ -1,0 +1,69 @@
+"""Files that hold values and nothing else: facts, and data from beside a manifest. YAML 1.2 or JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from reactor.manifest.source import Problems, Source
+from reactor.manifest.tree import MAX_DEPTH, parse
+from reactor.resource.diagnostic import Diagnostic, ManifestError, Place
+
+
+def read_values(path: str) -> dict[str, Any]:
+    """The map in the file at ``path``. Raises ManifestError with all that is wrong with it."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            text = file.read()
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise ManifestError([Diagnostic(f"can't read the file: {reason}", Place(path, 1, 1))]) from error
+    return parse_values(text, path)
+
+
+def parse_values(text: str, file: str) -> dict[str, Any]:
+    """The map that ``text`` holds; none is an empty map. Raises ManifestError; ``file`` is the name it shows.
+
+    JSON is not quite a part of YAML (a tab may indent it), so what starts like JSON is tried as such first.
+    """
+    problems = Problems(Source(file, text))
+    root = _json(text) if text.lstrip()[:1] in ("{", "[") else None
+    if root is None:
+        root = parse(problems)
+    if root is not None and not problems and not isinstance(root, dict):
+        problems.add("a map is wanted here", 0, "write 'key: value' lines")
+    if problems:
+        raise ManifestError(problems.sorted())
+    values: dict[str, Any] = _plain(root or {})
+    return values
+
+
+def _json(text: str) -> Any:
+    """The value of a JSON text; None if it is no good one: the YAML parser says why, and where."""
+    try:
+        value = json.loads(text, object_pairs_hook=_without_duplicates)
+    except (ValueError, RecursionError):
+        return None
+    return value if _is_shallow(value, MAX_DEPTH) else None
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+def _is_shallow(value: Any, levels: int) -> bool:
+    if not isinstance(value, (dict, list)):
+        return True
+    return levels > 0 and all(
+        _is_shallow(inner, levels - 1) for inner in (value.values() if isinstance(value, dict) else value)
+    )
+
+
+def _plain(value: Any) -> Any:
+    """The value without the positions that the tree of a manifest carries."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,117 @@
+"""The tree of facts, gathered as it is read, and what may change in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from reactor.data.merge import deep_merge
+from reactor.facts import cpu, host, memory, network, partition
+from reactor.facts.files import FileFacts, Parse, directories, fact_paths, read_fact_files
+from reactor.facts.gathering import Gatherer
+
+Source = Callable[[Gatherer], dict[str, Any]]
+
+SOURCES: Mapping[str, Source] = {
+    "host": host.gather,
+    "cpu": cpu.gather,
+    "memory": memory.gather,
+    "partition": partition.gather,
+    "network": network.gather,
+}
+TIMEOUT = 2.0
+
+_FOLLOWED = {"host": ("uptime", "procs"), "network": ()}
+"""What is read anew, each with the values in its ``info`` that are not: they are never twice the same.
+
+Memory, processors and partitions hold little else, so they stay as they were first read: a resource that
+followed them would never converge.
+"""
+
+_NONE = object()
+_SYSTEM_FILES = ("/etc/hostname", "/etc/machine-id", "/etc/os-release")
+
+
+class Facts(Mapping[str, Any]):
+    """The facts about this host: what it tells of itself, under what files say, under what was ``given``.
+
+    A part (a top-level key) is gathered when it is first read, and then stays as it is until `refreshed` is
+    called. A source that does not answer within ``timeout`` seconds leaves its part empty; `notes` says so.
+    Never raises for what a host may be like. ``where`` are the directories of the fact files, and ``parse``
+    reads one.
+    """
+
+    def __init__(
+        self,
+        given: Mapping[str, Any] | None = None,
+        *,
+        parse: Parse,
+        where: Sequence[str] | None = None,
+        sources: Mapping[str, Source] = SOURCES,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        self._given = dict(given or {})
+        self._parse = parse
+        self._where = directories() if where is None else where
+        self._sources = sources
+        self._gatherer = Gatherer(timeout)
+        self._gathered: dict[str, dict[str, Any]] = {}
+        self._added: dict[str, Any] | None = None
+        self._files = FileFacts()
+
+    def __getitem__(self, key: str) -> Any:
+        added = self._additions()
+        if key not in self._sources:
+            return added[key]
+        if key not in self._gathered:
+            self._gathered[key] = self._sources[key](self._gatherer)
+        return deep_merge(self._gathered[key], added[key]) if key in added else self._gathered[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._sources or key in self._additions()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._sources, **self._additions()})
+
+    def __len__(self) -> int:
+        return len({**self._sources, **self._additions()})
+
+    @property
+    def is_used(self) -> bool:
+        """Whether any fact was read."""
+        return bool(self._gathered) or self._added is not None
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be had so far, and why, one sentence each."""
+        return [f"{what}: {why}" for what, why in {**self._gatherer.notes, **self._files.notes}.items()]
+
+    def watch_paths(self) -> list[str]:
+        """Where a change is a reason to call `refreshed`. Addresses have no path: ask now and then."""
+        return [*_SYSTEM_FILES, *fact_paths(self._where)]
+
+    def refreshed(self) -> set[str]:
+        """Read anew what was read and may have changed; the top-level keys that have another value now."""
+        before = self._additions()
+        self._added = None
+        after = self._additions()
+        differ = {key for key in {**before, **after} if before.get(key, _NONE) != after.get(key, _NONE)}
+        return differ | {key for key in _FOLLOWED if key in self._gathered and self._follow(key)}
+
+    def _follow(self, key: str) -> bool:
+        """Gather the part anew; whether that made a difference. One that fails now stays as it was."""
+        old, new = self._gathered[key], self._sources[key](self._gatherer)
+        if any(name.startswith(key) for name in self._gatherer.notes):
+            return False
+        for name in _FOLLOWED[key]:
+            new["info"][name] = old["info"].get(name, new["info"][name])
+        self._gathered[key] = new
+        return new != old
+
+    def _additions(self) -> dict[str, Any]:
+        """The facts of files, under those given."""
+        if self._added is None:
+            answer = self._gatherer({"fact files": lambda: read_fact_files(self._where, self._parse)})
+            self._files = answer.get("fact files", self._files)
+            self._added = deep_merge(self._files.values, self._given)
+        return self._added

@@ -1,0 +1,117 @@
+"""Facts that people and programs leave in files, with the rules that keep strangers' files out."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reactor.data.merge import deep_merge
+from reactor.resource.diagnostic import ManifestError
+
+Parse = Callable[[str, str], dict[str, Any]]
+"""Turns the text of a file, and its name for messages, into a map. Raises ManifestError."""
+
+MAX_BYTES = 16 * 1024 * 1024
+
+_ALONE = ("facts.json", "facts.yaml")
+_DIRECTORY = "facts.d"
+_SUFFIXES = (".json", ".yaml")
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def directories() -> tuple[str, ...]:
+    """Where fact files are, least important first: the system's, then the user's; CCM's, then ours."""
+    home = os.path.expanduser("~/.config")
+    user = os.environ.get("XDG_CONFIG_HOME") or home
+    return ("/etc/choria/ccm", "/etc/reactor", f"{user}/choria/ccm", f"{user}/reactor")
+
+
+@dataclass
+class FileFacts:
+    """What the files hold, merged, and for each file that was skipped why."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+class _SkippedError(Exception):
+    """A file is there but must not be used."""
+
+
+def read_fact_files(where: Iterable[str], parse: Parse) -> FileFacts:
+    """Merge the fact files of these directories deeply, a later one over the earlier ones.
+
+    In each: facts.json, facts.yaml, then the .json and .yaml files of facts.d by name. What is not there is
+    no matter; what is there and can't be used is skipped with a note.
+    """
+    found = FileFacts()
+    for directory in where:
+        if not os.path.isabs(directory):
+            found.notes[directory] = "the directory is skipped: its path is not absolute"
+            continue
+        for path in _candidates(directory, found.notes):
+            try:
+                found.values = deep_merge(found.values, parse(_content(path), path))
+            except FileNotFoundError:
+                continue
+            except ManifestError as error:
+                first = error.diagnostics[0]
+                found.notes[str(first.place or path)] = f"the file is skipped: {first.message}"
+            except (OSError, ValueError, _SkippedError) as error:
+                found.notes[path] = f"the file is skipped: {error}"
+    return found
+
+
+def fact_paths(where: Sequence[str]) -> list[str]:
+    """All paths at which a change may change facts."""
+    usable = [directory for directory in where if os.path.isabs(directory)]
+    fixed = [os.path.join(directory, name) for directory in usable for name in (*_ALONE, _DIRECTORY)]
+    return [*fixed, *(path for directory in usable for path in _entries(os.path.join(directory, _DIRECTORY)))]
+
+
+def _candidates(directory: str, notes: dict[str, str]) -> Iterator[str]:
+    yield from (os.path.join(directory, name) for name in _ALONE)
+    below = os.path.join(directory, _DIRECTORY)
+    if os.path.islink(below):
+        notes[below] = "the directory is skipped: it is a symbolic link"
+    else:
+        yield from _entries(below)
+
+
+def _entries(directory: str) -> Iterator[str]:
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return
+    for name in names:
+        path = os.path.join(directory, name)
+        if name.lower().endswith(_SUFFIXES) and not (os.path.isdir(path) and not os.path.islink(path)):
+            yield path
+
+
+def _content(path: str) -> str:
+    """The text of a fact file that may be trusted. What is checked is what was opened, not the name."""
+    try:
+        descriptor = os.open(path, _OPEN)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _SkippedError("it is a symbolic link") from error
+        raise
+    with os.fdopen(descriptor, "rb") as file:
+        _check(os.fstat(descriptor))
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise _SkippedError(f"it is larger than {MAX_BYTES // 2**20} MiB")
+    return content.decode("utf-8-sig")
+
+
+def _check(found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise _SkippedError("it is not a regular file")
+    if os.geteuid() == 0 and (found.st_uid != 0 or found.st_mode & _WRITABLE_BY_OTHERS):
+        raise _SkippedError("for root, a fact file must belong to root and be writable by root alone")

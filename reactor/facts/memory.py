@@ -1,0 +1,85 @@
+"""The facts ``memory``, in bytes: /proc/meminfo, /proc/swaps and /proc/vmstat."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from reactor.facts.gathering import Gatherer
+from reactor.facts.kernel import numbers, read
+
+_KIBI = 1024
+_IN_KIBIBYTES = {
+    "total": "MemTotal", "available": "MemAvailable", "free": "MemFree", "active": "Active",
+    "inactive": "Inactive", "buffers": "Buffers", "writeBack": "Writeback", "dirty": "Dirty",
+    "writeBackTmp": "WritebackTmp", "shared": "Shmem", "slab": "Slab", "sreclaimable": "SReclaimable",
+    "sunreclaim": "SUnreclaim", "pageTables": "PageTables", "swapCached": "SwapCached",
+    "commitLimit": "CommitLimit", "committedAS": "Committed_AS", "highTotal": "HighTotal",
+    "highFree": "HighFree", "lowTotal": "LowTotal", "lowFree": "LowFree", "swapTotal": "SwapTotal",
+    "swapFree": "SwapFree", "mapped": "Mapped", "vmallocTotal": "VmallocTotal", "vmallocUsed": "VmallocUsed",
+    "vmallocChunk": "VmallocChunk", "hugePageSize": "Hugepagesize", "anonHugePages": "AnonHugePages",
+}  # fmt: skip
+_COUNTS = {
+    "hugePagesTotal": "HugePages_Total", "hugePagesFree": "HugePages_Free",
+    "hugePagesRsvd": "HugePages_Rsvd", "hugePagesSurp": "HugePages_Surp",
+}  # fmt: skip
+_OTHER_SYSTEMS = {"wired": 0, "laundry": 0}
+"""Facts of the BSDs, always 0 on Linux."""
+
+
+def gather(gatherer: Gatherer) -> dict[str, Any]:
+    """The facts under ``memory``."""
+    found = gatherer(
+        {"memory.virtual": virtual, "memory.swap.info": swap, "memory.swap.devices": swap_devices}
+    )
+    return {
+        "virtual": found.get("memory.virtual", {}),
+        "swap": {"info": found.get("memory.swap.info", {}), "devices": found.get("memory.swap.devices")},
+    }
+
+
+def virtual() -> dict[str, Any]:
+    """How the memory is used. ``cached`` and ``used`` are what free(1) of procps 4 shows."""
+    meminfo = numbers("/proc/meminfo", ":")
+    facts = {
+        **{fact: meminfo.get(name, 0) * _KIBI for fact, name in _IN_KIBIBYTES.items()},
+        **{fact: meminfo.get(name, 0) for fact, name in _COUNTS.items()},
+        **_OTHER_SYSTEMS,
+    }
+    facts["cached"] = meminfo.get("Cached", 0) * _KIBI + facts["sreclaimable"]
+    facts["used"] = facts["total"] - facts["available"]
+    return {**facts, "usedPercent": _percent(facts["used"], facts["total"])}
+
+
+def swap() -> dict[str, Any]:
+    """How the swap is used, and what was swapped and paged since boot, in bytes; faults are counts."""
+    meminfo, vmstat = numbers("/proc/meminfo", ":"), numbers("/proc/vmstat")
+    total, free = (meminfo.get(name, 0) * _KIBI for name in ("SwapTotal", "SwapFree"))
+    page = os.sysconf("SC_PAGE_SIZE")
+    return {
+        "total": total,
+        "used": total - free,
+        "free": free,
+        "usedPercent": _percent(total - free, total),
+        "sin": vmstat.get("pswpin", 0) * page,
+        "sout": vmstat.get("pswpout", 0) * page,
+        "pgIn": vmstat.get("pgpgin", 0) * _KIBI,
+        "pgOut": vmstat.get("pgpgout", 0) * _KIBI,
+        "pgFault": vmstat.get("pgfault", 0),
+        "pgMajFault": vmstat.get("pgmajfault", 0),
+    }
+
+
+def swap_devices() -> list[dict[str, Any]] | None:
+    """The swap areas, or None when there are none."""
+    _, *lines = read("/proc/swaps").splitlines() or [""]
+    return [_swap_device(line.split()) for line in lines] or None
+
+
+def _swap_device(fields: list[str]) -> dict[str, Any]:
+    name, _, size, used, *_ = fields
+    return {"name": name, "usedBytes": int(used) * _KIBI, "freeBytes": (int(size) - int(used)) * _KIBI}
+
+
+def _percent(part: int, whole: int) -> float:
+    return part / whole * 100 if whole else 0.0

@@ -1,0 +1,78 @@
+"""The facts ``partition``: mounted file systems that are on a device, and how full they are."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from typing import Any
+
+from reactor.facts.gathering import Gatherer
+from reactor.facts.kernel import read
+
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+def gather(gatherer: Gatherer) -> dict[str, Any]:
+    """The facts under ``partition``. A file system that does not answer has no usage."""
+    listed = gatherer({"partition.partitions": partitions})
+    found = listed.get("partition.partitions", [])
+    jobs = {
+        f"partition.usage of {mount}": partial(usage, mount, fstype)
+        for mount, fstype in {each["mountpoint"]: each["fstype"] for each in found}.items()
+    }
+    return {"partitions": found, "usage": list(gatherer(jobs).values())}
+
+
+def partitions() -> list[dict[str, Any]]:
+    """The mounts whose file system needs a device (or is ZFS, which has its own)."""
+    on_devices = {"zfs"} | {
+        line.strip() for line in read("/proc/filesystems").splitlines() if not line.startswith("nodev")
+    }
+    found = map(_partition, read("/proc/self/mountinfo").splitlines())
+    return [each for each in found if each["fstype"] in on_devices and each["device"] != "none"]
+
+
+def usage(mountpoint: str, fstype: str) -> dict[str, Any]:
+    """How full a file system is, in bytes; ``free`` is what users other than root may still use."""
+    found = os.statvfs(mountpoint)
+    free, used = found.f_bavail * found.f_frsize, (found.f_blocks - found.f_bfree) * found.f_frsize
+    inodes_used = found.f_files - found.f_ffree
+    return {
+        "path": mountpoint,
+        "fstype": fstype,
+        "total": found.f_blocks * found.f_frsize,
+        "free": free,
+        "used": used,
+        "usedPercent": used / (used + free) * 100 if used + free else 0.0,
+        "inodesTotal": found.f_files,
+        "inodesUsed": inodes_used,
+        "inodesFree": found.f_ffree,
+        "inodesUsedPercent": inodes_used / found.f_files * 100 if found.f_files else 0.0,
+    }
+
+
+def _partition(line: str) -> dict[str, Any]:
+    """One line of mountinfo, see proc_pid_mountinfo(5)."""
+    mount, _, source = line.partition(" - ")
+    _, _, device_number, root, mountpoint, options, *_ = mount.split(" ")
+    fstype, device, *_ = source.split(" ")
+    bind = ["bind"] if root != "/" else []
+    return {
+        "device": _real_device(_unescaped(device), device_number),
+        "mountpoint": _unescaped(mountpoint),
+        "fstype": fstype,
+        "opts": [*options.split(","), *bind],
+    }
+
+
+def _real_device(device: str, number: str) -> str:
+    """The device behind a name that only points to it: a device mapper's link, or the kernel's /dev/root."""
+    if device == "/dev/root":
+        return f"/dev/{os.path.basename(os.path.realpath(f'/sys/dev/block/{number}'))}"
+    return os.path.realpath(device) if device.startswith("/dev/mapper/") else device
+
+
+def _unescaped(text: str) -> str:
+    r"""The text with the kernel's escapes resolved: ``\040`` is a space."""
+    return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)

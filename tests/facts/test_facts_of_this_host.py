@@ -1,0 +1,165 @@
+"""The facts compared with what the tools of this machine say about it."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from reactor.facts import memory, network, partition
+from reactor.facts.facts import Facts
+from reactor.facts.kernel import numbers, read
+
+KIBI = 1024
+
+
+def no_files(_text, _file):
+    raise AssertionError("there is none to be read")
+
+
+def said(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def facts():
+    found = Facts(parse=no_files, where=())
+    assert set(found) == {"host", "cpu", "memory", "partition", "network"}
+    list(found.values())
+    assert found.notes == []
+    return found
+
+
+def test_the_host_is_who_uname_says(facts):
+    info = facts["host"]["info"]
+    assert info["os"] == "linux"
+    assert info["hostname"] == said("uname", "-n")
+    assert info["kernelVersion"] == said("uname", "-r")
+    assert info["kernelArch"] == said("uname", "-m")
+
+
+def test_the_distribution_is_the_one_of_os_release(facts):
+    info = facts["host"]["info"]
+    assert info["platform"] == said("sh", "-c", ". /etc/os-release; echo $ID")
+    assert info["platformVersion"].startswith(said("sh", "-c", ". /etc/os-release; echo $VERSION_ID"))
+    assert info["platformFamily"] == "debian", "the tests run on Debian and what is alike"
+
+
+def test_up_time_and_boot_time_are_those_of_the_kernel(facts):
+    info = facts["host"]["info"]
+    assert 0 <= float(read("/proc/uptime").split()[0]) - info["uptime"] < 60
+    assert info["bootTime"] == numbers("/proc/stat")["btime"]
+    assert info["procs"] > 1
+
+
+def test_there_is_one_processor_for_each_that_is_online(facts):
+    processors = facts["cpu"]["info"]
+    assert len(processors) == os.cpu_count()
+    assert [each["cpu"] for each in processors] == list(range(len(processors)))
+    assert all(each["cores"] == 1 and each["flags"] for each in processors)
+
+
+def test_memory_is_what_free_shows():
+    for _ in range(20):  # both look at a moving thing: until they looked at the same moment
+        found, table = memory.virtual(), said("free", "-b").splitlines()
+        total, used, free, shared, cached, available = map(int, table[1].split()[1:])
+        same = (found["used"], found["free"], found["available"]) == (used, free, available)
+        if same and found["buffers"] + found["cached"] == cached:
+            break
+    else:
+        pytest.fail(f"never the same as free: {table[1]}")
+    assert (found["total"], found["shared"]) == (total, shared)
+    assert found["usedPercent"] == pytest.approx(100 * used / total)
+
+
+def test_every_memory_fact_is_there_and_a_number(facts):
+    names = """total available used usedPercent free active inactive wired laundry buffers cached writeBack dirty
+        writeBackTmp shared slab sreclaimable sunreclaim pageTables swapCached commitLimit committedAS highTotal
+        highFree lowTotal lowFree swapTotal swapFree mapped vmallocTotal vmallocUsed vmallocChunk hugePagesTotal
+        hugePagesFree hugePagesRsvd hugePagesSurp hugePageSize anonHugePages"""
+    found = facts["memory"]["virtual"]
+    assert set(found) == set(names.split())
+    assert {type(value) for name, value in found.items() if name != "usedPercent"} == {int}
+    assert found["commitLimit"] == numbers("/proc/meminfo", ":")["CommitLimit"] * KIBI
+
+
+def test_swap_devices_are_those_of_proc(facts):
+    lines = read("/proc/swaps").splitlines()[1:]
+    devices = facts["memory"]["swap"]["devices"]
+    assert (devices or []) == [] if not lines else len(devices) == len(lines)
+    assert facts["memory"]["swap"]["info"]["total"] == numbers("/proc/meminfo", ":")["SwapTotal"] * KIBI
+
+
+def test_partitions_are_mounts_that_findmnt_knows():
+    listed = json.loads(said("findmnt", "--list", "--json", "--output", "TARGET,FSTYPE"))["filesystems"]
+    known = {(each["target"], each["fstype"]) for each in listed}
+    found = partition.partitions()
+    assert {(each["mountpoint"], each["fstype"]) for each in found} <= known
+    assert not {each["fstype"] for each in found} & {"proc", "sysfs", "tmpfs", "cgroup2", "devpts"}
+
+
+def test_usage_is_what_df_shows(tmp_path):
+    found = partition.usage(str(tmp_path), "any")
+    df = said("df", "--block-size=1", "--output=size,itotal", str(tmp_path)).splitlines()[1].split()
+    assert (found["total"], found["inodesTotal"]) == tuple(0 if word == "-" else int(word) for word in df)
+    assert found["used"] + found["free"] <= found["total"]
+    assert 0 <= found["usedPercent"] <= 100
+
+
+def test_interfaces_and_addresses_are_those_of_ip(facts):
+    for wanted in json.loads(said("ip", "-json", "address")):
+        found = next(each for each in facts["network"]["interfaces"] if each["index"] == wanted["ifindex"])
+        assert found["name"] == wanted["ifname"]
+        assert found["mtu"] == wanted["mtu"]
+        addresses = [f"{each['local']}/{each['prefixlen']}" for each in wanted["addr_info"]]
+        assert [each["addr"] for each in found["addrs"]] == addresses
+        for flag in ("UP", "BROADCAST", "LOOPBACK", "MULTICAST"):
+            assert (flag in wanted["flags"]) == (flag.lower() in found["flags"])
+        no_address = wanted.get("address") in (None, "00:00:00:00:00:00")
+        assert found["hardwareAddr"] == ("" if no_address else wanted["address"])
+    assert facts["network"]["interfaces"][0]["name"] == socket.if_indextoname(1)
+
+
+def test_addresses_others_can_reach_are_those_of_global_scope(facts):
+    listed = json.loads(said("ip", "-json", "address"))
+    wanted = {each["local"] for link in listed for each in link["addr_info"] if each["scope"] == "global"}
+    assert {each["address"] for each in facts["network"]["addresses"]} == wanted
+
+
+@pytest.mark.parametrize(("version", "far"), [("4", "1.1.1.1"), ("6", "2001:4860:4860::8888")])
+def test_the_default_address_is_the_source_of_the_default_route(facts, version, far):
+    route = subprocess.run(
+        ["ip", f"-{version}", "-json", "route", "get", far], capture_output=True, text=True, check=False
+    )
+    wanted = json.loads(route.stdout)[0].get("prefsrc", "") if route.returncode == 0 else ""
+    assert facts["network"][f"default_ipv{version}"] == wanted
+    ways = [each for each in facts["network"]["addresses"] if each["ipv4"] == (version == "4")]
+    assert all(each["default"] for each in ways if each["address"] == wanted)
+
+
+def network_of_its_own(script="true"):
+    """The facts within a new network namespace, after ``script`` has run in it as root."""
+    code = "from reactor.facts.network import network; import json; print(json.dumps(network()))"
+    path = f"PYTHONPATH={os.pathsep.join(filter(None, sys.path))}"
+    shell = ("unshare", "--user", "--map-root-user", "--net", "sh", "-c", f'{script} && exec "$@"', "sh")
+    return json.loads(said(*shell, "env", path, sys.executable, "-c", code))
+
+
+def test_without_any_network_there_is_only_loopback():
+    found = network_of_its_own()
+    assert found["interfaces"][0]["name"] == "lo"
+    assert found["addresses"] == []
+    assert (found["default_ipv4"], found["default_ipv6"]) == ("", "")
+
+
+def test_of_a_point_to_point_address_ours_is_our_own_end():
+    found = network_of_its_own("ip address add 10.9.0.1 peer 10.9.0.2/32 dev lo && ip link set lo up")
+    assert [each["address"] for each in found["addresses"]] == ["10.9.0.1"]
+
+
+def test_the_network_part_is_never_shared_between_two_answers():
+    first = network.gather(lambda _jobs: {})
+    first["default_ipv4"] = "spoilt"
+    assert network.gather(lambda _jobs: {})["default_ipv4"] == ""
