@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from reactor.graph.build import build
 from reactor.graph.graph import Graph
 from reactor.manifest.document import Settings
+from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.manifest.manifest import read_manifest
 from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic, ManifestError
@@ -14,32 +17,49 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a valid manifest comes to. ``pre_message`` and ``post_message`` are for people, around a run."""
+    """What a valid manifest comes to. ``files`` is all it was made of: when one changes, so may the program.
+
+    ``data`` is what its expressions see. ``warnings`` are for people. ``pre_message`` and ``post_message`` are for people, around a run.
+    """
 
     path: str
     graph: Graph
     settings: Settings
+    files: tuple[str, ...] = ()
+    inputs: Inputs = field(default_factory=Inputs)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
     pre_message: str | None = None
     post_message: str | None = None
 
 
-def load(path: str) -> Program:
+def load(path: str, inputs: Inputs = NO_INPUTS) -> Program:
     """Read, bind and connect the manifest at ``path``. Touches nothing else on the host.
 
     Raises ManifestError with all problems of the manifest, in the order of their places.
     """
     with collector_paused():
-        manifest, problems = read_manifest(path)
+        manifest, problems = read_manifest(path, inputs=inputs)
         graph, conflicts = build(
             manifest.resources,
-            ordering=manifest.settings.ordering,
+            chains=manifest.chains,
             locate=manifest.locate,
             wrecks=manifest.wrecks,
             broken=manifest.broken,
         )
     if problems or conflicts:
-        raise ManifestError(sorted([*problems, *conflicts], key=_position))
-    return Program(path, graph, manifest.settings, manifest.pre_message, manifest.post_message)
+        raise ManifestError(sorted([*problems, *conflicts], key=_position), manifest.files)
+    return Program(
+        path,
+        graph,
+        manifest.settings,
+        (*manifest.files, *inputs.fact_paths),
+        inputs,
+        manifest.data,
+        (*manifest.warnings, *inputs.notes),
+        manifest.pre_message,
+        manifest.post_message,
+    )
 
 
 def _position(problem: Diagnostic) -> tuple[str, int, int]:

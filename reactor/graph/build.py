@@ -3,57 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from reactor.graph.draft import Draft, Locate
 from reactor.graph.graph import Edge, Graph
 from reactor.graph.steps.automatic import add_automatic_edges
 from reactor.graph.steps.claims import report_contradictions
 from reactor.graph.steps.cycles import report_cycles
+from reactor.graph.steps.members import add_members
 from reactor.graph.steps.ordering import add_manifest_order
+from reactor.graph.steps.outputs import add_outputs
 from reactor.graph.steps.references import add_references
 from reactor.resource.base import Resource
 from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic
 
-Ordering = Literal["graph", "manifest"]
 Step = Callable[[Draft], None]
 
-STEPS: dict[Ordering, tuple[Step, ...]] = {
-    "graph": (report_contradictions, add_references, report_cycles, add_automatic_edges),
-    "manifest": (
-        report_contradictions,
-        add_references,
-        add_manifest_order,
-        report_cycles,
-        add_automatic_edges,
-    ),
-}
-"""The steps for each ordering. Cycles come before automatic edges, which never close one."""
+STEPS: tuple[Step, ...] = (
+    report_contradictions,
+    add_references,
+    add_outputs,
+    add_manifest_order,
+    add_members,
+    report_cycles,
+    add_automatic_edges,
+)
+"""In this order. Cycles come before automatic edges, which never close one."""
 
 
 def build(
     resources: Sequence[Resource],
     *,
-    ordering: Ordering,
     locate: Locate,
+    chains: Sequence[Sequence[int]] = (),
     wrecks: Sequence[Resource] = (),
     broken: frozenset[str] = frozenset(),
 ) -> tuple[Graph, list[Diagnostic]]:
     """The graph of ``resources``, and every problem found in it.
 
-    With problems, the graph is not to be run: it may lack edges, or hold a cycle. ``locate`` finds a property in
+    ``chains`` are the numbers of resources that go one after the other, as the manifest has them. With problems, the
+    graph is not to be run: it may lack edges, or hold a cycle. ``locate`` finds a property in
     the manifest, and is asked only about problems; it counts ``wrecks``, of which only name and references are left,
     on after the resources. References to ``broken`` names, declared but unusable, are passed over. Raises ValueError when two resources have the same ref.
     """
     with collector_paused():
-        draft = Draft([*resources, *wrecks], locate, broken, sound=len(resources))
-        for step in STEPS[ordering]:
+        draft = Draft([*resources, *wrecks], locate, broken, sound=len(resources), chains=chains)
+        for step in STEPS:
             step(draft)
-        return _finished(draft), draft.diagnostics
+        return finished(draft), draft.diagnostics
 
 
-def _finished(draft: Draft) -> Graph:
+def finished(draft: Draft) -> Graph:
+    """The graph that ``draft`` has come to. Raises ValueError when two resources have the same ref."""
     by_ref = dict(zip(draft.refs, draft.resources, strict=True))
     if len(by_ref) < len(draft.refs):
         raise ValueError("two resources have the same ref")

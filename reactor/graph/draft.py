@@ -30,15 +30,23 @@ class Draft:
 
     ``broken`` holds the names of resources the manifest declares but could not make: references to them are
     neither edges nor problems of their own. Only the first ``sound`` of ``resources`` have all their properties.
+    ``chains`` are the vertices that go one after the other.
     """
 
     def __init__(
-        self, resources: Sequence[Resource], locate: Locate, broken: frozenset[str], sound: int
+        self,
+        resources: Sequence[Resource],
+        locate: Locate,
+        broken: frozenset[str],
+        *,
+        sound: int,
+        chains: Sequence[Sequence[int]],
     ) -> None:
         self.resources = resources
         self.sound = sound
         self.locate = locate
         self.broken = broken
+        self.chains = chains
         self.refs = [resource.ref for resource in resources]
         self.names = Names(resources, self.refs)
         self.successors: list[dict[int, Edge]] = [{} for _ in resources]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from reactor.resource.base import Resource
@@ -13,18 +13,28 @@ _NEIGHBOURS = 8
 
 
 class Names:
-    """The vertex for each ``kind#name`` and ``kind#alias``; a name goes before an equal alias."""
+    """The vertex for each ``kind#name`` and ``kind#alias``; a name goes before an equal alias.
 
-    def __init__(self, resources: Iterable[Resource], refs: Sequence[str]) -> None:
+    Where names may repeat, the later ones have a ref with a number; whoever says the bare name means the last before it.
+    """
+
+    def __init__(self, resources: Collection[Resource], refs: Sequence[str]) -> None:
         self._vertices: dict[str, int] = {}
         self._hints: dict[str, str | None] = {}
         for vertex, resource in enumerate(resources):
             if resource.alias is not None:
                 self._vertices.setdefault(f"{resource.kind}#{resource.alias}", vertex)
         self._vertices.update((ref, vertex) for vertex, ref in enumerate(refs))
+        self._repeated: dict[str, list[int]] = {}
+        for vertex, resource in enumerate(resources):
+            if "(" in refs[vertex] and (name := f"{resource.kind}#{resource.name}") != refs[vertex]:
+                self._repeated.setdefault(name, []).append(vertex)
 
-    def find(self, name: str) -> int | None:
-        """The vertex called ``name``, or None."""
+    def find(self, name: str, owner: int | None = None) -> int | None:
+        """The vertex that ``owner`` calls ``name``, or None."""
+        if owner is not None and name in self._repeated:
+            earlier = [vertex for vertex in self._repeated[name] if vertex < owner]
+            return earlier[-1] if earlier else self._vertices.get(name)
         return self._vertices.get(name)
 
     def items(self) -> Iterable[tuple[str, int]]:

@@ -14,6 +14,7 @@ Adjacency = list[tuple[int, ...]]
 
 _Lists = defaultdict[int, list[int]]
 _NONE: tuple[int, ...] = ()
+_WEAK = frozenset((EdgeKind.AFTER, EdgeKind.MEMBER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Topology:
     """Who goes before whom, by vertex number; vertices are numbered as in `Graph.refs`.
 
     Every list has ``size`` entries and is only read once built. ``strong`` holds the edges over which a failure
-    blocks: all but ``after``. ``notify`` holds those that carry a refresh. Equal neighbour lists are one object,
+    blocks: all but ``after`` and ``member``. ``notify`` holds those that carry a refresh. Equal neighbour lists are one object,
     so a graph of ``require`` edges only pays for them once.
     """
 
@@ -51,8 +52,10 @@ class Topology:
         with collector_paused():
             for first, second, kind in edges:
                 indegree[second] += 1
-                if kind is EdgeKind.AFTER:
+                if kind in _WEAK:
                     after[first].append(second)
+                    if kind is EdgeKind.MEMBER:
+                        notify[first].append(second)
                     continue
                 strong[first].append(second)
                 strong_predecessors[second].append(first)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from reactor.expression.errors import ExpressionError
+from reactor.manifest.collection import Collection, Origin
 from reactor.manifest.declaration import Declaration
-from reactor.manifest.identity import Identities
+from reactor.manifest.evaluation import MisplacedError, bare_expression, offset_in_source
 from reactor.manifest.kinds import Kinds, UnusableKind, look_up
+from reactor.manifest.late import Condition, LateBinding, UndecidedError
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader, Values
 from reactor.manifest.wording import listed, shown
+from reactor.manifest.world import World
 from reactor.resource.base import Meta, Resource
+from reactor.resource.composite import Composite
 from reactor.resource.properties import References
 
 _DEFAULTS = "defaults"
@@ -25,25 +31,36 @@ _ALONE = Meta(automatic_edges=False)
 
 
 class Binder:
-    """Binds entries one after the other. ``base`` is the directory that relative paths start from.
+    """Binds the entries of one file, one after the other, and adds what they come to to a `Collection`.
 
-    ``resources`` and ``declarations`` belong together by index. ``wrecks`` are what is left of resources that
-    could not be built, each with its declaration. ``broken`` holds the refs of what is declared and left not even
-    that, so that a reference to it is no further problem.
+    ``world`` is what expressions of the file can reach. In a file that ``repeats``, names need not be unique.
+    ``meta`` is asked of every resource. ``included`` is called with every one that stands for another manifest, once it is added. ``direct`` are the
+    indices of the file's own resources.
     """
 
-    def __init__(self, problems: Problems, kinds: Kinds, base: str) -> None:
-        self.resources: list[Resource] = []
-        self.declarations: list[Declaration] = []
-        self.wrecks: list[tuple[Resource, Declaration]] = []
-        self.broken: set[str] = set()
+    def __init__(
+        self,
+        problems: Problems,
+        collection: Collection,
+        kinds: Kinds,
+        world: World,
+        *,
+        repeats: bool,
+        meta: dict[str, bool],
+        included: Callable[[Composite, int], None],
+    ) -> None:
+        self.direct: list[int] = []
         self._problems = problems
+        self._collection = collection
         self._kinds = kinds
-        self._context = {"base": base}
+        self._world = world
+        self._repeats = repeats
+        self._meta = meta
+        self._included = included
+        self._context = {"base": world.surroundings.base}
         self._place = problems.source.lines.place
-        self._reader = ValueReader(problems)
+        self._reader = ValueReader(problems, world.scope)
         self._found: dict[str, type[Resource] | UnusableKind] = {}
-        self._identities = Identities(problems)
 
     def bind(self, entries: Sequence) -> None:
         """Bind every entry of the list under ``resources``."""
@@ -79,8 +96,7 @@ class Binder:
             self._bind_list(model, node)
         elif isinstance(node, Mapping):
             values = self._reader.read(node, model)
-            name = values.plain.get("name")
-            self._bind_resource(model, name, Declaration(_name_at(node, entry.key_at(kind)), node), values)
+            self._bind_resource(model, Declaration(_name_at(node, entry.key_at(kind)), node), values)
         elif node is not BROKEN and len(entry) == 1:
             hint = "list them below it, each as '- NAME:'"
             self._problems.add(
@@ -100,58 +116,117 @@ class Binder:
             if body is None or isinstance(body, Mapping):
                 self._bind_item(model, name, Declaration(item.key_at(name), body, defaults), common)
                 continue
-            self.broken.add(f"{model.kind}#{name}")
+            self._collection.broken.add(f"{model.kind}#{name}")
             if body is not BROKEN:
                 message = f"the properties of {shown(name)} are a map, not {shown(body)}"
                 self._problems.add(message, item.value_at(name), "write each as 'property: value'")
 
-    def _bind_item(self, model: type[Resource], name: str, declaration: Declaration, common: Values) -> None:
-        """Bind one ``NAME: properties`` of a list; a property in the body replaces the default as a whole."""
+    def _bind_item(self, model: type[Resource], key: str, declaration: Declaration, common: Values) -> None:
+        """Bind one ``NAME: properties`` of a list."""
         body = declaration.body
-        own = Values() if body is None else self._reader.read(body, model)
-        values = Values({**common.plain, **own.plain}, (common.spoilt - own.plain.keys()) | own.spoilt)
+        values = (Values() if body is None else self._reader.read(body, model)).over(common)
         if body is not None and "name" in body:
             at = body.key_at("name")
-            self._problems.add("the name is given twice", at, f"the key {shown(name)} is the name already")
-        values.plain["name"] = name
-        if not self._reader.accepts_text(name, declaration.at):
+            self._problems.add("the name is given twice", at, f"the key {shown(key)} is the name already")
+        name = self._reader.name(key, declaration.at)
+        values.plain["name"] = key if name is None else name
+        if name is None:
             values.spoilt.add("name")
-        self._bind_resource(model, name, declaration, values)
+        self._bind_resource(model, declaration, values)
 
-    def _bind_resource(
-        self, model: type[Resource], name: Any, declaration: Declaration, values: Values
-    ) -> None:
-        refs = self._claim(model, name, declaration, values) if "name" not in values.spoilt else ()
+    def _bind_resource(self, model: type[Resource], declaration: Declaration, values: Values) -> None:
+        refs, number = self._claim(model, declaration, values) if "name" not in values.spoilt else ((), 1)
+        late = self._late(model, declaration, values)
         resource = None
         try:
             resource = model.model_validate(values.plain, context=self._context)
         except ValidationError as error:
             Inspector(self._problems, model, declaration, model.kind).report(error, values)
+        origin = Origin(self._problems.source, declaration)
         if resource is None or values.spoilt or not refs:
             if refs:
-                self.wrecks.append((_wreck(model, values), declaration))
+                self._collection.wrecks.append((_wreck(model, values), origin))
             return
         resource._place = self._place(declaration.at)  # noqa: SLF001 - the manifest package alone sets it
-        self.resources.append(resource)
-        self.declarations.append(declaration)
+        if number > 1:
+            resource.repeat(number)
+        if late is not None:
+            resource.settle_with(late)
+        if values.secret:
+            resource.keep_secret(values.secret)
+        self._add(resource, origin)
+
+    def _add(self, resource: Resource, origin: Origin) -> None:
+        index = len(self._collection.resources)
+        self.direct.append(index)
+        self._collection.add(resource, origin)
+        if self._meta:
+            resource.meta = resource.meta.model_copy(update=self._meta)
+        if isinstance(resource, Composite):
+            self._included(resource, origin.declaration.at)
+
+    def _late(self, model: type[Resource], declaration: Declaration, values: Values) -> LateBinding | None:
+        """What waits until the resource is checked, if anything does; what is known of it already goes to ``values``."""
+        conditions = self._conditions(model, declaration, values)
+        if not (values.late or conditions):
+            return None
+        late = LateBinding(model, {**values.plain}, values.late, conditions, self._world)
+        try:
+            values.plain.update(late.try_values())
+            values.secret |= late.secret
+        except MisplacedError as found:
+            self._report(found.error, found.expressive.at, found.expressive.text)
+            values.spoilt.update(values.late)
+        try:
+            late.try_conditions()
+        except UndecidedError as undecided:
+            self._report(undecided.error, undecided.condition.at, undecided.condition.text)
+            values.spoilt.add("control")
+        return late
+
+    def _report(self, error: ExpressionError, at: int, text: str) -> None:
+        where = offset_in_source(self._problems.source, at, text, error.start, error.end)
+        self._problems.add(error.message, where, error.hint)
+
+    def _conditions(
+        self, model: type[Resource], declaration: Declaration, values: Values
+    ) -> tuple[Condition, ...]:
+        control = values.plain.get("control")
+        if not isinstance(control, dict):
+            return ()
+        found = []
+        for name in ("if", "unless"):
+            if not isinstance(text := control.get(name), str):
+                continue
+            at = declaration.find(model, ("control", name)).at
+            try:
+                found.append(Condition(name, bare_expression(text), text, at))
+            except ExpressionError as error:
+                self._report(error, at, text)
+                values.spoilt.add("control")
+        return tuple(found)
 
     def _claim(
-        self, model: type[Resource], name: Any, declaration: Declaration, values: Values
-    ) -> tuple[str, ...]:
-        """The refs that lead to a resource, by name and by alias; none when one of them is taken already."""
+        self, model: type[Resource], declaration: Declaration, values: Values
+    ) -> tuple[tuple[str, ...], int]:
+        """The refs that lead to a resource, by name and by alias, none when one of them is taken; and its number."""
+        name, alias = values.plain.get("name"), values.plain.get("alias")
         if not isinstance(name, str):
-            return ()
+            return (), 1
         ref = f"{model.kind}#{name}"
-        if not self._identities.claim(ref, declaration.at, "remove one of them, or rename it"):
-            return ()
-        alias = values.plain.get("alias")
+        if self._repeats or issubclass(model, Composite):  # two directories may hold manifests of one name
+            return (ref,), self._collection.repeat(ref, declaration.at, self._problems)
+        if not self._collection.claim(
+            ref, declaration.at, self._problems, "remove one of them, or rename it"
+        ):
+            return (), 1
         if not isinstance(alias, str) or alias == name:
-            return (ref,)
+            return (ref,), 1
         other, at = f"{model.kind}#{alias}", declaration.find(model, ("alias",)).at
-        if not self._identities.claim(other, at, "choose another alias"):
-            self.broken.add(ref)
-            return ()
-        return (ref, other)
+        if not self._collection.claim(other, at, self._problems, "choose another alias"):
+            self._collection.broken.add(ref)
+            return (), 1
+        return (ref, other), 1
 
     def _defaults(self, model: type[Resource], items: Sequence) -> Mapping | None:
         """The properties under ``defaults`` of a list, which may stand anywhere in it."""
@@ -173,7 +248,7 @@ class Binder:
         if item is BROKEN:
             return
         names = [item] if isinstance(item, str) else _names_below([item])
-        self.broken.update(f"{model.kind}#{name}" for name in names)
+        self._collection.broken.update(f"{model.kind}#{name}" for name in names)
         if isinstance(item, Mapping) and item:
             first, second, *_ = item
             hint = f"indent the properties below {first}:"
@@ -193,7 +268,7 @@ class Binder:
     def _report_kind(self, entry: Mapping, kind: str, reason: UnusableKind) -> None:
         self._problems.add(reason.message, entry.key_at(kind), reason.hint)
         for name in _names_below(entry[kind]):
-            self.broken.update(f"{each}#{name}" for each in (kind, reason.meant) if each)
+            self._collection.broken.update(f"{each}#{name}" for each in (kind, reason.meant) if each)
 
 
 def _wreck(model: type[Resource], values: Values) -> Resource:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,6 +18,7 @@ from reactor.resource.properties import Flag, did_you_mean
 
 _DATA_KEYS = ("data", "hierarchy", "overrides")
 _NATIVE_KEYS = (*_DATA_KEYS, "resources", "settings")
+_JET_FILE = "resources_jet_file"
 _CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "settings")
 
 
@@ -40,7 +41,7 @@ class Hierarchy(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    order: list[str] = ["default"]
+    order: list[str]
     merge: Literal["first", "deep"] = "first"
 
 
@@ -53,20 +54,35 @@ class CcmOptions(BaseModel):
     pre_message: str | None = None
     post_message: str | None = None
     resources: Any = None
-    resources_jet_file: Any = None
+    resources_jet_file: Annotated[str, Field(min_length=1)] | None = None
 
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
+class Message(NamedTuple):
+    """A text for people, maybe with expressions, and where it stands."""
+
+    text: str
+    at: int
+
+
 @dataclass(frozen=True)
 class Document:
-    """A manifest whose outline is understood. ``entries`` is the list of resources, still unread."""
+    """A manifest whose outline is understood. ``entries`` is the list of resources, still unread.
+
+    Instead of the list, ``jet_file`` may name a template that gives it; ``jet_at`` is where. ``root`` holds the
+    sections of data. In the ``ccm:`` form names may repeat, as its users are used to.
+    """
 
     settings: Settings = field(default_factory=Settings)
     entries: Sequence | None = None
-    pre_message: str | None = None
-    post_message: str | None = None
+    jet_file: str | None = None
+    jet_at: int = 0
+    root: Mapping = field(default_factory=lambda: Mapping(0))
+    is_ccm: bool = False
+    pre_message: Message | None = None
+    post_message: Message | None = None
 
 
 def read_document(root: Any, problems: Problems) -> Document:
@@ -83,6 +99,11 @@ def read_document(root: Any, problems: Problems) -> Document:
     return _Outline(root, problems).read()
 
 
+def check_data(root: Mapping, problems: Problems) -> None:
+    """Check the outline of the sections of data, whatever else is in ``root``."""
+    _Outline(root, problems).check_data()
+
+
 class _Outline:
     """Reads the top level of one manifest."""
 
@@ -93,36 +114,42 @@ class _Outline:
     def read(self) -> Document:
         is_ccm = "ccm" in self._root and "resources" not in self._root
         self._check_keys(_CCM_FORM_KEYS if is_ccm else _NATIVE_KEYS)
-        self._check_data()
+        self.check_data()
         return self._ccm_form() if is_ccm else self._native_form()
 
     def _native_form(self) -> Document:
         settings = self._section("settings", Settings)
-        return Document(settings or Settings(), self._entries(self._root, self._root.at, may_be_empty=True))
+        entries = self._entries(self._root, self._root.at, may_be_empty=True)
+        return Document(settings or Settings(), entries, root=self._root)
 
     def _ccm_form(self) -> Document:
         at = self._root.key_at("ccm")
         block = Mapping(at) if self._root["ccm"] is None else self._root["ccm"]
-        options = self._section("ccm", CcmOptions, leave=("resources", "resources_jet_file")) or CcmOptions()
+        options = self._section("ccm", CcmOptions, leave=("resources",)) or CcmOptions()
         settings = self._section("settings", Settings) or Settings()
         inherited = {"ordering": "manifest", "fail_fast": options.fail_on_error}
         own = {name: getattr(settings, name) for name in settings.model_fields_set}
+        is_map = isinstance(block, Mapping)
+        block = block if is_map else Mapping(at)
+        jet_file = options.resources_jet_file
+        if jet_file is not None and "resources" in block:
+            hint = "keep one of the two"
+            self._problems.add(
+                "jet_file and resources cannot be used together", block.key_at(_JET_FILE), hint
+            )
         return Document(
             settings=Settings.model_validate({**inherited, **own}),
-            entries=self._ccm_entries(block, at) if isinstance(block, Mapping) else None,
-            pre_message=options.pre_message,
-            post_message=options.post_message,
+            entries=self._entries(block, at, may_be_empty=False) if is_map and jet_file is None else None,
+            jet_file=jet_file,
+            jet_at=block.value_at(_JET_FILE) if jet_file is not None else 0,
+            root=self._root,
+            is_ccm=True,
+            pre_message=self._message(block, "pre_message", options.pre_message),
+            post_message=self._message(block, "post_message", options.post_message),
         )
 
-    def _ccm_entries(self, block: Mapping, at: int) -> Sequence | None:
-        if "resources_jet_file" not in block:
-            return self._entries(block, at, may_be_empty=False)
-        self._problems.add(
-            "resources_jet_file: templates for resources come with a later version",
-            block.key_at("resources_jet_file"),
-            "list the resources under 'resources:'",
-        )
-        return self._entries(block, at, may_be_empty=False) if "resources" in block else None
+    def _message(self, block: Mapping, key: str, text: str | None) -> Message | None:
+        return None if text is None else Message(text, block.value_at(key))
 
     def _entries(self, holder: Mapping, at: int, *, may_be_empty: bool) -> Sequence | None:
         """The list under ``resources``, or None when there is nothing to go on with."""
@@ -152,8 +179,9 @@ class _Outline:
                 hint = "a manifest has either 'ccm:' or 'resources:' at the top"
             self._problems.add(f"unknown key {shown(key)}", self._root.key_at(key), hint)
 
-    def _check_data(self) -> None:
-        self._section("hierarchy", Hierarchy, expressions=True)
+    def check_data(self) -> None:
+        """Check the outline of the sections of data."""
+        self._section("hierarchy", Hierarchy)
         self._check_map(self._root, "data")
         self._check_map(self._root, "overrides")
         overrides = self._root.get("overrides")
@@ -169,14 +197,12 @@ class _Outline:
             self._problems.add(f"{key} wants a map, not {shown(value)}", holder.value_at(key))
         return None
 
-    def _section(
-        self, key: str, model: type[_Model], *, leave: Collection[str] = (), expressions: bool = False
-    ) -> _Model | None:
+    def _section(self, key: str, model: type[_Model], *, leave: Collection[str] = ()) -> _Model | None:
         """The map under ``key`` as a ``model``, or None. The keys in ``leave`` are read elsewhere."""
         node = self._check_map(self._root, key)
         if node is None:
             return None
-        values = ValueReader(self._problems, expressions=expressions).read(node, model, leave)
+        values = ValueReader(self._problems).read(node, model, leave)
         try:
             section = model.model_validate(values.plain)
         except ValidationError as error:

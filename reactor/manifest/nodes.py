@@ -8,6 +8,7 @@ list around them, and so is their text where it says more than the value: ``0644
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from typing import Any, Final
 
 
@@ -54,6 +55,10 @@ class Mapping(dict[str, Any]):
     def key_at(self, key: str) -> int:
         """Where ``key`` stands. Raises KeyError when it does not."""
         return self._marks[2 * self._index(key)]
+
+    def key_offsets(self) -> Iterator[tuple[str, int]]:
+        """Every key, and where it stands."""
+        return zip(self, self._marks[::2], strict=True)
 
     def value_at(self, key: str) -> int:
         """Where the value of ``key`` stands. Raises KeyError when there is none."""

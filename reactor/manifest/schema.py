@@ -20,6 +20,8 @@ from reactor.resource.base import Resource
 _REF = "#/$defs/"
 _MAP_OR_NOTHING = {"type": ["object", "null"]}
 _NOTHING = {"type": "null"}
+_EXPRESSION = {"type": "string", "pattern": r"\{\{|\$\{"}
+"""What may stand for a value of any type."""
 
 
 def json_schema(kinds: Kinds = INSTALLED) -> dict[str, Any]:
@@ -65,6 +67,8 @@ def _add_kind(kind: str, model: type[Resource], ref: str, definitions: dict[str,
         properties[name] = next(each for key, each in properties.items() if fields[key] == fields[name])
     if model.providers:
         properties["provider"] = {"enum": [*model.providers, None]}
+    for name, each in properties.items():
+        properties[name] = {"anyOf": [each, _EXPRESSION]}
     # In a list the name is a key, and what one resource lacks may stand in the defaults.
     unnamed = {name: each for name, each in properties.items() if name != "name"}
     definitions[f"{kind} properties"] = _closed(unnamed)
@@ -79,9 +83,10 @@ def _native_form() -> dict[str, Any]:
 
 def _ccm_form(definitions: dict[str, Any]) -> dict[str, Any]:
     options = {**definitions[CcmOptions.__name__]["properties"]}
-    del options["resources_jet_file"]
     options["resources"] = {**_list({"$ref": f"{_REF}entry"}), "minItems": 1}
-    return _closed({**_data_sections(), "ccm": _closed(options, required=["resources"])}, required=["ccm"])
+    block = _closed(options)
+    block["oneOf"] = [{"required": ["resources"]}, {"required": ["resources_jet_file"]}]
+    return _closed({**_data_sections(), "ccm": block}, required=["ccm"])
 
 
 def _data_sections() -> dict[str, Any]:

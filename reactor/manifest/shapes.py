@@ -7,7 +7,7 @@ unchanged.
 from __future__ import annotations
 
 import types
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from collections.abc import Mapping as AbstractMapping
 from dataclasses import dataclass
 from enum import Enum
@@ -17,6 +17,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import AliasChoices, BaseModel
 from pydantic.fields import FieldInfo
 
+from reactor.resource.health import TakenBy
+
 _SCALARS = (str, int, float, bool)
 
 
@@ -25,7 +27,7 @@ class Shape:
     """``scalars`` are the types a scalar may have, empty when unknown; ``choices`` its only texts, if any.
 
     ``items`` is the shape of the items of a list, ``values`` that of the values of a map with any keys,
-    ``model`` the class of one with fields.
+    ``model`` the class of one with fields. ``later`` finds the shape of what is imported only when it is used.
     """
 
     scalars: frozenset[type] = frozenset()
@@ -33,6 +35,7 @@ class Shape:
     items: Shape | None = None
     values: Shape | None = None
     model: type[BaseModel] | None = None
+    later: Callable[[], Shape] | None = None
 
     @property
     def fields(self) -> dict[str, Shape]:
@@ -43,7 +46,8 @@ class Shape:
         """The shape of an entry of a map or of an item of a list."""
         if isinstance(key, int):
             return self.items or UNKNOWN
-        return self.fields.get(key) or self.values or UNKNOWN
+        inner = self.fields.get(key) or self.values or UNKNOWN
+        return inner.later() if inner.later else inner
 
     def fit(self, value: Any, raw: str) -> Any:
         """The value of a scalar, or its text where only a text will do."""
@@ -68,10 +72,15 @@ def field_names(model: type[BaseModel]) -> dict[str, str]:
 @cache
 def _fields(model: type[BaseModel]) -> dict[str, Shape]:
     return {
-        name: _shape(info.annotation)
+        name: _field_shape(info)
         for field_name, info in model.model_fields.items()
         for name in _names(field_name, info)
     }
+
+
+def _field_shape(info: FieldInfo) -> Shape:
+    mark = next((each for each in info.metadata if isinstance(each, TakenBy)), None)
+    return _shape(info.annotation) if mark is None else Shape(later=lambda: _shape(mark.type))
 
 
 def _names(field_name: str, info: FieldInfo) -> tuple[str, ...]:

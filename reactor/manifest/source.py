@@ -63,11 +63,11 @@ class Problems:
         return bool(self._found)
 
     def add(
-        self, message: str, at: int, hint: str | None = None, notes: Iterable[tuple[str, int]] = ()
+        self, message: str, at: int, hint: str | None = None, notes: Iterable[tuple[str, int | Place]] = ()
     ) -> None:
-        """Note a problem at the offset ``at``; ``notes`` are further offsets that belong to it."""
+        """Note a problem at the offset ``at``; ``notes`` are further offsets, or places elsewhere, that belong to it."""
         place = self.source.lines.place
-        placed = tuple((note, place(where)) for note, where in notes)
+        placed = tuple((note, place(spot) if isinstance(spot, int) else spot) for note, spot in notes)
         self._found[Diagnostic(message, place(at), hint, placed)] = None
 
     def sorted(self) -> list[Diagnostic]:

@@ -1,84 +1,148 @@
-"""From the tree to what a model validates: plain maps, lists and scalars, without positions."""
+"""From the tree to what a model validates: plain maps, lists and scalars, without positions, expressions evaluated."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from reactor.expression.errors import ExpressionError
+from reactor.expression.secret import SecretText
+from reactor.manifest.evaluation import Expressive, offset_in_source, parse_template
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
 from reactor.manifest.shapes import Shape
 from reactor.manifest.source import Problems
-from reactor.manifest.wording import shortened
+from reactor.resource.secrecy import remember
 
-_EXPRESSION = re.compile(r"(\{\{).*?\}\}|(\$\{).*?\}", re.DOTALL)
+if TYPE_CHECKING:
+    from reactor.expression.scope import Scope
+
+_BARE = frozenset(("control",))
+"""What holds expressions without braces, which are read elsewhere."""
+_NONE: frozenset[str] = frozenset()
+_TEXT = frozenset((str,))
+_NAME = Shape(scalars=_TEXT)
 
 
 @dataclass
 class Values:
-    """The values of one map. ``spoilt`` are the keys whose value has been reported as unusable."""
+    """The values of one map. ``spoilt`` are the keys whose value has been reported as unusable.
+
+    ``late`` holds the trees with expressions that wait until the resource is checked; their keys are not in ``plain``.
+    ``secret`` are the keys whose value must not be shown.
+    """
 
     plain: dict[str, Any] = field(default_factory=dict)
     spoilt: set[str] = field(default_factory=set)
+    late: dict[str, Any] = field(default_factory=dict)
+    secret: set[str] = field(default_factory=set)
+
+    def over(self, defaults: Values) -> Values:
+        """These values, and ``defaults`` where they have none; a property replaces the default as a whole."""
+        own = self.plain.keys() | self.spoilt | self.late.keys()
+        return Values(
+            {**_without(defaults.plain, own), **self.plain},
+            (defaults.spoilt - own) | self.spoilt,
+            {**_without(defaults.late, own), **self.late},
+            (defaults.secret - own) | self.secret,
+        )
+
+
+def _without(values: dict[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in keys}
 
 
 class ValueReader:
-    """Turns maps of the tree into `Values`. An expression in a text is a problem unless ``expressions``."""
+    """Turns maps of the tree into `Values`. Without a ``scope``, expressions stay the texts they are."""
 
-    def __init__(self, problems: Problems, *, expressions: bool = False) -> None:
+    def __init__(self, problems: Problems, scope: Scope | None = None) -> None:
         self._problems = problems
-        self._expressions = expressions
+        self._scope = scope
         self._is_spoilt = False
+        self._is_secret = False
+        self._is_late = False
+        self._may_be_late = False
 
     def read(self, node: Mapping, model: type[BaseModel], leave: Collection[str] = ()) -> Values:
         """The values of ``node`` as the fields of ``model`` want them, but for the keys in ``leave``."""
         values = Values()
         shape = Shape(model=model)
+        late: frozenset[str] = getattr(model, "late_properties", _NONE)
         for key, found in node.items():
             if key in leave:
                 continue
             if found.__class__ is str and "{" not in found:
                 values.plain[key] = found
                 continue
-            self._is_spoilt = False
-            value = self._value(node, key, shape.inside(key))
+            self._is_spoilt = self._is_secret = self._is_late = False
+            self._may_be_late = key in late
+            value = (
+                self._bare(node, key, shape) if key in _BARE else self._value(node, key, shape.inside(key))
+            )
             if self._is_spoilt:
                 values.spoilt.add(key)
+            elif self._is_late:
+                values.late[key] = value
             else:
                 values.plain[key] = value
+            if self._is_secret:
+                values.secret.add(key)
         return values
 
-    def accepts_text(self, text: str, at: int) -> bool:
-        """Whether the text at ``at`` is free of expressions; if not, that is reported."""
-        if self._expressions or "{" not in text or (match := _EXPRESSION.search(text)) is None:
-            return True
-        hint = "write the value out; expressions come with a later version"
-        self._problems.add(
-            f"expressions are not supported by this version: {shortened(match[0])}",
-            self._offset_of(match[1] or match[2], at),
-            hint,
-        )
-        return False
+    def name(self, text: str, at: int) -> str | None:
+        """The name that the key ``text`` at ``at`` gives; None when its expression has no value, which is reported."""
+        self._is_spoilt = self._may_be_late = False
+        name = self._text(text, at, _NAME) if "{" in text else text
+        return None if self._is_spoilt else name
+
+    def _bare(self, node: Any, key: Any, shape: Shape) -> Any:
+        scope, self._scope = self._scope, None
+        try:
+            return self._value(node, key, shape.inside(key))
+        finally:
+            self._scope = scope
 
     def _value(self, node: Any, key: Any, shape: Shape) -> Any:
         value = node[key]
         if value.__class__ is str:
-            if "{" in value and not self.accepts_text(value, node.value_at(key)):
-                self._is_spoilt = True
-            return value
+            return self._text(value, node.value_at(key), shape) if "{" in value else value
         if value.__class__ is Sequence:
             return [self._value(value, index, shape.inside(index)) for index in range(len(value))]
         if value.__class__ is Mapping:
-            return {inner: self._value(value, inner, shape.inside(inner)) for inner in value}
+            return {
+                self._key(value, inner, shape): self._value(value, inner, shape.inside(inner))
+                for inner in value
+            }
         if value is BROKEN:
             self._is_spoilt = True
         return value if value is None or value is BROKEN else shape.fit(value, node.raw(key))
 
-    def _offset_of(self, opening: str, at: int) -> int:
-        """Where the expression starts in the text written at ``at``; an alias only points to that text."""
-        text = self._problems.source.text
-        found = -1 if text.startswith("*", at) else text.find(opening, at)
-        return at if found < 0 else found
+    def _key(self, node: Mapping, key: str, shape: Shape) -> Any:
+        """A key; where the keys of a map are names of things with properties, its expressions are evaluated."""
+        names_things = shape.values is not None and shape.values.model is not None
+        return self._text(key, node.key_at(key), _NAME) if names_things and "{" in key else key
+
+    def _text(self, text: str, at: int, shape: Shape) -> Any:
+        if self._scope is None:
+            return text
+        try:
+            if (template := parse_template(text)) is None:
+                return text
+            expressive = Expressive(template, text, at, as_text=shape.scalars == _TEXT)
+            if self._may_be_late:
+                self._is_late = True
+                return expressive
+            value = expressive.evaluate(self._scope)
+        except ExpressionError as error:
+            self._is_spoilt = True
+            return self._report(error, at, text)
+        if isinstance(value, SecretText):
+            self._is_secret = True
+            remember(value)
+        return value
+
+    def _report(self, error: ExpressionError, at: int, text: str) -> None:
+        where = offset_in_source(self._problems.source, at, text, error.start, error.end)
+        self._problems.add(error.message, where, error.hint)

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar
+from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from reactor.resource.claim import Claim
+from reactor.resource.control import Control
 from reactor.resource.diagnostic import InvalidPropertiesError, Place, PropertyProblem
+from reactor.resource.health import HealthCheck
+from reactor.resource.late import Late
 from reactor.resource.plan import Plan
 from reactor.resource.properties import Duration, Flag, Rate, References, did_you_mean
 from reactor.resource.watch import Watch
+
+
+class Quiet(BaseModel):
+    """How long refreshes wait for further ones, so that a burst of changes is one refresh."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    calm: Annotated[Duration, Field(gt=0, alias="for")]
+    """Until nothing that is subscribed to has changed for so long."""
+    at_most: Annotated[Duration, Field(gt=0)] = 30.0
+    """But no longer than this after the first change."""
 
 
 class Meta(BaseModel):
@@ -21,7 +36,15 @@ class Meta(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     noop: Flag = False
-    """Only say what would be done."""
+    """Only say what would be done, as in a rehearsal."""
+    mode: Literal["enforce", "warn"] = "enforce"
+    """``warn``: detect only, for good. What differs is told as with ``noop``, and nothing is changed."""
+    monitor_only: Flag = False
+    """Only run the health checks."""
+    quiet: Quiet | None = None
+    """Gather refreshes: ``{for: 2s, at_most: 30s}``. Without it, each is made at once."""
+    reverse: Flag = False
+    """Undo it when it leaves the manifest: what was there before comes back."""
     retry: Annotated[int, Field(ge=-1)] | None = None
     """Further attempts after a failure; -1 is without end. Unset: without end, or none with --converge-once."""
     delay: Annotated[Duration, Field(gt=0)] = 1.0
@@ -37,6 +60,11 @@ class Meta(BaseModel):
     automatic_edges: Flag = True
     """Whether the program may add ``require`` edges it found by itself."""
 
+    @property
+    def only_tells(self) -> bool:
+        """Whether nothing may be changed: a rehearsal and detecting only are the same to the engine."""
+        return self.noop or self.mode == "warn"
+
 
 DEFAULT_META = Meta()
 """The very object that every resource without a ``meta`` of its own has."""
@@ -46,7 +74,7 @@ class Resource(BaseModel, ABC):
     """One thing on the host with a desired state.
 
     A kind is a subclass: ``class File(Resource, kind="file")``. Its fields are its properties. It writes
-    `watches`, `observe` and `plan`, and where it makes sense `verify`, `conflicts`, `provides`, `removes`,
+    `watches`, `observe` and `plan`, and where it makes sense `verify`, `reversal`, `conflicts`, `provides`, `removes`,
     `uses` and `claims`. Everything else is the engine's. Nothing here may keep what `observe` found as input to a later
     decision, except a stamp that proves the world has not moved since.
     """
@@ -55,6 +83,14 @@ class Resource(BaseModel, ABC):
 
     kind: ClassVar[str]
     providers: ClassVar[tuple[str, ...]] = ()
+    late_properties: ClassVar[frozenset[str]] = frozenset()
+    """Properties whose expressions are evaluated when the resource is checked, not when the manifest is loaded."""
+    late: ClassVar[Late | None] = None
+    """The expressions of this resource that are evaluated late; `settle_with` sets it on an instance."""
+    members: ClassVar[tuple[str, ...]] = ()
+    """The refs this resource stands for: it is changed, failed or ok by them. `stand_for` sets it on an instance."""
+    secrets: ClassVar[frozenset[str]] = frozenset()
+    """Properties whose values must not be shown. `keep_secret` sets it on an instance."""
 
     name: Annotated[str, Field(min_length=1)]
     ensure: str
@@ -63,6 +99,8 @@ class Resource(BaseModel, ABC):
     require: References = ()
     subscribe: References = ()
     after: References = ()
+    control: Control | None = None
+    health_checks: tuple[HealthCheck, ...] = ()
     meta: Meta = DEFAULT_META
 
     _place: Place | None = PrivateAttr(default=None)
@@ -73,10 +111,44 @@ class Resource(BaseModel, ABC):
             cls.kind = kind
             cls.providers = providers
 
-    @property
+    @cached_property
     def ref(self) -> str:
-        """The identity in the graph: ``kind#name``."""
+        """The identity in the graph: ``kind#name``, and a number after it where names may repeat."""
         return f"{self.kind}#{self.name}"
+
+    def repeat(self, number: int) -> None:
+        """Say that others of the same kind and name come before it: ``number`` is 2 and up. For the manifest only."""
+        self.__dict__["ref"] = f"{self.kind}#{self.name} ({number})"
+
+    def settle_with(self, late: Late) -> None:
+        """Have expressions evaluated before each check. For the manifest only."""
+        self.__dict__["late"] = late
+
+    def stand_for(self, members: tuple[str, ...]) -> None:
+        """Be changed, failed or ok by these refs instead of a check of its own. For the manifest only."""
+        self.__dict__["members"] = members
+
+    def keep_secret(self, properties: Iterable[str]) -> None:
+        """Never show the values of these properties. For the manifest only."""
+        self.__dict__["secrets"] = frozenset(properties)
+
+    def become(self, other: Resource, secrets: frozenset[str]) -> None:
+        """Take the place of ``other``, whose late values have changed."""
+        self._place = other.place
+        self.__dict__.update(ref=other.ref, late=other.late, members=other.members, secrets=secrets)
+
+    def asks_the_same_as(self, other: Resource) -> bool:
+        """Whether both ask for the same: kind, properties and members, wherever they are declared."""
+        return (
+            type(self) is type(other)
+            and self.members == other.members
+            and all(getattr(self, name) == getattr(other, name) for name in type(self).model_fields)
+        )
+
+    def rebind(self, other: Resource) -> None:
+        """Take over the expressions of ``other``, which has the same values, and later may have others."""
+        if other.late is not None or self.late is not None:
+            self.__dict__["late"] = other.late
 
     @property
     def place(self) -> Place | None:
@@ -94,6 +166,9 @@ class Resource(BaseModel, ABC):
         if self.provider is not None and self.provider not in self.providers:
             hint = did_you_mean(self.provider, self.providers) or f"providers: {', '.join(self.providers)}"
             yield PropertyProblem(("provider",), f"{self.kind} has no provider {self.provider!r}", hint)
+        if self.meta.reverse and type(self).reversal is Resource.reversal:
+            hint = "remove reverse; what leaves the manifest is then let go"
+            yield PropertyProblem(("meta", "reverse"), f"{self.kind} can't be undone", hint)
 
     def watches(self) -> Iterable[Watch]:
         """What could make this drift. Declarations only."""
@@ -118,8 +193,26 @@ class Resource(BaseModel, ABC):
         """What is still to be done after an apply; anything but empty fails the resource."""
         return self.plan(await self.observe(), refresh=False)
 
+    async def reversal(self, state: Any) -> Resource:
+        """What undoes this resource: one of the same kind and name that brings back ``state``.
+
+        For ``meta: {reverse: true}``; a kind that does not write it can't be undone. Asked once, with what `observe`
+        found before the first change, and written down: it is checked like any resource when this one has left the
+        manifest, maybe by a later process. What is too big for a property is kept by `hold`. Raises ResourceError when
+        ``state`` can't be brought back: then nothing is changed.
+        """
+        raise NotImplementedError
+
+    async def outputs(self) -> Mapping[str, Any] | None:
+        """What expressions of other resources may take from this one, once it is as desired; None for nothing yet."""
+        return None
+
     def provides(self) -> Iterable[str]:
         """Absolute paths that exist because of this resource."""
+        return ()
+
+    def reads(self) -> Collection[str]:
+        """Absolute paths of files that say what is desired: a change of one is an edit, and not drift."""
         return ()
 
     def removes(self) -> Iterable[str]:
@@ -127,7 +220,10 @@ class Resource(BaseModel, ABC):
         return ()
 
     def uses(self) -> Iterable[str]:
-        """Absolute paths this relies on: each gives an edge from the nearest resource at or above it."""
+        """Absolute paths this relies on: each gives an edge from the nearest resource at or above it.
+
+        One that ends in ``/`` stands for all that is in a directory: whatever is provided below it gives an edge too.
+        """
         return ()
 
     def claims(self) -> Iterable[Claim]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -37,6 +37,8 @@ _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
 class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
     """Run a command: once, while its guards ask for it, or when something it subscribes to has changed."""
 
+    late_properties = frozenset(("command", "cwd", "environment", "creates", "onlyif", "unless"))
+
     ensure: Literal["present", "absent"] = "present"
     """Means nothing here; accepted because every resource has it."""
     command: str | None = None
@@ -63,6 +65,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
     """Show what the command writes, line by line."""
 
     _ran: bool = PrivateAttr(default=False)
+    _result: Completed | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
     @classmethod
@@ -138,6 +141,16 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         """Nothing: the exit code has proved the command, and a guard need not answer otherwise after it."""
         return ()
 
+    async def outputs(self) -> Mapping[str, Any] | None:
+        """What the command wrote and how it ended, the last time it ran; None when it has not run in this life."""
+        if self._result is None:
+            return None
+        return {
+            "stdout": self._result.stdout.removesuffix("\n"),
+            "stderr": self._result.stderr.removesuffix("\n"),
+            "exit_code": self._result.exit_code,
+        }
+
     @property
     def _text(self) -> str:
         return self.command or self.name
@@ -157,6 +170,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
     async def _execute(self) -> None:
         """Run the command. Raises ResourceError unless it ends as ``returns`` says, or ``creates`` is there."""
         completed = await run(self._command(self._text), say if self.logoutput else None)
+        self._result = completed
         if completed.exit_code not in self.returns and not (
             self.creates is not None and _exists(self.creates)
         ):

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
+import trio
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from reactor import AbsolutePath, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource
+from reactor import (
+    AbsolutePath,
+    Claim,
+    Flag,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Resource,
+    ResourceError,
+    hold,
+)
+from resources.file.checksum import checksum_of
 from resources.file.content import Content, Inline, Source
 from resources.file.decision import decide
 from resources.file.observer import Observer
 from resources.file.owners import MAX_ID, is_id
-from resources.file.state import Desired, FileState
+from resources.file.state import Desired, FileState, FileType
 from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
 
 _MAX_MODE = 0o777
@@ -32,6 +44,11 @@ def parse_mode(text: str) -> int:
             f"mode {text!r} exceeds the maximum 0777: setuid, setgid and sticky can't be set by mode"
         )
     return mode
+
+
+def _enterable(mode: int) -> int:
+    """The mode of a directory: whoever may read or write in it may enter it too, as in CCM."""
+    return mode | (mode & 0o444) >> 2 | (mode & 0o222) >> 1
 
 
 def _check_mode(text: str) -> str:
@@ -78,6 +95,8 @@ class File(Resource, kind="file", providers=("posix",)):
     are managed, and what is in the file is never read.
     """
 
+    late_properties = frozenset(("content", "source"))
+
     name: AbsolutePath
     ensure: Literal["present", "absent", "directory"]
     content: Annotated[str, AfterValidator(_check_content)] | None = None
@@ -87,7 +106,7 @@ class File(Resource, kind="file", providers=("posix",)):
     owner: Account | None = None
     group: Account | None = None
     mode: Annotated[str, AfterValidator(_check_mode)] | None = None
-    """Permissions in octal, at most 0777."""
+    """Permissions in octal, at most 0777. Who may read or write a directory may also enter it: 0640 is 0750 there."""
     validate_with: str | None = Field(default=None, alias="validate")  # pydantic has a method of that name
     """A command that looks at the new content before it is put in place: ``visudo -cf {path}``."""
     force: Flag = False
@@ -112,6 +131,9 @@ class File(Resource, kind="file", providers=("posix",)):
         elif self.force and self.name == "/":
             words = "'force: true' cannot be used with the filesystem root"
             yield PropertyProblem(("force",), words, "name what is to be removed")
+        if self.force and self.meta.reverse:
+            words = "what a directory holds is not kept, so its removal with 'force: true' can't be undone"
+            yield PropertyProblem(("meta", "reverse"), words, "remove reverse, or force")
 
     def _content_of_a_directory(self) -> Iterable[PropertyProblem]:
         for name in ("content", "source"):
@@ -148,9 +170,33 @@ class File(Resource, kind="file", providers=("posix",)):
         """What to do, by the decision table. Raises ResourceError where that says so."""
         return decide(self._observer.desired, state)
 
+    async def reversal(self, state: FileState) -> Self:
+        """The file or directory that was found, with its content if that is managed; or nothing at the path."""
+        if state.type is FileType.ABSENT:
+            return type(self)(name=self.name, ensure="absent")
+        whole = FileType.DIRECTORY if self.ensure == "directory" else FileType.FILE
+        if state.type is not whole and not (self.ensure == "absent" and state.type is FileType.DIRECTORY):
+            words = f"{self.name} is {state.type.value}, which could not be brought back"
+            raise ResourceError(words, "remove it yourself, or remove reverse")
+        found = {"owner": str(state.uid), "group": str(state.gid), "mode": f"{state.mode & _MAX_MODE:04o}"}
+        if state.type is FileType.DIRECTORY:
+            return type(self)(name=self.name, ensure="directory", **found)
+        if self.ensure == "absent" or self.content is not None or self.source is not None:
+            found["source"] = await hold(self.name, self.ref)
+        return type(self)(name=self.name, ensure="present", **found)
+
+    async def outputs(self) -> Mapping[str, Any]:
+        """The path, and the SHA-256 of what the file holds."""
+        checksum = await trio.to_thread.run_sync(checksum_of, self.name)
+        return {"path": self.name, "checksum": checksum}
+
     def provides(self) -> Iterable[str]:
         """The path, unless it is to go."""
         return () if self.ensure == "absent" else (self.name,)
+
+    def reads(self) -> Collection[str]:
+        """The source."""
+        return (self.source,) if self.source is not None and self.ensure == "present" else ()
 
     def removes(self) -> Iterable[str]:
         """The path, if it is to go."""
@@ -170,7 +216,7 @@ class File(Resource, kind="file", providers=("posix",)):
         wishes: dict[str, object] = {"ensure": self.ensure}
         if self.ensure != "absent":
             wishes["owner"], wishes["group"] = self.owner, self.group
-            wishes["mode"] = f"{parse_mode(self.mode or '0'):04o}"
+            wishes["mode"] = f"{self._permissions:04o}"
             if self.content is not None:
                 wishes["content"] = self.content
         yield Claim("path", self.name, wishes)
@@ -190,9 +236,14 @@ class File(Resource, kind="file", providers=("posix",)):
             self._wanted_content(),
             self.owner,
             self.group,
-            parse_mode(self.mode),
+            self._permissions,
             validator=None if self.validate_with is None else Validator(self.validate_with),
         )
+
+    @property
+    def _permissions(self) -> int:
+        mode = parse_mode(self.mode or "0")
+        return _enterable(mode) if self.ensure == "directory" else mode
 
     def _wanted_content(self) -> Content | None:
         if self.content is not None:

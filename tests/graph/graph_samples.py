@@ -54,7 +54,8 @@ def place(vertex, path):
 
 
 def built(*resources, ordering="graph", broken=frozenset()):
-    return build(resources, ordering=ordering, locate=place, broken=broken)
+    chains = [range(len(resources))] if ordering == "manifest" else []
+    return build(resources, chains=chains, locate=place, broken=broken)
 
 
 def graph_of(*resources, ordering="graph"):
@@ -92,7 +93,7 @@ def thing_graph(size, pairs):
         *(
             Thing(
                 name=str(n),
-                **{str(kind): wanted[kind][n] for kind in EdgeKind if kind is not EdgeKind.AUTOMATIC},
+                **{str(kind): wanted[kind][n] for kind in EdgeKind if kind not in (EdgeKind.AUTOMATIC, EdgeKind.MEMBER)},
             )
             for n in range(size)
         )

@@ -34,6 +34,16 @@ def gone(name, **properties):
         ),
         pytest.param([Thing(name="t", providing=("/a",), using=("/a",))], [], id="never to itself"),
         pytest.param(
+            [Path(name="/d/x"), Path(name="/d/y/z"), Path(name="/d!"), Thing(name="t", using=("/d/",))],
+            [("/d/x", "t"), ("/d/y/z", "t")],
+            id="all that is in a directory that is used as a whole",
+        ),
+        pytest.param(
+            [Path(name="/d"), Path(name="/e/d"), Thing(name="t", using=("/d/",))],
+            [("/d", "t")],
+            id="the directory itself, when it is used as a whole",
+        ),
+        pytest.param(
             [Path(name="/a"), Thing(name="t", providing=("/a/b",), using=("/a/b",))],
             [("/a", "t")],
             id="past itself to the next above",

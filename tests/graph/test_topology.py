@@ -58,7 +58,9 @@ dags = st.dictionaries(
 @given(dags)
 def test_every_edge_is_found_from_both_ends_and_no_other(edges):
     topology = Topology.of_edges(12, [(*pair, kind) for pair, kind in edges.items()])
-    strong = {pair for pair, kind in edges.items() if kind is not EdgeKind.AFTER}
+    weak = (EdgeKind.AFTER, EdgeKind.MEMBER)
+    strong = {pair for pair, kind in edges.items() if kind not in weak}
+    telling = {pair for pair, kind in edges.items() if kind in (EdgeKind.SUBSCRIBE, EdgeKind.MEMBER)}
 
     def pairs(adjacency):
         found = [(first, second) for first, seconds in enumerate(adjacency) for second in seconds]
@@ -67,6 +69,6 @@ def test_every_edge_is_found_from_both_ends_and_no_other(edges):
 
     assert pairs(topology.successors) == set(edges)
     assert pairs(topology.strong) == strong
-    assert pairs(topology.notify) == {pair for pair, kind in edges.items() if kind is EdgeKind.SUBSCRIBE}
+    assert pairs(topology.notify) == telling
     assert {(first, second) for second, first in pairs(topology.strong_predecessors)} == strong
     assert topology.indegree == [sum(second == number for _, second in edges) for number in range(12)]

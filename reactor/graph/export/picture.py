@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from reactor.graph.export.reduction import reduced
 from reactor.graph.graph import EdgeKind, Graph
 from reactor.resource.base import Resource
+from reactor.resource.secrecy import MASK, scrubbed
 
 
 class Look(NamedTuple):
@@ -41,6 +42,7 @@ EDGE_DASHES = {
     EdgeKind.SUBSCRIBE: "",
     EdgeKind.AUTOMATIC: "7 4",
     EdgeKind.AFTER: "1.5 4",
+    EdgeKind.MEMBER: "1.5 4",
 }
 """The dashes of each kind of edge, in the order of legends; ``subscribe`` is the bold one."""
 
@@ -132,4 +134,6 @@ def printable(text: str) -> str:
 
 def properties(resource: Resource) -> dict[str, Any]:
     """What the manifest sets of ``resource``, ready for JSON: the one place that decides what is shown."""
-    return resource.model_dump(mode="json", exclude_defaults=True, by_alias=True)
+    properties = resource.model_dump(mode="json", exclude_defaults=True, by_alias=True)
+    masked = {name: MASK if name in resource.secrets else value for name, value in properties.items()}
+    return {name: scrubbed(value) for name, value in masked.items()}

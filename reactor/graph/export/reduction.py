@@ -8,6 +8,9 @@ from reactor.graph.graph import EdgeKind
 LARGEST = 2000
 """Vertices up to which it is done. Every vertex holds a bit for every other, and larger pictures are not read."""
 
+_WEAK = (EdgeKind.AFTER, EdgeKind.MEMBER)
+_TELLING = (EdgeKind.SUBSCRIBE, EdgeKind.MEMBER)
+
 Edges = list[dict[int, EdgeKind]]
 """For each vertex, its successors and the kinds of the edges to them."""
 
@@ -16,7 +19,7 @@ def reduced(edges: Edges) -> Edges:
     """The edges of a DAG without those that follow from the others; all of them above `LARGEST` vertices.
 
     An ``after`` edge goes when another way leads there, a strong one when another way of strong edges does. So
-    both who goes first and who needs whom can still be read. ``subscribe`` edges always stay.
+    both who goes first and who needs whom can still be read. ``subscribe`` and ``member`` edges always stay.
     """
     if len(edges) > LARGEST:
         return edges
@@ -28,8 +31,8 @@ def reduced(edges: Edges) -> Edges:
         # Nearest first: what a later successor could be reached through has been seen by then.
         for second in sorted(edges[vertex], key=position.__getitem__):
             kind = edges[vertex][second]
-            strong = kind is not EdgeKind.AFTER
-            if kind is EdgeKind.SUBSCRIBE or not (strong_reach if strong else reach)[vertex] >> second & 1:
+            strong = kind not in _WEAK
+            if kind in _TELLING or not (strong_reach if strong else reach)[vertex] >> second & 1:
                 kept[vertex][second] = kind
             reach[vertex] |= reach[second] | 1 << second
             if strong:

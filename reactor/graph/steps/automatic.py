@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import chain
+from functools import cached_property
+from itertools import chain, islice, takewhile
 
 from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
@@ -50,11 +51,26 @@ class _Paths:
                     self._removed.setdefault(path, []).append(vertex)
 
     def from_uses(self) -> _Wanted:
-        """The nearest provider at or above a path goes before its user."""
+        """The nearest provider at or above a path goes before its user, and so does all within a used directory."""
         for path, users in self._used.items():
+            is_whole = path.endswith("/") and path != "/"
+            within = self._within(path) if is_whole else ()
+            here = path.rstrip("/") if is_whole else path
             for user in users:
-                for provider in self._nearest_providers(path, user):
-                    yield provider, user, user, f"{self._refs[user]} uses {path}"
+                for provider in (*self._nearest_providers(here, user), *within):
+                    if provider != user:
+                        yield provider, user, user, f"{self._refs[user]} uses {path}"
+
+    def _within(self, directory: str) -> list[int]:
+        """Whoever provides something below ``directory``, which ends with a slash."""
+        paths = self._sorted_provided
+        start = bisect_left(paths, directory)
+        below = takewhile(lambda path: path.startswith(directory), islice(paths, start, None))
+        return [provider for path in below for provider in self._provided[path]]
+
+    @cached_property
+    def _sorted_provided(self) -> list[str]:
+        return sorted(self._provided)
 
     def _nearest_providers(self, path: str, user: int) -> list[int]:
         """Whoever provides ``path``, or else its parent, and so on: usually one resource. Never the user itself."""

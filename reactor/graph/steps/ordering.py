@@ -1,4 +1,4 @@
-"""The step that keeps the order of the manifest."""
+"""The step that keeps the order of a manifest."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ MANIFEST_ORDER = "the order of the manifest"
 
 
 def add_manifest_order(draft: Draft) -> None:
-    """Put each resource ``after`` the one before it."""
-    for first, second in pairwise(range(len(draft.refs))):
-        draft.connect(first, second, Edge(EdgeKind.AFTER, MANIFEST_ORDER, second))
+    """Put each resource of a chain ``after`` the one before it."""
+    for chain in draft.chains:
+        for first, second in pairwise(chain):
+            draft.connect(first, second, Edge(EdgeKind.AFTER, MANIFEST_ORDER, second))

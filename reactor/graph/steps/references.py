@@ -18,7 +18,7 @@ def add_references(draft: Draft) -> None:
 
 
 def _refer(draft: Draft, target: str, edge: Edge) -> None:
-    found = draft.names.find(target)
+    found = draft.names.find(target, edge.owner)
     if found is not None and found != edge.owner:
         draft.connect(found, edge.owner, edge)
     elif target not in draft.broken:

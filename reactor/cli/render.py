@@ -1,0 +1,58 @@
+"""``reactor render``: the manifest as it is after loading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from reactor.cli import exitcodes
+from reactor.cli.inputs import inputs_options
+from reactor.cli.manifests import rejecting
+
+if TYPE_CHECKING:
+    from reactor.manifest.inputs import Inputs
+
+
+@click.command(short_help="Show a manifest as it is after loading.")
+@click.argument("manifest", type=click.Path())
+@click.option(
+    "--format", "form", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True,
+    help="How to write it.",
+)  # fmt: skip
+@inputs_options
+def render(manifest: str, form: Literal["yaml", "json"], inputs: Callable[[], Inputs]) -> None:
+    """Show MANIFEST with its defaults merged, its data resolved and its expressions evaluated for this host.
+
+    Expressions that wait until their resource is checked, such as the content of a file, stay as they are written.
+    Secrets are masked. Nothing is touched.
+
+    \b
+    Exit codes: 0 done; 2 bad usage or an invalid manifest.
+
+    \b
+    Examples:
+      reactor render site.yaml
+      reactor render --format json --fact role=db site.yaml
+    """
+    with rejecting(as_json=form == "json", exit_code=exitcodes.BAD_USAGE):
+        text = rendered_text(manifest, form, inputs())
+    click.echo(text, nl=False)
+
+
+def rendered_text(path: str, form: Literal["yaml", "json"], inputs: Inputs) -> str:
+    """The manifest at ``path`` after loading. Raises ManifestError."""
+    import json
+
+    import yaml
+
+    from reactor.loading import load
+    from reactor.manifest.manifest import read_manifest
+    from reactor.manifest.rendering import rendered
+
+    load(path, inputs)  # raises for what reading alone does not see, such as cycles
+    values = rendered(read_manifest(path, inputs=inputs)[0])
+    if form == "json":
+        return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+    return str(yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100))

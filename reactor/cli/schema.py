@@ -1,0 +1,23 @@
+"""``reactor schema``: the JSON Schema of manifests."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(short_help="Print the JSON Schema of manifests.")
+def schema() -> None:
+    """Print the JSON Schema of manifests, with every kind that is installed, a third party's too.
+
+    Editors use it to complete and check manifests as they are written: save it, and name it in the first line of a
+    manifest, '# yaml-language-server: $schema=reactor.schema.json'.
+
+    \b
+    Examples:
+      reactor schema > reactor.schema.json
+    """
+    import json
+
+    from reactor.manifest.schema import json_schema
+
+    click.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))

@@ -1,0 +1,145 @@
+"""What the engine knows about a resource before it is checked, or instead: late values, conditions, members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from reactor.engine.check import AS_DESIRED, Verdict
+from reactor.engine.events import Result
+from reactor.engine.ledger import Ledger
+from reactor.engine.outcome import Outcome
+from reactor.engine.roster import Roster
+from reactor.resource.base import Resource
+from reactor.resource.late import Late
+from reactor.resource.plan import ResourceError
+from reactor.resource.watch import Watch
+
+_BAD = (Result.FAILED, Result.BLOCKED)
+
+
+class Foregone:
+    """Settles what is late about a resource, and judges one that stands for others.
+
+    ``changed`` is called with a vertex whose resource is another object now, with other watches.
+    """
+
+    def __init__(self, roster: Roster, ledger: Ledger, changed: Callable[[int], None]) -> None:
+        self._roster = roster
+        self._ledger = ledger
+        self._changed = changed
+        self._outputs: dict[str, Mapping[str, Any] | None] = {}
+        self._takers: dict[str, list[int]] = {}
+        self._wholes: dict[int, list[int]] = {}
+        self._bad: set[int] = set()
+
+    def adopt(self) -> None:
+        """Another generation is in force: learn who takes what from whom, and who stands for whom."""
+        self._takers, self._wholes = {}, {}
+        self._bad.clear()
+        for vertex in sorted(self._roster.present):
+            resource = self._roster.resources[vertex]
+            for name in resource.late.takes if resource.late is not None else ():
+                self._takers.setdefault(name, []).append(vertex)
+            for ref in resource.members:
+                self._wholes.setdefault(self._roster.number(ref), []).append(vertex)
+
+    def verdict(self, vertex: int, blocked: Collection[int], *, refresh: bool) -> Verdict | None:
+        """The verdict when there is nothing to check; None when the resource of ``vertex`` is to be checked as it is now."""
+        resource = self._roster.resources[vertex]
+        if resource.members:
+            return self._judge(resource, blocked, refresh=refresh)
+        if (late := resource.late) is None:
+            return None
+        try:
+            if (reason := late.declined(self._outputs.get)) is not None:
+                return Verdict(Outcome.OK, declined=reason)
+            watches = _watches(resource)
+            settled = late.settle(resource, self._outputs.get)
+        except ResourceError as error:
+            return Verdict(Outcome.FAILED, error=error.message, hint=error.hint)
+        if settled is not resource:
+            self._roster.resources[vertex] = settled
+        if watches != _watches(settled):
+            self._changed(vertex)
+        return None
+
+    def settle_all(self, resources: dict[str, Resource]) -> None:
+        """Give the resources of another generation the values of now, so that they are compared by these."""
+        for ref, resource in resources.items():
+            if resource.late is not None:
+                with suppress(ResourceError):  # the check will say so
+                    resources[ref] = resource.late.settle(resource, self._outputs.get)
+
+    def reconsidered(self, kept: Collection[int]) -> list[int]:
+        """Of the vertices whose properties are what they were: those whose conditions have changed their mind."""
+        found = []
+        for vertex in kept:
+            late = self._roster.resources[vertex].late
+            if late is not None and self._is_declined(late) != (
+                self._ledger.result(vertex, ()) is Result.SKIPPED
+            ):
+                found.append(vertex)
+        return found
+
+    def _is_declined(self, late: Late) -> bool:
+        try:
+            return late.declined(self._outputs.get) is not None
+        except ResourceError:
+            return False
+
+    def _judge(self, resource: Resource, blocked: Collection[int], *, refresh: bool) -> Verdict:
+        members = [self._roster.number(ref) for ref in resource.members]
+        bad = [vertex for vertex in members if self._ledger.result(vertex, blocked) in _BAD]
+        if bad:
+            text = f"child manifest had {len(bad)} failed resources"
+            names = ", ".join(self._roster.refs[vertex] for vertex in bad[:3])
+            return Verdict(Outcome.FAILED, error=text, hint=f"see {names}{', ...' if len(bad) > 3 else ''}")
+        if any(self._ledger.result(vertex, blocked) is Result.WOULD_CHANGE for vertex in members):
+            return Verdict(Outcome.WOULD_CHANGE, ("Would have changed resources of the child manifest",))
+        if refresh:
+            return Verdict(Outcome.CHANGED, ("resources of the child manifest changed",))
+        return AS_DESIRED
+
+    def restless(self, vertices: Iterable[int], blocked: Collection[int]) -> list[int]:
+        """What stands for any of ``vertices`` that has become bad, or good again, since it was last asked."""
+        found = []
+        for vertex in vertices:
+            if vertex in self._wholes and (vertex in self._bad) != (
+                self._ledger.result(vertex, blocked) in _BAD
+            ):
+                self._bad ^= {vertex}
+                found += self._wholes[vertex]
+        return found
+
+    async def publish(self, resource: Resource) -> list[int]:
+        """Ask ``resource``, which is as desired, for what others take from it. Returns those for whom that is news.
+
+        Raises ResourceError or OSError when it can't be told.
+        """
+        names = [resource.ref, f"{resource.kind}#{resource.name}"]
+        if resource.alias is not None:
+            names.append(f"{resource.kind}#{resource.alias}")
+        wanted = [name for name in dict.fromkeys(names) if name in self._takers]
+        if not wanted:
+            return []
+        values = await resource.outputs()
+        news = [name for name in wanted if self._outputs.get(name) != values]
+        self._outputs.update(dict.fromkeys(wanted, values))
+        return sorted({taker for name in news for taker in self._takers[name]})
+
+    @property
+    def has_takers(self) -> bool:
+        """Whether `publish` is worth asking."""
+        return bool(self._takers)
+
+    @property
+    def has_wholes(self) -> bool:
+        """Whether `restless` is worth asking."""
+        return bool(self._wholes)
+
+
+def _watches(resource: Resource) -> tuple[list[Watch], frozenset[str]]:
+    """What makes ``resource`` be checked, as far as that depends on its properties."""
+    return list(resource.watches()), resource.late.reads if resource.late is not None else frozenset()

@@ -1,0 +1,35 @@
+"""What undoes resources that left the manifest joins the graph of those that stayed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from reactor.graph.build import finished
+from reactor.graph.draft import Draft, Edge
+from reactor.graph.graph import EdgeKind, Graph
+from reactor.graph.steps.automatic import add_automatic_edges
+from reactor.resource.base import Resource
+
+_REASON = "what was done last is undone first"
+
+
+def with_reversals(graph: Graph, reversals: Sequence[Resource]) -> Graph:
+    """``graph`` and ``reversals``, one ``after`` the other, with the edges that follow from the paths of all.
+
+    None of their refs may be in ``graph``.
+    """
+    draft = Draft(
+        [*graph.resources.values(), *reversals],
+        lambda *_: None,
+        frozenset(),
+        sound=len(graph.resources) + len(reversals),
+        chains=(),
+    )
+    number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
+    for first, second, kind, reason in graph.edges:
+        draft.connect(number[first], number[second], Edge(kind, reason, number[second]))
+    for earlier, later in pairwise(range(len(graph.resources), len(draft.refs))):
+        draft.connect(earlier, later, Edge(EdgeKind.AFTER, _REASON, later))
+    add_automatic_edges(draft)
+    return finished(draft)

@@ -1,0 +1,42 @@
+"""The step for resources that stand for others: a child manifest's resources come before the `apply` they belong to."""
+
+from __future__ import annotations
+
+from reactor.graph.draft import Draft, Edge
+from reactor.graph.graph import EdgeKind
+
+
+def add_members(draft: Draft) -> None:
+    """Put members before what stands for them, and let them wait for all that it waits for.
+
+    What stands for others has a lower number than its members, so an outer one has handed its edges down to an inner
+    one before that hands them on.
+    """
+    number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
+    whole_of: dict[int, list[int]] = {
+        vertex: [number[ref] for ref in resource.members]
+        for vertex, resource in enumerate(draft.resources)
+        if resource.members
+    }
+    if not whole_of:
+        return
+    before = _predecessors(draft, whole_of)
+    for whole, members in whole_of.items():
+        for member in members:
+            for first in before[whole]:
+                edge = draft.successors[first][whole]
+                kind = EdgeKind.AFTER if edge.kind is EdgeKind.AFTER else EdgeKind.REQUIRE
+                draft.connect(first, member, edge._replace(kind=kind))
+                if member in before:
+                    before[member].append(first)
+        for member in members:
+            reason = f"{draft.refs[member]} belongs to {draft.refs[whole]}"
+            draft.connect(member, whole, Edge(EdgeKind.MEMBER, reason, whole))
+
+
+def _predecessors(draft: Draft, wholes: dict[int, list[int]]) -> dict[int, list[int]]:
+    before: dict[int, list[int]] = {whole: [] for whole in wholes}
+    for first, below in enumerate(draft.successors):
+        for second in before.keys() & below.keys():
+            before[second].append(first)
+    return before

@@ -1,0 +1,27 @@
+"""The step for values that go from one resource to another: who takes a value waits for who gives it."""
+
+from __future__ import annotations
+
+from reactor.graph.draft import Draft, Edge
+from reactor.graph.graph import EdgeKind
+from reactor.resource.diagnostic import Diagnostic
+
+
+def add_outputs(draft: Draft) -> None:
+    """Add a ``require`` for each ``output("kind#name")``; report those that lead nowhere or back to where they stand."""
+    for vertex, resource in enumerate(draft.resources):
+        for target in resource.late.takes if resource.late is not None else ():
+            found = draft.names.find(target, vertex)
+            if found is not None and found != vertex:
+                reason = f"output of {target} in {draft.refs[vertex]}"
+                draft.connect(found, vertex, Edge(EdgeKind.REQUIRE, reason, vertex))
+            elif target not in draft.broken:
+                draft.diagnostics.append(_problem(draft, vertex, target, to_itself=found is not None))
+
+
+def _problem(draft: Draft, vertex: int, target: str, *, to_itself: bool) -> Diagnostic:
+    ref, place = draft.refs[vertex], draft.locate(vertex, ())
+    if to_itself:
+        return Diagnostic(f"{ref} takes its own output", place, "take it from another resource")
+    hint = draft.names.hint(target) or "declare it, or write the value out"
+    return Diagnostic(f"an expression of {ref}: there is no {target} in the manifest", place, hint)

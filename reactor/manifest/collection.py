@@ -1,0 +1,62 @@
+"""What all the files of one load come to: their resources, in order, and who may be called what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reactor.manifest.declaration import Declaration
+from reactor.manifest.source import Problems, Source
+from reactor.resource.base import Resource
+from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
+
+
+class Origin(NamedTuple):
+    """Where a resource is declared: in which file, and where in it."""
+
+    source: Source
+    declaration: Declaration
+
+    def place(self, model: type[Resource], path: PropertyPath) -> Place:
+        """The place of a property's value, or of what is closest around it."""
+        return self.source.lines.place(self.declaration.find(model, path).at)
+
+
+@dataclass
+class Collection:
+    """``resources`` and ``origins`` belong together by index.
+
+    ``wrecks`` are what is left of resources that could not be built, name and references only, with their origins.
+    ``broken`` holds the refs of what left not even that, so that a reference to it is no further problem. ``chains``
+    are the indices of resources that go one after the other. ``files`` are the absolute paths of all that was read. ``warnings`` keep nothing from being used.
+    """
+
+    resources: list[Resource] = field(default_factory=list)
+    origins: list[Origin] = field(default_factory=list)
+    wrecks: list[tuple[Resource, Origin]] = field(default_factory=list)
+    broken: set[str] = field(default_factory=set)
+    chains: list[list[int]] = field(default_factory=list)
+    files: dict[str, None] = field(default_factory=dict)
+    problems: list[Diagnostic] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    _taken: dict[str, Place] = field(default_factory=dict)
+    _repeats: dict[str, int] = field(default_factory=dict)
+
+    def add(self, resource: Resource, origin: Origin) -> None:
+        """Take a resource in."""
+        self.resources.append(resource)
+        self.origins.append(origin)
+
+    def claim(self, ref: str, at: int, problems: Problems, hint: str) -> bool:
+        """Take ``ref`` for the resource at ``at``. A ref taken before is a problem, and False."""
+        place = problems.source.lines.place(at)
+        if (first := self._taken.setdefault(ref, place)) is place:
+            return True
+        problems.add(f"{ref} is declared twice", at, hint, [("first declared here", first)])
+        return False
+
+    def repeat(self, ref: str, at: int, problems: Problems) -> int:
+        """Take ``ref`` where names may repeat. Returns which one of that name it is, from 1."""
+        self._taken.setdefault(ref, problems.source.lines.place(at))
+        self._repeats[ref] = self._repeats.get(ref, 0) + 1
+        return self._repeats[ref]

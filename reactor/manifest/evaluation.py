@@ -1,0 +1,106 @@
+"""Expressions in the values of a manifest: evaluated now, or wrapped up for later, with their place in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reactor.expression.errors import ExpressionError
+from reactor.manifest.source import Source
+
+if TYPE_CHECKING:
+    from reactor.expression.scope import Scope
+    from reactor.expression.template import Expression, Template
+
+
+def parse_template(text: str) -> Template | None:
+    """The expressions in ``text``; None when there are none. Raises ExpressionError.
+
+    Most texts have none, and then the expression language is not even imported.
+    """
+    if not ("{{" in text or "${" in text):
+        return None
+    from reactor.expression.template import parse  # noqa: PLC0415
+
+    return parse(text)
+
+
+def bare_expression(text: str) -> Expression:
+    """The expression ``text``, without braces. Raises ExpressionError."""
+    from reactor.expression.template import expression  # noqa: PLC0415
+
+    return expression(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Expressive:
+    """A text with expressions in it. ``at`` is the offset of the value in the file; ``as_text`` that only a text will do."""
+
+    template: Template
+    text: str
+    at: int
+    as_text: bool
+
+    def evaluate(self, scope: Scope) -> Any:
+        """The value of now. Raises ExpressionError."""
+        return self.template.render(scope) if self.as_text else self.template.value(scope)
+
+
+class MisplacedError(Exception):
+    """An expression in a tree of values has no value: the ``error``, and the text it stands in."""
+
+    def __init__(self, error: ExpressionError, expressive: Expressive) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.expressive = expressive
+
+
+def evaluated(tree: Any, scope: Scope) -> Any:
+    """A tree of maps, lists and scalars with the values of its expressions. Raises MisplacedError, and NotYetError."""
+    if isinstance(tree, Expressive):
+        try:
+            return tree.evaluate(scope)
+        except ExpressionError as error:
+            raise MisplacedError(error, tree) from error
+    if isinstance(tree, dict):
+        return {key: evaluated(value, scope) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [evaluated(value, scope) for value in tree]
+    return tree
+
+
+def unevaluated(tree: Any) -> Any:
+    """A tree of maps, lists and scalars with its expressions as they are written."""
+    if isinstance(tree, Expressive):
+        return tree.text
+    if isinstance(tree, dict):
+        return {key: unevaluated(value) for key, value in tree.items()}
+    return [unevaluated(value) for value in tree] if isinstance(tree, list) else tree
+
+
+def each_expressive(tree: Any, visit: Callable[[Expressive], None]) -> None:
+    """Call ``visit`` with every text with expressions in ``tree``."""
+    if isinstance(tree, Expressive):
+        visit(tree)
+    elif isinstance(tree, (dict, list)):
+        for value in tree.values() if isinstance(tree, dict) else tree:
+            each_expressive(value, visit)
+
+
+def offset_in_source(source: Source, at: int, text: str, start: int, end: int) -> int:
+    """Where characters ``start`` to ``end`` of the value ``text``, written at the offset ``at``, stand in the file.
+
+    YAML may have folded or escaped the value: then this is where its line or the value itself begins. An alias only
+    points to a text that stands elsewhere.
+    """
+    if source.text.startswith("*", at):
+        return at
+    culprit = text[start : max(end, start + 1)].partition("\n")[0]
+    before = text.count(culprit, 0, start) if culprit else 0
+    found = at
+    for number in range(before + 1):
+        found = source.text.find(culprit, found + (number > 0))
+        if found < 0 or not culprit:
+            return at
+    return found

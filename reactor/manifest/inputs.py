@@ -1,0 +1,57 @@
+"""What a manifest is evaluated with besides its own text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+
+@runtime_checkable
+class HostFacts(Protocol):
+    """Facts that are gathered as they are read, and may change."""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether any was read."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be had, and why."""
+
+    def watch_paths(self) -> list[str]:
+        """The paths at which a change may be one of the facts."""
+
+    def refreshed(self) -> set[str]:
+        """The keys of what has changed since it was read."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """``facts`` about the host, gathered when they are read; ``environ``, the environment.
+
+    ``data`` wins over the data of the manifest. ``files`` are those that any of this came from.
+    """
+
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    environ: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+
+    @property
+    def fact_paths(self) -> list[str]:
+        """The paths at which a change may be one of the facts that were read; none while none was."""
+        return self.facts.watch_paths() if isinstance(self.facts, HostFacts) and self.facts.is_used else []
+
+    def facts_changed(self) -> bool:
+        """Whether a fact that was read is another now. Takes some milliseconds."""
+        return isinstance(self.facts, HostFacts) and bool(self.facts.refreshed())
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be had of the facts, and why."""
+        return self.facts.notes if isinstance(self.facts, HostFacts) else []
+
+
+NO_INPUTS = Inputs()
+"""No facts, no environment, no data from outside."""

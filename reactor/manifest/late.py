@@ -1,0 +1,183 @@
+"""The expressions of one resource that wait until it is checked: its late properties, and its conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from reactor.expression.errors import ExpressionError
+from reactor.expression.secret import SecretText
+from reactor.manifest.evaluation import Expressive, MisplacedError, each_expressive, evaluated, unevaluated
+from reactor.manifest.surroundings import NotYetError
+from reactor.manifest.wording import shown
+from reactor.manifest.world import World
+from reactor.resource.base import Resource
+from reactor.resource.diagnostic import InvalidPropertiesError
+from reactor.resource.late import Late, Outputs
+from reactor.resource.plan import ResourceError
+from reactor.resource.secrecy import remember
+
+if TYPE_CHECKING:
+    from reactor.expression.scope import Scope
+    from reactor.expression.template import Expression
+
+_OUTPUT = "output"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One of ``control``: ``name`` is ``if`` or ``unless``, ``at`` the offset of its text in the file."""
+
+    name: str
+    expression: Expression
+    text: str
+    at: int
+
+    def decide(self, scope: Scope) -> bool:
+        """Whether it is true; nothing counts as false. Raises UndecidedError, and NotYetError."""
+        try:
+            value = self.expression.evaluate(scope)
+        except ExpressionError as error:
+            raise UndecidedError(error, self) from error
+        if isinstance(value, bool | None):
+            return bool(value)
+        hint = "compare it with something: x == 'y', x != nil"
+        wrong = ExpressionError(f"expected bool, but got {shown(value)}", 0, len(self.text), hint)
+        raise UndecidedError(wrong, self)
+
+
+class UndecidedError(Exception):
+    """A condition is neither true nor false, and why."""
+
+    def __init__(self, error: ExpressionError, condition: Condition) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.condition = condition
+
+
+class LateBinding(Late):
+    """Binds ``plain`` values and the ``trees`` of late ones to a resource of ``model``."""
+
+    def __init__(
+        self,
+        model: type[Resource],
+        plain: dict[str, Any],
+        trees: dict[str, Any],
+        conditions: tuple[Condition, ...],
+        world: World,
+    ) -> None:
+        self._model = model
+        self._plain = plain
+        self._trees = trees
+        self._conditions = conditions
+        self._world = world
+        self._values: dict[str, Any] | None = None
+        self.secret: frozenset[str] = frozenset()
+        """The late properties whose first values hold a secret."""
+        self.takes = self._taken()
+
+    def try_values(self) -> dict[str, Any]:
+        """Those values that are known while the manifest is loaded. Raises MisplacedError when one never will be."""
+        known: dict[str, Any] = {}
+        with self._world.surroundings.reading() as reads:
+            for key, tree in self._trees.items():
+                with suppress(NotYetError):
+                    known[key] = evaluated(tree, self._world.scope)
+        self.reads = frozenset(reads)
+        self.secret = _secret_keys(known)
+        if known.keys() == self._trees.keys():
+            self._values = known
+        return known
+
+    def settle(self, resource: Resource, outputs: Outputs) -> Resource:
+        """``resource`` with the values of now, checked like those of any manifest."""
+        try:
+            with self._world.surroundings.reading(outputs) as reads:
+                values = {key: evaluated(tree, self._world.scope) for key, tree in self._trees.items()}
+        except MisplacedError as found:
+            spot = found.expressive
+            place = self._world.place(spot.at, spot.text, found.error)
+            raise ResourceError(f"{place}: {found.error.message}", found.error.hint) from found
+        finally:
+            self.reads = frozenset(reads)
+        if values == self._values:
+            return resource
+        settled = self._remade(resource, values)
+        self._values = values
+        return settled
+
+    def declined(self, outputs: Outputs) -> str | None:
+        """The condition that says so, in words."""
+        try:
+            return self._decide(outputs)
+        except UndecidedError as found:
+            error = found.error
+            place = self._world.place(found.condition.at, found.condition.text, error)
+            raise ResourceError(f"{place}: {error.message}", error.hint) from found
+
+    def texts(self) -> dict[str, Any]:
+        """The late properties as they are written."""
+        return {key: unevaluated(tree) for key, tree in self._trees.items()}
+
+    def try_conditions(self) -> None:
+        """Decide while the manifest is loaded, as far as possible. Raises UndecidedError when it never will be."""
+        with suppress(NotYetError):
+            self.is_declined = self._decide(None) is not None
+
+    def _decide(self, outputs: Outputs | None) -> str | None:
+        for condition in self._conditions:
+            with self._world.surroundings.reading(outputs):
+                value = condition.decide(self._world.scope)
+            if value is (condition.name == "unless"):
+                return f"control: {condition.name} {condition.text}"
+        return None
+
+    def _remade(self, resource: Resource, values: Mapping[str, Any]) -> Resource:
+        context = {"base": self._world.surroundings.base}
+        try:
+            settled = self._model.model_validate({**self._plain, **values}, context=context)
+        except ValidationError as error:
+            raise ResourceError(_complaint(error), "the value comes from an expression") from error
+        settled.become(resource, resource.secrets | _secret_keys(values))
+        return settled
+
+    def _taken(self) -> tuple[str, ...]:
+        names: dict[str, None] = {}
+
+        def visit(expressive: Expressive) -> None:
+            names.update((ref, None) for ref, _, _ in expressive.template.calls(_OUTPUT) if ref is not None)
+
+        each_expressive(self._trees, visit)
+        for condition in self._conditions:
+            names.update((ref, None) for ref, _, _ in condition.expression.calls(_OUTPUT) if ref is not None)
+        return tuple(names)
+
+
+def _secret_keys(values: Mapping[str, Any]) -> frozenset[str]:
+    """The keys of values with a secret in them, which is remembered."""
+    found = frozenset(key for key, value in values.items() if _holds_secret(value))
+    remember([values[key] for key in found])
+    return found
+
+
+def _holds_secret(value: Any) -> bool:
+    if isinstance(value, (dict, list)):
+        return any(_holds_secret(item) for item in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, SecretText)
+
+
+def _complaint(error: ValidationError) -> str:
+    """What is wrong with the values, in one line."""
+    words = []
+    for details in error.errors(include_url=False):
+        cause = details.get("ctx", {}).get("error")
+        if isinstance(cause, InvalidPropertiesError):
+            words += [problem.message for problem in cause.problems]
+        else:
+            path = ".".join(map(str, details["loc"]))
+            words.append(f"{path}: {details['msg'].removeprefix('Value error, ')}")
+    return "; ".join(words)

@@ -1,0 +1,177 @@
+"""Reads a manifest and those it applies, file by file, into one collection."""
+
+from __future__ import annotations
+
+import os.path
+from dataclasses import replace
+
+from reactor.data.resolve import Layer, Resolved
+from reactor.expression.errors import ExpressionError, FunctionError
+from reactor.manifest.binding import Binder
+from reactor.manifest.collection import Collection
+from reactor.manifest.document import Document, Message, read_document
+from reactor.manifest.evaluation import offset_in_source, parse_template
+from reactor.manifest.inputs import Inputs
+from reactor.manifest.kinds import Kinds, look_up
+from reactor.manifest.nodes import Sequence
+from reactor.manifest.sections import data_of
+from reactor.manifest.source import Problems, Source, read_source
+from reactor.manifest.tree import parse
+from reactor.manifest.wording import shown
+from reactor.manifest.world import World
+from reactor.resource.composite import Composite
+from reactor.resource.diagnostic import Diagnostic, Place
+
+MAX_DEPTH = 10
+"""Manifests that apply each other."""
+
+
+class Reading:
+    """One load. What is wrong in any of the files goes to the problems of the ``collection``."""
+
+    def __init__(self, collection: Collection, kinds: Kinds, inputs: Inputs) -> None:
+        self._collection = collection
+        self._kinds = kinds
+        self._inputs = inputs
+        self._outside = (Layer("the command line", inputs.data),) if inputs.data else ()
+        self._chain: dict[str, Composite | None] = {}
+
+    def read(self, file: str) -> tuple[Document, Resolved]:
+        """Read the manifest called ``file`` by its user, and all below it; return its outline and its data."""
+        path = os.path.abspath(file)
+        self._collection.files.update(dict.fromkeys((path, *self._inputs.files)))
+        source = read_source(file)
+        if isinstance(source, Diagnostic):
+            self._collection.problems.append(source)
+            return Document(), Resolved({}, {})
+        self._chain[path] = None
+        result = self._read(source, self._outside)
+        self._collection.problems.sort(key=lambda found: found.place or Place("", 0, 0))
+        return result
+
+    def _read(
+        self, source: Source, over: tuple[Layer, ...], composite: Composite | None = None
+    ) -> tuple[Document, Resolved]:
+        """Read one file, which ``composite`` applies; what is ``over`` wins over its data."""
+        problems = Problems(source)
+        document = read_document(parse(problems), problems)
+        data = data_of(document.root, problems, self._inputs, over)
+        world = World.of(source, data.values, data.secrets, self._inputs)
+        entries = document.entries
+        of_entries = problems
+        if document.jet_file is not None:
+            entries, of_entries = self._rendered(document.jet_file, document.jet_at, world, problems)
+        if entries is not None and not self._denied(composite, entries):
+            self._bind(entries, document, world, of_entries, data)
+        document = replace(
+            document,
+            pre_message=_message(document.pre_message, world, problems),
+            post_message=_message(document.post_message, world, problems),
+        )
+        self._collection.files.update(dict.fromkeys(sorted(world.surroundings.reads)))
+        self._collection.warnings += (
+            f"{source.lines.place(each.comment_at or 0)}: {each.message}; {each.hint}"
+            for each in data.warnings
+        )
+        self._collection.problems += problems.sorted()
+        if of_entries is not problems:
+            self._collection.problems += of_entries.sorted()
+        return document, data
+
+    def _bind(
+        self, entries: Sequence, document: Document, world: World, problems: Problems, data: Resolved
+    ) -> None:
+        binder = Binder(
+            problems,
+            self._collection,
+            self._kinds,
+            world,
+            repeats=document.is_ccm,
+            meta=self._strengthened(),
+            included=lambda composite, at: self._include(composite, at, problems, data),
+        )
+        binder.bind(entries)
+        if document.settings.ordering == "manifest":
+            self._collection.chains.append(binder.direct)
+
+    def _include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
+        """Add the resources of the manifest that ``composite`` applies, or let it say why not."""
+        path = composite.manifest_path
+        self._collection.files[path] = None
+        if path in self._chain:
+            names = " -> ".join([*list(self._chain)[list(self._chain).index(path) :], path])
+            problems.add(f"a manifest applies itself: {names}", at, "take this apply away")
+        elif len(self._chain) > MAX_DEPTH:
+            hint = "apply fewer manifests from each other"
+            problems.add(f"maximum apply depth of {MAX_DEPTH} exceeded", at, hint)
+        elif not os.path.exists(path):
+            composite.refuse(f"open {path}: no such file or directory", is_missing=True)
+        elif isinstance(source := read_source(path), Diagnostic):
+            self._collection.problems.append(source)
+        else:
+            self._splice(composite, source, data)
+
+    def _splice(self, composite: Composite, source: Source, data: Resolved) -> None:
+        """Read the manifest that ``composite`` stands for; what it adds to the collection are its members."""
+        first = len(self._collection.resources)
+        if composite.data is None:
+            over = (Layer("the manifest above", data.values, data.secrets),)
+        else:
+            over = (Layer(f"data of {composite.ref}", composite.data), *self._outside)
+        self._chain[composite.manifest_path] = composite
+        self._read(source, over, composite)
+        del self._chain[composite.manifest_path]
+        members = self._collection.resources[first:]
+        inner = {ref for member in members for ref in member.members}
+        composite.stand_for(tuple(member.ref for member in members if member.ref not in inner))
+
+    def _denied(self, composite: Composite | None, entries: Sequence) -> bool:
+        """Whether a file may not apply others and does: then nothing of it counts."""
+        if composite is None or composite.allow_apply:
+            return False
+        kinds = {kind for entry in entries if isinstance(entry, dict) for kind in entry}
+        found = (look_up(self._kinds, kind) for kind in sorted(kinds))
+        if denied := any(isinstance(kind, type) and issubclass(kind, Composite) for kind in found):
+            composite.refuse("apply resources are denied")
+        return denied
+
+    def _strengthened(self) -> dict[str, bool]:
+        """What of ``meta`` the manifests above ask of all resources below them; it is never weakened."""
+        above = [composite for composite in self._chain.values() if composite is not None]
+        wanted = {
+            "noop": any(each.noop or each.meta.noop for each in above),
+            "monitor_only": any(each.health_check_only or each.meta.monitor_only for each in above),
+        }
+        return {name: True for name, is_wanted in wanted.items() if is_wanted}
+
+    def _rendered(
+        self, file: str, at: int, world: World, problems: Problems
+    ) -> tuple[Sequence | None, Problems]:
+        """The list of resources that a Jet template gives, and the problems of its output."""
+        try:
+            text = world.surroundings.jet(
+                file if file.endswith(".jet") else world.surroundings.read_file(file)
+            )
+        except FunctionError as error:
+            problems.add(f"resources_jet_file: {error.message}", at, error.hint)
+            return None, problems
+        rendered = Problems(Source(f"{file} (rendered)", text))
+        entries = parse(rendered)
+        if not entries and not rendered:
+            hint = "check it for syntax errors: [[ ]] are its delimiters"
+            problems.add("resources jet template produced no output, check for syntax errors", at, hint)
+        elif entries is not None and not isinstance(entries, Sequence):
+            rendered.add(f"the template must give a list of resources, not {shown(entries)}", 0)
+        return (entries if isinstance(entries, Sequence) else None), rendered
+
+
+def _message(message: Message | None, world: World, problems: Problems) -> Message | None:
+    """The message with its expressions evaluated."""
+    if message is None or (template := parse_template(message.text)) is None:
+        return message
+    try:
+        return Message(template.render(world.scope), message.at)
+    except ExpressionError as error:
+        where = offset_in_source(problems.source, message.at, message.text, error.start, error.end)
+        problems.add(error.message, where, error.hint)
+        return message

@@ -1,0 +1,38 @@
+"""A manifest as it is after loading: defaults merged, expressions evaluated but for those that wait, as plain values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reactor.manifest.late import LateBinding
+from reactor.manifest.manifest import Manifest
+from reactor.resource.base import Resource
+from reactor.resource.secrecy import MASK, scrubbed
+
+
+def rendered(manifest: Manifest) -> dict[str, Any]:
+    """The manifest, in the form it is written in, each resource on its own; what is secret is masked.
+
+    Late expressions stay as they are written. Resources of other manifests are not in it, but the `apply` is.
+    """
+    elsewhere = {ref for resource in manifest.resources for ref in resource.members}
+    own = [resource for resource in manifest.resources if resource.ref not in elsewhere]
+    resources = [{resource.kind: _properties(resource)} for resource in own]
+    data = scrubbed(dict(manifest.data))
+    if manifest.is_ccm:
+        options = {"fail_on_error": manifest.settings.fail_fast, "resources": resources}
+        return {"ccm": options, "data": data}
+    settings = manifest.settings.model_dump(exclude_unset=True)
+    return {
+        **({"data": data} if data else {}),
+        **({"settings": settings} if settings else {}),
+        "resources": resources,
+    }
+
+
+def _properties(resource: Resource) -> dict[str, Any]:
+    properties = resource.model_dump(mode="json", exclude_unset=True, by_alias=True)
+    properties.update(dict.fromkeys(resource.secrets & properties.keys(), MASK))
+    if isinstance(resource.late, LateBinding):
+        properties.update(resource.late.texts())
+    return {"name": scrubbed(properties.pop("name")), **scrubbed(properties)}

@@ -1,0 +1,138 @@
+"""What the expressions of one manifest may reach besides its data: files beside it, templates, outputs of others."""
+
+from __future__ import annotations
+
+import os.path
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from reactor.expression.errors import ExpressionError, FunctionError
+from reactor.expression.scope import Scope
+from reactor.expression.secret import SecretText
+from reactor.manifest.evaluation import bare_expression, parse_template
+from reactor.resource.late import Outputs
+
+MAX_FILE = 16 * 1024 * 1024
+"""Bytes of a file that an expression reads."""
+MAX_TEMPLATES = 10
+"""How deep templates may use each other."""
+
+
+class NotYetError(Exception):
+    """The value may come to be: another resource may make the file, or has not given its output yet."""
+
+
+class Surroundings:
+    """The functions that expressions of a manifest in the directory ``base`` may call, and their ``scope``.
+
+    ``reads`` collects the absolute paths they have read. `reading` lends them the outputs of other resources.
+    """
+
+    def __init__(self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:
+        self.base = base
+        self.reads: set[str] = set()
+        self.scope = Scope(names, self._functions, secrets=secrets)
+        self._outputs: Outputs | None = None
+        self._may_wait = False
+        self._depth = 0
+
+    @property
+    def _functions(self) -> dict[str, Callable[..., Any]]:
+        return {
+            "readFile": self.read_file,
+            "file": self.read_file,
+            "template": self.template,
+            "jet": self.jet,
+            "output": self.output,
+            "secret": SecretText,
+        }
+
+    @contextmanager
+    def reading(self, outputs: Outputs | None = None) -> Iterator[set[str]]:
+        """Gives the set of files read while this lasts.
+
+        With ``outputs``, a resource is being checked, and they can be had. Without, what is not there yet raises
+        NotYetError: it may be there when the resource is checked.
+        """
+        before, self.reads, self._outputs, self._may_wait = self.reads, set(), outputs, outputs is None
+        try:
+            yield self.reads
+        finally:
+            self.reads, self._outputs, self._may_wait = before, None, False
+
+    def read_file(self, path: str) -> str:
+        """The text of a file; a relative path starts at the directory of the manifest."""
+        full = os.path.normpath(os.path.join(self.base, path))
+        self.reads.add(full)
+        try:
+            if not stat.S_ISREG(os.stat(full).st_mode):
+                raise FunctionError(f'failed to read file "{path}": not a regular file')
+            with Path(full).open("rb") as stream:
+                content = stream.read(MAX_FILE + 1)
+        except (OSError, ValueError) as error:
+            if self._may_wait and isinstance(error, FileNotFoundError):
+                raise NotYetError from error
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise FunctionError(f'failed to read file "{path}": {reason}') from error
+        if len(content) > MAX_FILE:
+            raise FunctionError(f'failed to read file "{path}": it is larger than {MAX_FILE // 2**20} MiB')
+        try:
+            return content.decode()
+        except UnicodeDecodeError as error:
+            raise FunctionError(f'failed to read file "{path}": it is not UTF-8 text') from error
+
+    def template(self, text: str) -> Any:
+        """The value of a text with expressions, or of the file that it names: ``x.templ``, or ``x.jet`` for Jet."""
+        if text.endswith(".jet"):
+            return self.jet(text)
+        body = self.read_file(text) if text.endswith(".templ") else text
+        parsed = parse_template(body)
+        if parsed is None:
+            return body
+        with self._deeper():
+            try:
+                return parsed.value(self.scope)
+            except ExpressionError as error:
+                what = f"template {text}" if text.endswith(".templ") else "the template"
+                raise FunctionError(f"{what}: {error.message}", error.hint) from error
+
+    def jet(self, *arguments: str) -> str:
+        """A Jet template, or the file ``x.jet`` with one, rendered; two further arguments are its delimiters."""
+        from reactor.manifest.jet import render  # noqa: PLC0415 - it needs this module
+
+        if len(arguments) not in (1, 3):
+            raise FunctionError("jet requires 1 or 3 arguments", "jet('x.jet') or jet('x.jet', '[[', ']]')")
+        body, *delimiters = arguments
+        if not isinstance(body, str):
+            raise FunctionError("jet requires a string argument for template body")
+        with self._deeper():
+            return render(body, delimiters, self)
+
+    def lookup(self, path: str, default: Any = None) -> Any:
+        """What stands at a gjson path of the roots: `lookup` of expressions, for templates."""
+        scope = Scope({**self.scope.names, "Path": path, "Default": default}, secrets=self.scope.secrets)
+        return bare_expression("lookup(Path, Default)").evaluate(scope)
+
+    def output(self, ref: str) -> Mapping[str, Any] | None:
+        """What the resource ``ref`` gives to others; nil while it has given nothing."""
+        if self._may_wait:
+            raise NotYetError
+        if self._outputs is None:
+            hint = (
+                "use it where values are read then: the content of a file, the command of an exec, a template"
+            )
+            raise FunctionError(f"the output of {ref} is only known when resources are checked", hint)
+        return self._outputs(ref)
+
+    @contextmanager
+    def _deeper(self) -> Iterator[None]:
+        if self._depth >= MAX_TEMPLATES:
+            raise FunctionError(f"templates use each other more than {MAX_TEMPLATES} deep")
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1

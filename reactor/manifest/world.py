@@ -1,0 +1,43 @@
+"""All that the expressions of one manifest share."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reactor.expression.errors import ExpressionError
+from reactor.expression.scope import Scope, TextMap
+from reactor.manifest.evaluation import offset_in_source
+from reactor.manifest.inputs import Inputs
+from reactor.manifest.source import Source
+from reactor.manifest.surroundings import Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The manifest's text, the roots and functions of its expressions, and what is around it."""
+
+    source: Source
+    surroundings: Surroundings
+
+    @classmethod
+    def of(
+        cls, source: Source, data: Mapping[str, Any], secrets: frozenset[tuple[str, ...]], inputs: Inputs
+    ) -> World:
+        """The world of a manifest with this ``data``, of which the paths ``secrets`` are secret."""
+        names = {"Facts": inputs.facts, "Data": data, "Environ": TextMap(inputs.environ)}
+        secret_paths = frozenset(("Data", *path) for path in secrets)
+        base = os.path.dirname(os.path.abspath(source.file))
+        return cls(source, Surroundings(base, names, secret_paths))
+
+    @property
+    def scope(self) -> Scope:
+        """What every expression is evaluated in."""
+        return self.surroundings.scope
+
+    def place(self, at: int, text: str, error: ExpressionError) -> str:
+        """Where the culprit of ``error``, in the value ``text`` at the offset ``at``, stands: for people."""
+        offset = offset_in_source(self.source, at, text, error.start, error.end)
+        return str(self.source.lines.place(offset))

@@ -1,0 +1,73 @@
+"""A resource that stands for the resources of another manifest."""
+
+from __future__ import annotations
+
+import os.path
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import PrivateAttr
+
+from reactor.resource.base import Resource
+from reactor.resource.plan import Plan, ResourceError
+from reactor.resource.properties import Flag
+
+
+class Composite(Resource):
+    """Whoever loads the manifest adds the resources of `manifest_path` to the graph, and names them with `stand_for`.
+
+    From then on this resource is changed, failed or ok by its members; without any, it is ok. `refuse` says why the
+    other manifest is not applied: that is what a check says then.
+    """
+
+    noop: Flag = False
+    """Only say what the resources of the other manifest would do."""
+    health_check_only: Flag = False
+    """Run only the health checks of the resources of the other manifest."""
+    allow_apply: Flag = True
+    """Whether the other manifest may apply further ones."""
+    data: dict[str, Any] | None = None
+    """Merged over the data of the other manifest; unset, all the data of this one is."""
+
+    _refusal: str | None = PrivateAttr(default=None)
+    _is_missing: bool = PrivateAttr(default=False)
+
+    @property
+    @abstractmethod
+    def manifest_path(self) -> str:
+        """The absolute path of the other manifest."""
+
+    def refuse(self, reason: str, *, is_missing: bool = False) -> None:
+        """Remember why the other manifest is not applied, maybe because it is not there yet."""
+        self._refusal = reason
+        self._is_missing = is_missing
+
+    def asks_the_same_as(self, other: Resource) -> bool:
+        """Also whether both can be applied, or can't for the same reason."""
+        return (
+            super().asks_the_same_as(other)
+            and isinstance(other, Composite)
+            and self._refusal == other._refusal
+        )
+
+    def has_appeared(self) -> bool:
+        """Whether the other manifest was not there when this one was loaded, and is there now."""
+        return self._is_missing and os.path.exists(self.manifest_path)
+
+    async def observe(self) -> None:
+        """Raise ResourceError when the other manifest is not applied."""
+        if self._refusal is not None:
+            raise ResourceError(self._refusal)
+
+    def plan(self, state: None, *, refresh: bool) -> Plan:  # noqa: ARG002 - its members do all there is to do
+        """Nothing."""
+        return ()
+
+    def uses(self) -> Iterable[str]:
+        """The other manifest, which another resource may make."""
+        yield self.manifest_path
+
+    async def outputs(self) -> Mapping[str, Any]:
+        """Which resources it stands for."""
+        return {"members": list(self.members)}

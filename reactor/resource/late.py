@@ -1,0 +1,40 @@
+"""Properties that are only known when a resource is checked, because they depend on what others do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reactor.resource.base import Resource
+
+Outputs = Callable[[str], Mapping[str, Any] | None]
+"""What a resource, called by ``kind#name`` or ``kind#alias``, gives to others; None while it has given nothing."""
+
+
+class Late(ABC):
+    """The expressions of one resource, bound to the data of its manifest. The engine settles them before each check.
+
+    ``takes`` names the resources whose outputs they read. ``reads`` holds the absolute paths of the files that the last
+    `settle` has read: a change of one of them is drift.
+    """
+
+    takes: tuple[str, ...] = ()
+    reads: frozenset[str] = frozenset()
+    is_declined: bool = False
+    """Whether the conditions were known to be against it when the manifest was loaded."""
+
+    @abstractmethod
+    def settle(self, resource: Resource, outputs: Outputs) -> Resource:
+        """``resource`` with the values of now: the very same object when they are what it has already.
+
+        Raises ResourceError when an expression has no value, or one that the property can't take.
+        """
+
+    @abstractmethod
+    def declined(self, outputs: Outputs) -> str | None:
+        """Why the resource is not to be managed on this host; None when it is.
+
+        Raises ResourceError when a condition can't be decided.
+        """

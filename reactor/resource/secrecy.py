@@ -1,0 +1,99 @@
+"""The secrets this process has met, so that no text that leaves it shows one.
+
+Whoever evaluates a value tainted by a secret remembers it here; every sink scrubs what it writes. That is a second
+line of defence: properties known to be secret are not shown in the first place.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import re
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+SHORTEST = 4
+"""Characters: to hide every ``a`` would make the output unreadable and hide nothing."""
+MASK = "[secret]"
+
+_known: set[str] = set()
+_pattern: re.Pattern[str] | None = None
+
+
+def remember(value: Any) -> None:
+    """Never again show ``value``, or what is in it: a text, number, list or map; texts also line by line."""
+    global _pattern  # noqa: PLW0603 - made of the set beside it, whenever that has grown
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            remember(item)
+        return
+    if value is None or isinstance(value, bool):
+        return
+    text = str(value)
+    new = {part for part in (text, *map(str.strip, text.split("\n"))) if len(part) >= SHORTEST} - _known
+    if new:
+        _known.update(new)
+        _pattern = None
+
+
+def forget_all() -> None:
+    """Know no secrets: for tests."""
+    global _pattern  # noqa: PLW0603
+    _known.clear()
+    _pattern = None
+
+
+def scrub(text: str) -> str:
+    """``text`` with every secret in it masked: as it is, quoted for URLs or JSON, and in base64."""
+    if not _known:
+        return text
+    global _pattern  # noqa: PLW0603
+    if _pattern is None:
+        forms = {form for secret in _known for form in _forms(secret)}
+        _pattern = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
+    return _pattern.sub(MASK, text)
+
+
+def scrubbed(value: Any) -> Any:
+    """A copy of a tree of maps, lists, texts and dataclasses with every text scrubbed; while there are no secrets, ``value``."""
+    if not _known:
+        return value
+    if type(value) is str:  # not an enumeration's member: those are our own words
+        return scrub(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: scrubbed(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return dataclasses.replace(value, **fields)
+    if isinstance(value, dict):
+        return {scrubbed(key): scrubbed(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(scrubbed(item) for item in value)
+    return value
+
+
+def _forms(secret: str) -> set[str]:
+    return {
+        secret,
+        quote(secret, safe=""),
+        quote(secret),
+        quote_plus(secret),
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        *_base64_forms(secret.encode(errors="surrogateescape")),
+    }
+
+
+def _base64_forms(secret: bytes) -> set[str]:
+    """What every base64 text holds that encodes ``secret``, wherever in the encoded bytes it stands."""
+    forms = set()
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        for before in range(3):
+            encoded = encode(b"\0" * before + secret)
+            whole = (before + len(secret)) // 3 * 4
+            start = (before * 8 + 5) // 6
+            form = encoded[start:whole].decode()
+            if len(form) >= SHORTEST:
+                forms.add(form)
+    return forms

@@ -1,0 +1,61 @@
+"""`reactor render` and `reactor schema`."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+MANIFEST = """
+data: {port: 80, names: [a, b]}
+resources:
+  - file:
+      - defaults: {{own}, ensure: present}
+      - "{dir}/${ Data.names[0] }": {content: "port ${ Data.port }", alias: first}
+  - exec:
+      - run it: {command: "/bin/echo ${ file('later') }", timeout: "${ Data.port }s"}
+settings: {jobs: 3}
+"""
+
+
+def test_a_manifest_is_shown_as_it_is_after_loading(reactor, manifest, tmp_path):
+    done = reactor("render", manifest(MANIFEST))
+    assert done.code == 0, done.err
+    shown = yaml.safe_load(done.out)
+    assert shown["data"] == {"port": 80, "names": ["a", "b"]}
+    assert shown["settings"] == {"jobs": 3}
+    [file, command] = shown["resources"]
+    assert file["file"]["name"] == f"{tmp_path}/a"
+    assert file["file"]["content"] == "port ${ Data.port }", "what waits stays as it is written"
+    assert command["exec"]["timeout"] == 80.0
+
+
+def test_what_is_shown_is_a_manifest_again(reactor, manifest, tmp_path):
+    first = reactor("render", manifest(MANIFEST.replace("timeout: \"${ Data.port }s\"", "logoutput: true")))
+    again = tmp_path / "again.yaml"
+    again.write_text(first.out)
+    assert reactor("render", again).out == first.out
+
+
+def test_an_invalid_manifest_is_not_shown(reactor, manifest):
+    done = reactor("render", manifest("resources: [{file: [{/a: {nope: 1}}]}]"))
+    assert (done.code, done.out) == (2, "")
+    assert "file has no property 'nope'" in done.err
+
+
+def test_the_schema_is_one_and_every_example_fits_it(reactor):
+    schema = json.loads(reactor("schema").out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    check = jsonschema.Draft202012Validator(schema)
+    valid = [path for path in EXAMPLES.glob("*.yaml") if path.name != "broken.yaml"]
+    assert valid
+    for path in valid:
+        assert [error.message for error in check.iter_errors(yaml.safe_load(path.read_text()))] == []
+
+
+@pytest.mark.parametrize("kind", ["file", "exec", "apply", "service"])
+def test_the_schema_knows_every_kind(reactor, kind):
+    assert kind in json.loads(reactor("schema").out)["$defs"]["entry"]["properties"]

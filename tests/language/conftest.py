@@ -1,0 +1,32 @@
+import os
+
+import pytest
+
+from reactor.loading import load
+from reactor.manifest.inputs import Inputs
+from reactor.resource import secrecy
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Write a manifest and load it; ``{dir}`` is a directory of the test, ``{own}`` what every file needs."""
+
+    def site(text, *, facts=None, data=None, name="site.yaml", **files):
+        for file, content in {name: text, **files}.items():
+            path = tmp_path / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(filled(content))
+        return load(str(tmp_path / name), Inputs(facts or {}, {}, data or {}))
+
+    def filled(text):
+        own = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0644", ensure: present'
+        return text.replace("{dir}", str(tmp_path)).replace("{own}", own)
+
+    site.filled = filled
+    return site
+
+
+@pytest.fixture(autouse=True)
+def no_secrets():
+    yield
+    secrecy.forget_all()

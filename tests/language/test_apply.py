@@ -1,0 +1,233 @@
+"""The kind `apply`: other manifests as parts of the same graph."""
+
+import pytest
+
+from reactor import ManifestError, Result
+from reactor.testing.story import converge_once, running
+
+CHILD = """
+data: {who: child, list: [c1]}
+ccm:
+  resources:
+    - exec:
+        - hello: {command: "/bin/sh -c 'echo -n ${ Data.who } ${ Data.list } > {dir}/said'"}
+"""
+
+
+def said(tmp_path):
+    return (tmp_path / "said").read_text()
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ("{}", "parent [c1 p1]"),
+        ("{data: {who: prop}}", "prop [c1]"),
+        ("{data: {list: [d1]}}", "child [c1 d1]"),
+    ],
+)
+async def test_data_go_down_and_win(site, tmp_path, properties, expected):
+    parent = f"data: {{who: parent, list: [p1]}}\nresources: [{{apply: [{{child.yaml: {properties}}}]}}]"
+    await converge_once(graph=site(parent, **{"child.yaml": CHILD}).graph)
+    assert said(tmp_path) == expected
+
+
+async def test_data_of_one_child_do_not_leak_to_the_next(site, tmp_path):
+    parent = """
+resources:
+  - apply: [{a.yaml: {data: {who: other}}}, {child.yaml: {require: apply#a.yaml}}]
+"""
+    await converge_once(graph=site(parent, **{"child.yaml": CHILD, "a.yaml": "resources: []"}).graph)
+    assert said(tmp_path) == "child [c1]"
+
+
+async def test_data_of_the_command_line_reach_every_child(site, tmp_path):
+    parent = "resources: [{apply: [{child.yaml: {data: {who: prop}}}]}]"
+    program = site(parent, data={"who": "cli"}, **{"child.yaml": CHILD})
+    await converge_once(graph=program.graph)
+    assert said(tmp_path) == "cli [c1]"
+
+
+async def test_it_is_changed_failed_or_ok_by_its_children(site):
+    files = {
+        "fails.yaml": "resources: [{exec: [{bad: {command: /bin/false}}, {good: {command: /bin/true}}]}]",
+        "ok.yaml": "resources: [{exec: [{guarded: {command: /bin/false, unless: /bin/true}}]}]",
+        "changes.yaml": "resources: [{exec: [{changes: {command: /bin/true}}]}]",
+    }
+    parent = (
+        """
+resources:
+  - apply: [fails.yaml: , ok.yaml: , changes.yaml: ]
+""".replace("[fails.yaml: , ok.yaml: , changes.yaml: ]", "[{fails.yaml: }, {ok.yaml: }, {changes.yaml: }]")
+        + """
+  - exec:
+      - gated: {command: /bin/true, require: apply#fails.yaml}
+      - across: {command: /bin/true, require: exec#good}
+      - told: {command: /bin/true, refreshonly: true, subscribe: apply#changes.yaml}
+      - untold: {command: /bin/true, refreshonly: true, subscribe: apply#ok.yaml}
+"""
+    )
+    _, story = await converge_once(graph=site(parent, **files).graph)
+    expected = {
+        "apply#fails.yaml": Result.FAILED, "apply#ok.yaml": Result.OK, "apply#changes.yaml": Result.CHANGED,
+        "exec#gated": Result.BLOCKED, "exec#across": Result.CHANGED, "exec#told": Result.CHANGED, "exec#untold": Result.OK,
+    }  # fmt: skip
+    assert {ref: story.result(ref) for ref in expected} == expected
+    assert story.checks("apply#fails.yaml")[-1].error == "child manifest had 1 failed resources"
+
+
+async def test_children_wait_for_what_the_apply_requires(site, tmp_path):
+    parent = """
+resources:
+  - apply: [{child.yaml: {require: exec#first}}]
+  - exec:
+      - first: {command: /bin/false}
+"""
+    ended, story = await converge_once(graph=site(parent, **{"child.yaml": CHILD}).graph)
+    assert story.result("exec#hello") is Result.BLOCKED
+    assert story.result("apply#child.yaml") is Result.BLOCKED
+    assert not (tmp_path / "said").exists() and ended.counts["failed"] == 1
+
+
+async def test_a_child_that_fails_and_recovers_takes_its_apply_along(site, tmp_path):
+    files = {
+        "child.yaml": "resources: [{exec: [{probe: {command: /bin/true, onlyif: /bin/true, creates: '{dir}/no/x'}}]}, {file: [{'{dir}/no/y': {{own}, content: a}}]}]"
+    }
+    async with running(graph=site("resources: [{apply: [{child.yaml: }]}]", **files).graph) as story:
+        await story.until(lambda: story.result("apply#child.yaml") is Result.FAILED)
+        (tmp_path / "no").mkdir()
+        await story.until(lambda: story.result("apply#child.yaml") is Result.CHANGED)
+
+
+@pytest.mark.parametrize(("above", "below"), [("noop: true", "{}"), ("meta: {noop: true}", "{}")])
+async def test_noop_is_handed_down_and_never_weakened(site, tmp_path, above, below):
+    files = {"mid.yaml": f"resources: [{{apply: [{{child.yaml: {below}}}]}}]", "child.yaml": CHILD}
+    parent = f"""
+resources:
+  - apply: [{{mid.yaml: {{{above}}}}}]
+  - exec: [{{told: {{command: /bin/touch {{dir}}/told, refreshonly: true, subscribe: apply#mid.yaml}}}}]
+"""
+    ended, story = await converge_once(graph=site(parent, **files).graph)
+    assert not (tmp_path / "said").exists() and not (tmp_path / "told").exists()
+    assert [story.result(ref) for ref in ("exec#hello", "apply#child.yaml", "apply#mid.yaml")] == [
+        Result.WOULD_CHANGE
+    ] * 3
+    assert ended.changes == 0
+
+
+async def test_a_child_that_may_not_apply_others_and_does_is_refused(site, tmp_path):
+    files = {"mid.yaml": "resources: [{apply: [{child.yaml: }]}]", "child.yaml": CHILD}
+    graph = site("resources: [{apply: [{mid.yaml: {allow_apply: false}}]}]", **files).graph
+    _, story = await converge_once(graph=graph)
+    assert story.checks("apply#mid.yaml")[-1].error == "apply resources are denied"
+    assert list(graph.resources) == ["apply#mid.yaml"] and not (tmp_path / "said").exists()
+
+
+async def test_a_child_that_is_not_there_fails_its_apply_alone(site, tmp_path):
+    ended, story = await converge_once(
+        graph=site("resources: [{apply: [{no.yaml: }]}, {exec: [{a: {command: /bin/true}}]}]").graph
+    )
+    assert story.checks("apply#no.yaml")[-1].error == f"open {tmp_path}/no.yaml: no such file or directory"
+    assert (ended.counts["failed"], ended.counts["changed"]) == (1, 1)
+
+
+def test_a_manifest_that_applies_itself_is_an_error_that_names_the_chain(site, tmp_path):
+    with pytest.raises(ManifestError) as caught:
+        site(
+            "resources: [{apply: [{a.yaml: }]}]",
+            **{
+                "a.yaml": "resources: [{apply: [{b.yaml: }]}]",
+                "b.yaml": "resources: [{apply: [{a.yaml: }]}]",
+            },
+        )
+    [problem] = caught.value.diagnostics
+    names = f"{tmp_path}/a.yaml -> {tmp_path}/b.yaml -> {tmp_path}/a.yaml"
+    assert problem.message == f"a manifest applies itself: {names}"
+    assert problem.place.file == f"{tmp_path}/b.yaml"
+
+
+def test_eleven_manifests_deep_is_too_deep(site):
+    files = {f"{n}.yaml": f"resources: [{{apply: [{{{n + 1}.yaml: }}]}}]" for n in range(12)}
+    with pytest.raises(ManifestError, match="maximum apply depth of 10 exceeded"):
+        site("resources: [{apply: [{0.yaml: }]}]", **files)
+
+
+def test_what_is_wrong_with_a_child_is_told_with_the_rest_and_at_its_place(site, tmp_path):
+    with pytest.raises(ManifestError) as caught:
+        site(
+            "resources:\n  - apply: [{child.yaml: }]\n  - exec: [{a: {command: 'x', nope: 1}}]",
+            **{"child.yaml": "resources:\n  - exec:\n    - b: {comand: x}\n"},
+        )
+    assert {(p.place.file, p.place.line) for p in caught.value.diagnostics} == {
+        (f"{tmp_path}/site.yaml", 3),
+        (f"{tmp_path}/child.yaml", 3),
+    }
+
+
+def test_paths_are_relative_to_the_manifest_that_says_them(site, tmp_path):
+    files = {
+        "sub/child.yaml": "resources: [{apply: [{deeper/leaf.yaml: }]}]",
+        "sub/deeper/leaf.yaml": "resources: [{file: [{'{dir}/out': {{own}, source: beside}}]}]",
+    }
+    program = site("resources: [{apply: [{sub/child.yaml: }]}]", **files)
+    assert program.graph.resources[f"file#{tmp_path}/out"].source == f"{tmp_path}/sub/deeper/beside"
+    assert f"{tmp_path}/sub/deeper/leaf.yaml" in program.files
+
+
+def test_names_are_unique_over_all_manifests_of_the_native_form(site):
+    with pytest.raises(ManifestError, match="exec#a is declared twice"):
+        site(
+            "resources: [{exec: [{a: }]}, {apply: [{c.yaml: }]}]",
+            **{"c.yaml": "resources: [{exec: [{a: }]}]"},
+        )
+
+
+async def test_in_the_ccm_form_names_may_repeat_and_mean_the_last_one_before(site, tmp_path):
+    graph = site("""
+ccm:
+  resources:
+    - exec:
+        - a: {command: /bin/false}
+        - b: {command: "/bin/touch {dir}/b", require: [exec#a]}
+        - a: {command: /bin/true}
+        - c: {command: "/bin/touch {dir}/c", require: [exec#a]}
+""").graph
+    await converge_once(graph=graph)
+    assert not (tmp_path / "b").exists() and (tmp_path / "c").exists()
+    assert list(graph.resources) == ["exec#a", "exec#b", "exec#a (2)", "exec#c"]
+
+
+async def test_the_order_of_a_ccm_manifest_includes_its_children(site, tmp_path):
+    step = "/bin/sh -c 'echo -n {n} >> {dir}/order'"
+    files = {
+        "child.yaml": 'ccm: {resources: [{exec: [{c1: {command: "%s"}}, {c2: {command: "%s"}}]}]}'
+        % (step.replace("{n}", "2"), step.replace("{n}", "3"))
+    }
+    parent = (
+        'ccm: {resources: [{exec: [{p1: {command: "%s"}}]}, {apply: [{child.yaml: {}}]}, {exec: [{p2: {command: "%s"}}]}]}'
+        % (step.replace("{n}", "1"), step.replace("{n}", "4"))
+    )
+    await converge_once(graph=site(parent, **files).graph)
+    assert (tmp_path / "order").read_text() == "1234"
+
+
+async def test_a_manifest_that_a_resource_makes_is_spliced_in(site, tmp_path):
+    text = """
+resources:
+  - apply: [{made.yaml: }]
+  - file: [{'{dir}/made.yaml': {{own}, content: "resources: [{exec: [{'/bin/touch {dir}/spliced': }]}]"}}]
+"""
+    program = site(text)
+    from reactor.engine.options import Options
+    from reactor.testing.story import Story
+
+    story = Story(program.graph, Options())
+
+    async def renew():
+        story.engine.reload(site(text).graph)
+
+    story.engine.renew = renew
+    ended = await story.engine.run()
+    assert (tmp_path / "spliced").exists()
+    assert story.result("apply#made.yaml") is Result.CHANGED
+    assert ended.counts["failed"] == 0 and not [c for c in story.checks("apply#made.yaml") if c.error]

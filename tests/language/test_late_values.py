@@ -1,0 +1,182 @@
+"""Values that are only known when a resource is checked: files that others make, and outputs of others."""
+
+import pytest
+import trio
+
+from reactor import Cause, ManifestError, Result
+from reactor.testing.story import converge_once, running
+
+READER = """
+resources:
+  - file:
+      - {dir}/out: {{own}, content: "got ${ file('in.txt') }"}
+"""
+
+
+def contents(path):
+    return path.read_text() if path.exists() else None
+
+
+async def test_a_file_that_another_resource_makes_is_read_when_it_is_there(site, tmp_path):
+    graph = site("""
+resources:
+  - exec:
+      - writer: {command: "/bin/sh -c 'echo -n hello > {dir}/in.txt'"}
+  - file:
+      - {dir}/out: {{own}, content: "got ${ file('in.txt') }", require: exec#writer}
+""").graph
+    ended, _ = await converge_once(graph=graph)
+    assert ended.counts["changed"] == 2
+    assert contents(tmp_path / "out") == "got hello"
+
+
+async def test_a_file_that_nobody_makes_fails_its_reader_alone_and_says_where(site, tmp_path):
+    ended, story = await converge_once(graph=site(READER).graph)
+    [check] = story.checks(f"file#{tmp_path}/out")
+    assert check.result is Result.FAILED
+    assert (
+        check.error.startswith(f"{tmp_path}/site.yaml:4:") and 'failed to read file "in.txt"' in check.error
+    )
+    assert ended.counts["failed"] == 1 and not (tmp_path / "out").exists()
+
+
+async def test_a_file_that_an_expression_reads_is_watched(site, tmp_path):
+    (tmp_path / "in.txt").write_text("one")
+    async with running(graph=site(READER).graph) as story:
+        await story.converged()
+        (tmp_path / "in.txt").write_text("two")
+        await story.until(lambda: contents(tmp_path / "out") == "got two")
+        await story.rest()
+        assert {c.causes for c in story.checks(f"file#{tmp_path}/out")[1:]} == {Cause.DRIFT}
+
+
+async def test_a_file_that_appears_under_a_running_converger_is_read(site, tmp_path):
+    async with running(graph=site(READER).graph) as story:
+        await story.until(lambda: story.checks(f"file#{tmp_path}/out"))
+        assert story.result(f"file#{tmp_path}/out") is Result.FAILED
+        (tmp_path / "in.txt").write_text("late")
+        await story.until(lambda: contents(tmp_path / "out") == "got late")
+
+
+OUTPUT = """
+resources:
+  - exec:
+      - version: {command: "/bin/cat {dir}/version", creates: "{dir}/never", subscribe: "file#{dir}/version"}
+  - file:
+      - {dir}/version: {{own}, source: "{dir}/wanted"}
+      - {dir}/out: {{own}, content: "${ output('exec#version').stdout }"}
+      - {dir}/other: {{own}, content: "fixed"}
+"""
+
+
+async def test_a_value_goes_from_one_resource_to_another_and_again_when_it_changes(site, tmp_path):
+    (tmp_path / "wanted").write_text("1.0\n")
+    async with running(graph=site(OUTPUT).graph) as story:
+        await story.until(lambda: contents(tmp_path / "out") == "1.0")
+        await story.rest()
+        before = len(story.checks(f"file#{tmp_path}/other"))
+        (tmp_path / "wanted").write_text("2.0\n")
+        await story.until(lambda: contents(tmp_path / "out") == "2.0")
+        await story.rest()
+        causes = [check.causes for check in story.checks(f"file#{tmp_path}/out")]
+        assert any(Cause.INTENT in each for each in causes)
+        assert len(story.checks(f"file#{tmp_path}/other")) == before
+
+
+async def test_an_unchanged_value_checks_nobody(site, tmp_path):
+    (tmp_path / "wanted").write_text("1.0\n")
+    async with running(graph=site(OUTPUT).graph) as story:
+        await story.until(lambda: contents(tmp_path / "out") == "1.0")
+        await story.rest()
+        before = len(story.checks(f"file#{tmp_path}/out"))
+        runs = len(story.checks("exec#version"))
+        story.engine.mark(story.engine.roster.number("exec#version"), Cause.REFRESH)
+        await story.until(lambda: len(story.checks("exec#version")) > runs)
+        await story.rest()
+        assert len(story.checks(f"file#{tmp_path}/out")) == before
+
+
+async def test_who_takes_a_value_waits_for_who_gives_it(site):
+    program = site("""
+resources:
+  - file:
+      - {dir}/out: {{own}, content: "${ output('exec#v').exit_code }"}
+  - exec:
+      - v: {command: /bin/true}
+""")
+    [edge] = [edge for edge in program.graph.edges if edge.first == "exec#v"]
+    assert (str(edge.kind), edge.reason) == ("require", f"output of exec#v in {edge.second}")
+    _, story = await converge_once(graph=program.graph)
+    assert [check.ref for check in story.events if hasattr(check, "actions")] == ["exec#v", edge.second]
+
+
+async def test_no_output_yet_is_nil(site, tmp_path):
+    graph = site("""
+resources:
+  - exec:
+      - v: {command: /bin/echo x, refreshonly: true}
+  - file:
+      - {dir}/out: {{own}, content: "${ output('exec#v')?.stdout ?? 'none' }"}
+""").graph
+    await converge_once(graph=graph)
+    assert contents(tmp_path / "out") == "none"
+
+
+async def test_a_file_gives_its_checksum(site, tmp_path):
+    graph = site("""
+resources:
+  - file:
+      - {dir}/a: {{own}, content: "abc"}
+      - {dir}/b: {{own}, content: "${ output('file#{dir}/a').checksum }"}
+""").graph
+    await converge_once(graph=graph)
+    assert contents(tmp_path / "b") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("${ output('exec#nope').stdout }", "there is no exec#nope in the manifest"),
+        ("${ output('file#{dir}/out') }", "takes its own output"),
+        ("${ nope }", "unknown name nope"),
+        ("${ 1 + }", "unexpected"),
+    ],
+)
+def test_what_can_never_have_a_value_is_told_before_anything_is_touched(site, value, message):
+    with pytest.raises(ManifestError) as caught:
+        site("resources: [{file: [{'{dir}/out': {{own}, content: \"VALUE\"}}]}]".replace("VALUE", value))
+    assert message in caught.value.diagnostics[0].message
+
+
+def test_an_output_in_a_property_that_is_read_at_load_is_refused(site):
+    with pytest.raises(ManifestError) as caught:
+        site('resources: [{file: [{"{dir}/out": {{own}, alias: "${ output(`exec#v`).stdout }"}}]}]')
+    assert "only known when resources are checked" in caught.value.diagnostics[0].message
+
+
+async def test_a_late_value_that_the_property_can_not_take_fails_the_resource(site):
+    graph = site("""
+resources:
+  - exec:
+      - path: {command: /bin/echo relative}
+      - a: {command: /bin/true, creates: "${ output('exec#path').stdout }"}
+""").graph
+    ended, story = await converge_once(graph=graph)
+    assert ended.counts["failed"] == 1
+    assert story.checks("exec#a")[0].error == "creates: the path must be absolute"
+
+
+async def test_a_reload_with_other_data_reaches_values_that_wait(site, tmp_path):
+    text = READER.replace("got", "${ Data.word }")
+    (tmp_path / "in.txt").write_text("x")
+    graph = site("data: {word: old}" + text).graph
+    async with running(graph=graph) as story:
+        await story.converged()
+        reloaded = story.engine.reload(site("data: {word: new}" + text).graph)
+        assert reloaded.changed == (f"file#{tmp_path}/out",)
+        await story.until(lambda: contents(tmp_path / "out") == "new x")
+        again = story.engine.reload(site("data: {word: new, other: 1}" + text).graph)
+        assert (again.changed, again.kept) == ((), 1)
+        (tmp_path / "in.txt").write_text("y")
+        await story.until(lambda: contents(tmp_path / "out") == "new y")
+        await trio.lowlevel.checkpoint()

@@ -1,0 +1,178 @@
+"""A secret leaves the process in the files and commands that need it, and in nothing else."""
+
+import base64
+import json
+import os
+import secrets
+import signal
+import sqlite3
+import subprocess
+import sys
+import urllib.parse
+
+import pytest
+
+from reactor.resource import secrecy
+
+
+def forms(secret):
+    """How a secret may hide: as it is, upper case, encoded in base64 at any alignment, quoted for URLs."""
+    raw = secret.encode()
+    yield from (
+        raw,
+        secret.upper().encode(),
+        urllib.parse.quote(secret).encode(),
+        urllib.parse.quote_plus(secret).encode(),
+    )
+    yield json.dumps(secret).strip('"').encode()
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + raw)
+        yield encoded[4 if shift else 0 : -4]
+
+
+@pytest.mark.parametrize(
+    "secret", ["hunter2hunter", "p@ss w/rd+é", 'quo"te\\d', "two\nlines here", "x" * 300]
+)
+def test_a_secret_is_masked_in_all_its_forms(secret):
+    secrecy.remember(secret)
+    for form in (
+        secret,
+        urllib.parse.quote(secret, safe=""),
+        json.dumps(secret),
+        base64.b64encode(secret.encode()).decode(),
+    ):
+        assert form not in secrecy.scrub(f"before {form} after")
+    hidden = base64.b64encode(b"user:" + secret.encode() + b"@host").decode()
+    assert len(secrecy.scrub(hidden)) < len(hidden)
+
+
+def test_without_secrets_nothing_is_touched():
+    text = "nothing to hide"
+    assert secrecy.scrub(text) is text
+
+
+MANIFEST = """
+data:
+  port: 80
+  # @secret
+  password: "{secret}"
+ccm:
+  pre_message: "with ${{ Data.password }}"
+  resources:
+    - file:
+        - defaults: {{owner: "{uid}", group: "{gid}", mode: "0644", ensure: present}}
+        - "{dir}/conf": {{content: "port ${{ Data.port }}\\nkey ${{ Data.password | upper() }}\\n"}}
+        - "{dir}/plain": {{content: "${{ Data.port }}"}}
+    - exec:
+        - say: {{command: "/bin/echo ${{ Data.password }}", logoutput: true}}
+        - encoded: {{command: "/bin/sh -c 'echo -n ${{ Data.password }} | base64 -w0'", logoutput: true}}
+        - fails: {{command: "/bin/sh -c 'echo wrong: ${{ Data.password }} >&2; exit 3'"}}
+        - missing: {{command: "/nonexistent/${{ Data.password }}"}}
+        - literal: {{command: "/bin/echo ${{ secret('another-{secret}') }}", logoutput: true}}
+"""
+
+
+@pytest.fixture
+def planted(tmp_path):
+    secret = secrets.token_hex(12)
+    path = tmp_path / "site.yaml"
+    path.write_text(MANIFEST.format(secret=secret, dir=tmp_path, uid=os.getuid(), gid=os.getgid()))
+    return secret, path
+
+
+def reactor(*args):
+    return subprocess.run(
+        [sys.executable, "-m", "reactor", *map(str, args)], capture_output=True, check=False
+    )
+
+
+def clean(secret, *outputs):
+    for output in outputs:
+        for form in forms(secret):
+            assert form not in output, form
+
+
+def test_a_planted_secret_is_found_in_no_output_of_a_whole_life(planted, tmp_path):
+    secret, path = planted
+    state = tmp_path / "state"
+    for form in ("text", "json"):
+        done = reactor(
+            "run", "--converge-once", "--diff", "--noop", "--format", form, "--state-dir", state, path
+        )
+        clean(secret, done.stdout, done.stderr)
+    done = reactor("run", "--converge-once", "--diff", "--format", "json", "--state-dir", state, path)
+    clean(secret, done.stdout, done.stderr)
+    assert f"key {secret.upper()}" in (tmp_path / "conf").read_text(), "the file itself has it"
+    assert b"[secret]" in done.stdout
+    (tmp_path / "conf").write_text("drift")
+    done = reactor("run", "--converge-once", "--diff", "--state-dir", state, path)
+    clean(secret, done.stdout, done.stderr)
+    for command in (
+        ["events", "--state-dir", state, "--format", "json"],
+        ["why", "exec#fails", "--state-dir", state],
+        ["status", "--state-dir", state, "--format", "json"],
+    ):
+        done = reactor(*command)
+        assert done.stdout
+        clean(secret, done.stdout, done.stderr)
+    for form in ("html", "json", "dot", "svg"):
+        done = reactor("graph", "--format", form, path)
+        assert done.returncode == 0
+        clean(secret, done.stdout, done.stderr)
+    done = reactor("data", path)
+    clean(secret, done.stdout, done.stderr)
+    done = reactor("render", path)
+    assert done.returncode == 0
+    clean(secret, done.stdout, done.stderr)
+    clean(
+        secret,
+        *(file.read_bytes() for file in state.rglob("*") if file.is_file() and "backup" not in str(file)),
+    )
+
+
+def test_an_error_in_a_manifest_shows_the_lines_around_it_without_the_secret(planted):
+    secret, path = planted
+    path.write_text(path.read_text().replace("port: 80\n", "port: ${ nope }\n"))
+    done = reactor("validate", path)
+    assert done.returncode == 2 and b"unknown name nope" in done.stderr
+    clean(secret, done.stdout, done.stderr)
+
+
+def test_a_bug_shows_its_traceback_without_the_secret(planted):
+    secret, path = planted
+    code = f"""
+import sys
+sys.argv = ["reactor"]
+from reactor.resource.secrecy import remember
+import reactor.cli.group
+remember({secret!r})
+def broken(**_):
+    raise RuntimeError("it was {secret}")
+reactor.cli.group.reactor = broken
+from reactor.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert b"RuntimeError: it was [secret]" in done.stderr
+    clean(secret, done.stdout, done.stderr)
+
+
+def test_the_socket_of_a_running_converger_tells_no_secret(planted, tmp_path):
+    secret, path = planted
+    state = tmp_path / "state"
+    with subprocess.Popen(
+        [sys.executable, "-m", "reactor", "run", "--format", "json", "--state-dir", str(state), str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ) as process:  # fmt: skip
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if sum(b'"checked"' in each for each in lines) >= 7:
+                break
+        answers = [reactor("status", "--state-dir", state), reactor("why", "exec#say", "--state-dir", state)]
+        process.send_signal(signal.SIGTERM)
+        lines.append(process.stdout.read())
+    clean(secret, *lines, *(answer.stdout for answer in answers))
+    assert b"exec#fails" in answers[0].stdout
+    with sqlite3.connect(state / "journal.db") as journal:
+        clean(secret, "\n".join(journal.iterdump()).encode())
