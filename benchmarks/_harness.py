@@ -89,13 +89,17 @@ def write_manifest(world: World, path: Path) -> Path:
 # --- running things ---
 
 
-def arguments(doc: str) -> argparse.Namespace:
-    """The options every benchmark has: ``--quick`` and ``--dir``."""
+def arguments(doc: str, count: int | None = None) -> argparse.Namespace:
+    """The options every benchmark has: ``--quick`` and ``--dir``; with a ``count`` also how many, which is its default."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer and smaller runs, to see that it works")
     parser.add_argument(
         "--dir", type=Path, default=Path("/dev/shm"), help="where the files go (default: %(default)s)"
     )
+    if count is not None:
+        parser.add_argument(
+            "count", nargs="?", type=int, default=count, help="how many (default: %(default)s)"
+        )
     # Ended from outside, still stop what was started and remove what was written.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     return parser.parse_args()

@@ -3,7 +3,11 @@
 The map of the house; data flows down this list, and nothing imports what stands below it:
 
 - ``resource/``: what a resource is: base class, property types, plan, watch declarations, registry;
+- ``expression/``: the language inside ``{{ }}`` and ``${ }``, over JSON-like values; it knows nothing of the project;
+- ``data/``: the data of a manifest: layers, merged as its hierarchy says, and the checks in its comments;
 - ``manifest/``: YAML with positions, diagnostics, binding to typed properties;
+- ``documents``: files that hold values and nothing else;
+- ``facts/``: what is known about this host, gathered as it is read;
 - ``graph/``: the networkx DAG: build steps, selection, export;
 - ``loading``: from a manifest file to a graph that may run;
 - ``backup/``: what files held before they were replaced or removed;
@@ -14,8 +18,9 @@ The map of the house; data flows down this list, and nothing imports what stands
 - ``cli/``: one module per command;
 - ``testing/``: the test kit for kinds and watchers.
 
-The kinds are in ``resources/`` and the event sources in ``watchers/``, beside this package. They are found through
-entry points and use only the names below, so a third party's kind is as good as a built-in one.
+The kinds, and what carries out health checks, are in ``resources/``, the event sources in ``watchers/``, beside this
+package. They are found through entry points and use only the names below, so a third party's kind is as good as a
+built-in one.
 
 The names are imported when they are first used: ``reactor --help`` needs none of what is behind them.
 """
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from reactor.loading import Program, load
     from reactor.resource.base import Meta, Resource
     from reactor.resource.claim import Claim
+    from reactor.resource.composite import Composite
     from reactor.resource.diagnostic import (
         Diagnostic,
         InvalidPropertiesError,
@@ -40,7 +46,8 @@ if TYPE_CHECKING:
         Place,
         PropertyProblem,
     )
-    from reactor.resource.keeping import Former
+    from reactor.resource.health import Finding, Status
+    from reactor.resource.keeping import Former, hold
     from reactor.resource.plan import Action, Plan, ResourceError
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.speech import say
@@ -54,10 +61,12 @@ _HOMES = {
     "reactor.loading": ("Program", "load"),
     "reactor.resource.base": ("Meta", "Resource"),
     "reactor.resource.claim": ("Claim",),
+    "reactor.resource.composite": ("Composite",),
     "reactor.resource.diagnostic": (
         "Diagnostic", "InvalidPropertiesError", "ManifestError", "Place", "PropertyProblem",
     ),
-    "reactor.resource.keeping": ("Former",),
+    "reactor.resource.health": ("Finding", "Status"),
+    "reactor.resource.keeping": ("Former", "hold"),
     "reactor.resource.plan": ("Action", "Plan", "ResourceError"),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.speech": ("say",),
@@ -66,10 +75,10 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "AbsolutePath", "Action", "Cause", "Claim", "Diagnostic", "Duration", "EdgeKind", "Engine", "Event", "Flag", "Former", "Graph",
+    "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph",
     "InvalidPropertiesError", "ManifestError", "Meta", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
-    "Reference", "References", "Resource", "ResourceError", "Result", "TimerWatch", "Watch", "WatchSink",
-    "WatchState", "Watcher", "load", "say",
+    "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TimerWatch", "Watch", "WatchSink",
+    "WatchState", "Watcher", "hold", "load", "say",
 ]  # fmt: skip
 
 

@@ -15,8 +15,12 @@ ROOT = Path(__file__).parent.parent
 
 MAY_IMPORT = {
     "reactor.resource": set(),
+    "reactor.expression": set(),
+    "reactor.data": {"reactor.resource", "reactor.expression"},
+    "reactor.documents": {"reactor.resource", "reactor.manifest"},
+    "reactor.facts": {"reactor.resource", "reactor.data"},
     "reactor.backup": set(),
-    "reactor.manifest": {"reactor.resource"},
+    "reactor.manifest": {"reactor.resource", "reactor.expression", "reactor.data", "reactor.templates"},
     "reactor.graph": {"reactor.resource"},
     "reactor.loading": {"reactor.resource", "reactor.manifest", "reactor.graph"},
     "reactor.engine": {"reactor.resource", "reactor.graph"},
@@ -28,7 +32,8 @@ MAY_IMPORT = {
     "reactor.testing": {"reactor.resource", "reactor.graph", "reactor.engine"},
     "reactor.cli": {
         "reactor", "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading", "reactor.engine",
-        "reactor.backup", "reactor.console", "reactor.control", "reactor.journal",
+        "reactor.backup", "reactor.console", "reactor.control", "reactor.journal", "reactor.data",
+        "reactor.documents", "reactor.expression", "reactor.facts",
     },
     "reactor.__main__": {"reactor.cli"},
     "resources": {"reactor", "watchers"},

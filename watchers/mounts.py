@@ -53,19 +53,34 @@ class MountTable:
         return kind if kind in _SILENT or kind.startswith("fuse.") else None
 
     async def changed(self) -> frozenset[bytes]:
-        """Wait for a change; return the mount points that are new, gone or other."""
-        await trio.lowlevel.wait_readable(self._changes.fileno())
-        self._changes.poll(0)
-        return self._reread()
+        """Wait for a change; return the mount points that are new, gone or other.
+
+        The kernel tells of a change once, and to begin a wait is to ask it: what changed before is looked for then.
+        """
+        token = trio.lowlevel.current_trio_token()
+        while True:
+            with trio.CancelScope() as waiting:
+                token.run_sync_soon(self._look_back, waiting)  # soon is when the wait below has begun
+                await trio.lowlevel.wait_readable(self._changes.fileno())
+            self._changes.poll(0)
+            if changed := self._reread():
+                return changed
 
     def close(self) -> None:
         """Free the descriptors."""
         trio.lowlevel.notify_closing(self._changes.fileno())
         self._opened.close()
 
-    def _reread(self) -> frozenset[bytes]:
+    def _look_back(self, waiting: trio.CancelScope) -> None:
+        if not self._file.closed and self._read() != self._lines:
+            waiting.cancel()
+
+    def _read(self) -> frozenset[bytes]:
         self._file.seek(0)
-        lines = frozenset(self._file.readall().splitlines())
+        return frozenset(self._file.readall().splitlines())
+
+    def _reread(self) -> frozenset[bytes]:
+        lines = self._read()
         changed = frozenset(_point(line) for line in lines ^ self._lines)
         self._lines = lines
         self._types = dict(map(_device_and_type, lines))

@@ -1,8 +1,10 @@
 """The directory in which former versions of files are kept.
 
 ``objects/`` holds contents, each named by its SHA-256 and stored once; ``entries/`` says what they were. Several
-processes may use it: whoever keeps something holds a shared lock, whoever prunes an exclusive one. Nothing here is
+processes may use it: whoever keeps something holds a shared lock, whoever prunes an exclusive one. None of this is
 flushed to the disk: that would cost more than a repair, and what a power failure tears is recognised.
+
+``held/`` is another matter: one content for each resource that can be undone, flushed, and there until it was.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 
@@ -42,6 +45,7 @@ class Store:
         self._directory = directory
         self._objects = f"{directory}/objects"
         self._entries = f"{directory}/entries"
+        self._held = f"{directory}/held"
         self._limits = limits or Limits()
         self._newest: dict[str, tuple[str, int, int, int]] = {}
         self._room = self._limits.total
@@ -62,6 +66,21 @@ class Store:
             )
         if self._room < 0:
             self._crowded.set()
+
+    async def hold(self, path: str, ref: str) -> str:
+        """Keep what the regular file at ``path`` holds, whatever its size and age, until `hold_only` frees it.
+
+        Returns the path of a file that holds the same, which is on the disk. Raises OSError when that can't be done.
+        """
+        return await trio.to_thread.run_sync(self._hold, path, ref, limiter=self._threads)
+
+    def hold_only(self, refs: Iterable[str]) -> None:
+        """Free what is held for others than ``refs``."""
+        wanted = {key_of(ref) for ref in refs}
+        with suppress(FileNotFoundError, NotADirectoryError):
+            for name in os.listdir(self._held):
+                if name not in wanted:
+                    os.unlink(f"{self._held}/{name}")
 
     async def maintain(self) -> None:
         """Keep within the limits until cancelled."""
@@ -106,6 +125,19 @@ class Store:
             if sha256(content.read()).hexdigest() != version.name.digest:
                 raise OSError(errno.EIO, "the content that was kept is damaged", path)
         return path
+
+    def _hold(self, path: str, ref: str) -> str:
+        """A name by resource: a second attempt replaces what a killed one has left."""
+        target = f"{self._held}/{key_of(ref)}"
+        os.makedirs(self._held, 0o700, exist_ok=True)
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(fd, "rb") as source, open(f"{target}.new", "wb", opener=_private) as copy:
+            shutil.copyfileobj(source, copy)
+            copy.flush()
+            os.fsync(copy.fileno())
+        os.rename(f"{target}.new", target)
+        _flush_directory(self._held)
+        return target
 
     def _version(self, name: Name) -> Version | None:
         try:
@@ -165,6 +197,18 @@ class Store:
             yield
         finally:
             os.close(fd)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+def _flush_directory(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _read(fd: int, size: int) -> bytes:

@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+from types import TracebackType
 
 
 def main() -> None:
@@ -16,12 +17,22 @@ def main() -> None:
         # Until a command handles signals itself, ^C just ends us: nothing has been touched, and a traceback
         # from within an import would tell nobody anything.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.excepthook = _show_exception
     from reactor.cli.group import reactor
 
     try:
         reactor(prog_name="reactor")
     except SystemExit as ended:
         _leave(ended.code)
+
+
+def _show_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Show the traceback of a bug, without the secrets that may be in its words."""
+    import traceback
+
+    from reactor.resource.secrecy import scrub
+
+    sys.stderr.write(scrub("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _leave(code: str | int | None) -> None:

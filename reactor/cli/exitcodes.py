@@ -17,22 +17,22 @@ def of_bad_usage(*, detailed: bool) -> int:
     return BAD_USAGE_DETAILED if detailed else BAD_USAGE
 
 
-def of_run(ended: Ended, *, once: bool, noop: bool, detailed: bool) -> int:
+def of_run(ended: Ended, *, once: bool, detailed: bool) -> int:
     """The code for a run that came to its end.
 
-    What a one-shot run skipped is not as desired either, while to stop is how a continuous one ends well. In noop,
+    What a one-shot run left out is not as desired either, while to stop is how a continuous one ends well. In noop,
     what would change counts as changed.
     """
-    failed = bool(ended.counts[Result.FAILED] or ended.counts[Result.BLOCKED] or (once and skipped(ended)))
+    failed = not is_all_well(ended) or bool(once and ended.left)
     if not detailed:
         return NOT_CONVERGED if failed else 0
-    changed = bool(ended.changes or (noop and ended.counts[Result.WOULD_CHANGE]))
+    changed = bool(ended.changes or ended.counts[Result.WOULD_CHANGE])
     return CHANGED_BIT * changed + FAILED_BIT * failed
 
 
-def skipped(ended: Ended) -> int:
-    """How many resources were not attempted."""
-    return ended.counts[Result.SKIPPED]
+def is_all_well(ended: Ended) -> bool:
+    """Whether nothing failed and nothing is blocked."""
+    return not (ended.counts[Result.FAILED] or ended.counts[Result.BLOCKED])
 
 
 def of_signal(number: int) -> int:

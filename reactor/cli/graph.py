@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import rejecting
 
 if TYPE_CHECKING:
     from reactor.graph.graph import Graph
+    from reactor.manifest.inputs import Inputs
 
 FORMATS = {
     "dot": (".dot", ".gv"),
@@ -50,8 +53,15 @@ DEFAULT_DEPTH = 2
     metavar="N",
     help=f"How many edges away the neighbourhood reaches.  [default: {DEFAULT_DEPTH}]",
 )
+@inputs_options
 def graph(
-    manifest: str, form: str | None, output: Path | None, state: bool, around: str | None, depth: int | None
+    manifest: str,
+    form: str | None,
+    output: Path | None,
+    state: bool,
+    around: str | None,
+    depth: int | None,
+    inputs: Callable[[], Inputs],
 ) -> None:
     """Show the resources of MANIFEST and the order between them.
 
@@ -74,7 +84,7 @@ def graph(
     if form == "png" and output is None and sys.stdout.isatty():
         raise click.UsageError("a PNG would garble the terminal: write it to a file with -o FILE")
     with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
-        whole, shown = _load(manifest, around, DEFAULT_DEPTH if depth is None else depth)
+        whole, shown = _load(manifest, inputs, around, DEFAULT_DEPTH if depth is None else depth)
     states = _states(whole) if state else None
     _write(_exported(shown, form, states), output)
 
@@ -90,12 +100,12 @@ def _guess(output: Path | None) -> str:
     )
 
 
-def _load(manifest: str, centre: str | None, depth: int) -> tuple[Graph, Graph]:
+def _load(manifest: str, inputs: Callable[[], Inputs], centre: str | None, depth: int) -> tuple[Graph, Graph]:
     """The graph of the manifest, and the part of it to show."""
     from reactor.graph.select import around
     from reactor.loading import load
 
-    whole = load(manifest).graph
+    whole = load(manifest, inputs()).graph
     return whole, whole if centre is None else around(whole, centre, depth)
 
 

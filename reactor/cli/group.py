@@ -9,7 +9,22 @@ from typing import Any
 
 import click
 
-COMMANDS = ("run", "validate", "graph", "status", "events", "why", "pause", "resume", "example", "restore")
+COMMANDS = (
+    "run",
+    "validate",
+    "graph",
+    "data",
+    "facts",
+    "render",
+    "schema",
+    "status",
+    "events",
+    "why",
+    "pause",
+    "resume",
+    "example",
+    "restore",
+)
 
 
 class LazyGroup(click.Group):

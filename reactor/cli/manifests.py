@@ -11,6 +11,7 @@ import click
 from reactor.console.jsonlines import diagnostic_record, line
 from reactor.console.style import wants_colour
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.secrecy import scrub
 
 
 @contextmanager
@@ -28,6 +29,6 @@ def report(diagnostics: Sequence[Diagnostic], *, as_json: bool) -> None:
     from reactor.manifest.report import render
 
     if as_json:
-        click.echo("".join(line(diagnostic_record(each)) for each in diagnostics), nl=False)
+        click.echo(scrub("".join(line(diagnostic_record(each)) for each in diagnostics)), nl=False)
     coloured = wants_colour(sys.stderr)
-    click.echo(render(diagnostics, color=coloured).rstrip("\n"), err=True, color=coloured)
+    click.echo(scrub(render(diagnostics, color=coloured)).rstrip("\n"), err=True, color=coloured)

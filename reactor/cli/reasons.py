@@ -77,7 +77,7 @@ class Reasons:
             case "changed":
                 return f"was changed {when}: {actions}."
             case "would_change":
-                return f"was left alone {when}, for it is in noop: {actions}."
+                return f"was left alone {when}, as noop or mode: warn asks for: {actions}."
             case _:
                 return f"was ok again {when}, after a trouble."
 

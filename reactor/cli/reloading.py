@@ -1,55 +1,109 @@
-"""Loads the manifest anew when its file changes, or when asked to, and hands a valid one to the running engine."""
+"""Loads the manifest anew when a file of it changes, or when asked to, and hands a valid one to the running engine."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 
 import trio
 
 from reactor.cli.manifests import report
 from reactor.engine.engine import Engine
 from reactor.engine.events import Event, ReloadRejected
+from reactor.engine.options import Options
 from reactor.graph.graph import Graph
+from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.resource.diagnostic import ManifestError
 from reactor.resource.watch import PathWatch
 
 SETTLE = 0.01
 """Seconds to wait after a change: an editor that replaces a file does so in several steps."""
 
+FACTS_INTERVAL = 10.0
+"""Seconds between two looks at the facts that a manifest uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A valid version of the manifest: what to run and how, and the files and facts it was made of."""
+
+    graph: Graph
+    options: Options
+    files: tuple[str, ...] = ()
+    inputs: Inputs = NO_INPUTS
+
 
 class Reloader:
     """Keeps a run on the latest valid manifest. An invalid one changes nothing, and is told with all its problems.
 
-    ``load`` reads the manifest at ``path`` and returns its graph, or raises ManifestError; it is called in a
-    thread, so that checks go on meanwhile.
+    ``load`` reads the manifest at ``path``, or raises ManifestError; it is called in a thread, so that checks go on
+    meanwhile. ``files`` and ``inputs`` are those of the version the run starts with.
     """
 
-    def __init__(self, path: str, load: Callable[[], Graph]) -> None:
+    def __init__(
+        self, path: str, files: Iterable[str], inputs: Inputs, load: Callable[[], Generation]
+    ) -> None:
         self._path = os.path.abspath(path)
+        self._files = files
+        self._inputs = inputs
         self._load = load
+        self._listening: dict[str, int] = {}
         self._wanted = trio.Event()
 
     def request(self) -> None:
         """Ask for a reload; several requests may be one."""
         self._wanted.set()
 
-    def attach(self, engine: Engine) -> None:
-        """Listen to the manifest's own file."""
-        engine.listen(PathWatch(self._path), self.request)
+    def attach(self, engine: Engine, emit: Callable[[Event], None]) -> None:
+        """Reload when the engine asks for it, and if it watches, when the manifest or what it pulls in changes."""
+        engine.renew = partial(self._renew, engine, emit)
+        self._follow(engine, self._files)
 
     async def run(self, engine: Engine, emit: Callable[[Event], None]) -> None:
         """Reload on request, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._follow_facts)
+            await self._reload_on_request(engine, emit)
+
+    async def _follow_facts(self) -> None:
+        """Not every fact has an event: ask now and then whether one that the manifest uses has changed."""
+        while True:
+            await trio.sleep(FACTS_INTERVAL)
+            inputs = self._inputs
+            if not inputs.fact_paths:
+                continue
+            if await trio.to_thread.run_sync(inputs.facts_changed):
+                self.request()
+
+    async def _reload_on_request(self, engine: Engine, emit: Callable[[Event], None]) -> None:
         while True:
             await self._wanted.wait()
             await trio.sleep(SETTLE)
             self._wanted = trio.Event()
-            try:
-                graph = await trio.to_thread.run_sync(self._load)
-            except ManifestError as error:
-                problems = tuple(f"{each.place or self._path}: {each.message}" for each in error.diagnostics)
-                report(error.diagnostics, as_json=False)
-                emit(ReloadRejected(time.time(), problems))
-            else:
-                engine.reload(graph)
+            await self._renew(engine, emit)
+
+    async def _renew(self, engine: Engine, emit: Callable[[Event], None]) -> None:
+        try:
+            generation = await trio.to_thread.run_sync(self._load)
+        except ManifestError as error:
+            self._follow(engine, (*self._listening, *error.files))
+            problems = tuple(f"{each.place or self._path}: {each.message}" for each in error.diagnostics)
+            report(error.diagnostics, as_json=False)
+            emit(ReloadRejected(time.time(), problems))
+        else:
+            self._inputs = generation.inputs
+            self._follow(engine, generation.files)
+            engine.reload(generation.graph, generation.options)
+
+    def _follow(self, engine: Engine, files: Iterable[str]) -> None:
+        """Listen to ``files`` and to no others. After an invalid version, those of the last valid one are kept too."""
+        if not engine.options.watch:
+            return
+        wanted = {self._path, *map(os.path.abspath, files)}
+        for path in self._listening.keys() - wanted:
+            engine.unlisten(self._listening.pop(path))
+        for path in sorted(wanted - self._listening.keys()):
+            self._listening[path] = engine.listen(PathWatch(path), self.request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -101,8 +101,6 @@ def _restore(store: Store, version: Version) -> None:
 
 async def _put_back(store: Store, version: Version, content: str) -> Verdict:
     """Bring the path into the old state just as a manifest would, so it is as safe, and can be taken back."""
-    import trio
-
     from reactor.engine.check import check
     from reactor.resource.keeping import keeper
     from reactor.resource.registry import find_kind
@@ -120,7 +118,11 @@ async def _put_back(store: Store, version: Version, content: str) -> Verdict:
             "mode": f"{version.mode & _PERMISSIONS:04o}",
         }
     )
-    return await check(file, refresh=False, noop=False, diff=False, before_apply=trio.lowlevel.checkpoint)
+    return await check(file, refresh=False, noop=False, diff=False, before_apply=_go_ahead)
+
+
+async def _go_ahead(_found: Any) -> None:
+    """Nothing is to be noted before the change."""
 
 
 def _warn_of_running(directory: str, version: Version) -> None:

@@ -6,18 +6,21 @@ import math
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import rejecting
 from reactor.cli.running import state_dir_option
 from reactor.console.introduction import message_record, selection_record, selection_text
 from reactor.engine.options import DEFAULT_JOBS, Options
 
 if TYPE_CHECKING:
+    from reactor.cli.reloading import Generation
     from reactor.cli.signals import Interruption
     from reactor.cli.state import State
     from reactor.console.display import Display
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from reactor.graph.select import Selection
     from reactor.journal.state_directory import Location
     from reactor.loading import Program
+    from reactor.manifest.inputs import Inputs
+
+    _Load = Callable[[], tuple[Program, Selection | None]]
 
 DETAILED = "--detailed-exitcodes"
 
@@ -46,11 +52,17 @@ class RunCommand(click.Command):
         """Parse the command line."""
         detailed = DETAILED in args
         try:
-            return super().make_context(info_name, args, parent, **extra)
+            return _without_contradictions(super().make_context(info_name, args, parent, **extra))
         except click.UsageError as error:
             if not detailed:
                 raise
             raise DetailedUsageError(error.format_message(), error.ctx) from error
+
+
+def _without_contradictions(context: click.Context) -> click.Context:
+    if context.params.get("noop") and context.params.get("monitor_only"):
+        raise click.UsageError("--noop and --monitor-only can't go together: choose one of them", context)
+    return context
 
 
 def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
@@ -65,6 +77,9 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     "--converge-once", is_flag=True, help="End when nothing is left to do, instead of staying to repair."
 )
 @click.option("--noop", is_flag=True, help="Only say what would be done. Changes nothing.")
+@click.option(
+    "--monitor-only", is_flag=True, help="Only run the health checks, at once and on their intervals."
+)
 @click.option("--diff", is_flag=True, help="Show what changes as unified diffs.")
 @click.option(
     "--format",
@@ -99,11 +114,13 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option(
     DETAILED, is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage or manifest."
 )
+@inputs_options
 @state_dir_option
 def run(
     manifest: str,
     converge_once: bool,
     noop: bool,
+    monitor_only: bool,
     diff: bool,
     form: Literal["text", "json"],
     converged_timeout: float | None,
@@ -112,6 +129,7 @@ def run(
     exclude: tuple[str, ...],
     detailed_exitcodes: bool,
     state_dir: str | None,
+    inputs: Callable[[], Inputs],
 ) -> None:
     """Bring this host into the state MANIFEST describes, and keep it there.
 
@@ -135,38 +153,58 @@ def run(
 
     location = locate(state_dir)
     bad_usage = exitcodes.of_bad_usage(detailed=detailed_exitcodes)
-    load = partial(_load, manifest, only, exclude, location)
+    load = partial(_load, manifest, inputs, only, exclude, location)
     with rejecting(as_json=form == "json", exit_code=bad_usage):
         program, selection = load()
-    options = Options(
+    asked = Options(
         watch=not converge_once or converged_timeout is not None,
         noop=noop,
+        monitor_only=monitor_only,
+        partial=bool(only or exclude),
         diff=diff,
-        jobs=jobs or program.settings.jobs or DEFAULT_JOBS,
-        fail_fast=program.settings.fail_fast,
         converged_timeout=converged_timeout,
     )
-    reload = None if converge_once else load
+    options = _paced(asked, jobs, program)
+    reload = partial(_generation, load, asked, jobs)
     ended, interruption = _converge(program, selection, options, form, reload, location, bad_usage)
-    code = exitcodes.of_run(ended, once=converge_once, noop=noop, detailed=detailed_exitcodes)
-    if interruption.cut_short or (interruption.taken and converge_once and exitcodes.skipped(ended)):
+    code = exitcodes.of_run(ended, once=converge_once, detailed=detailed_exitcodes)
+    if interruption.cut_short or (interruption.taken and converge_once and ended.left):
         code = exitcodes.of_signal(interruption.number)
     raise click.exceptions.Exit(code)
 
 
 def _load(
-    manifest: str, only: tuple[str, ...], exclude: tuple[str, ...], location: Location | None
+    manifest: str,
+    inputs: Callable[[], Inputs],
+    only: tuple[str, ...],
+    exclude: tuple[str, ...],
+    location: Location | None,
 ) -> tuple[Program, Selection | None]:
     from reactor.cli.state import refuse_managed
     from reactor.loading import load
 
-    program = load(manifest)
+    program = load(manifest, inputs())
     refuse_managed(program.graph.resources.values(), location)
     if not (only or exclude):
         return program, None
     from reactor.graph.select import select
 
     return program, select(program.graph, only, exclude)
+
+
+def _paced(options: Options, jobs: int | None, program: Program) -> Options:
+    """``options`` with what the settings of the manifest say; ``jobs`` of the command line goes before."""
+    settings = program.settings
+    return replace(options, jobs=jobs or settings.jobs or DEFAULT_JOBS, fail_fast=settings.fail_fast)
+
+
+def _generation(load: _Load, options: Options, jobs: int | None) -> Generation:
+    from reactor.cli.reloading import Generation
+
+    program, selection = load()
+    return Generation(
+        _graph(program, selection), _paced(options, jobs, program), program.files, program.inputs
+    )
 
 
 def _graph(program: Program, selection: Selection | None) -> Graph:
@@ -178,7 +216,7 @@ def _converge(
     selection: Selection | None,
     options: Options,
     form: Literal["text", "json"],
-    reload: Callable[[], tuple[Program, Selection | None]] | None,
+    reload: Callable[[], Generation],
     location: Location | None,
     bad_usage: int,
 ) -> tuple[Ended, Interruption]:
@@ -188,9 +226,13 @@ def _converge(
     from reactor.console.display import Display
 
     graph = _graph(program, selection)
-    reloader = reload and Reloader(program.path, lambda: _graph(*reload()))
+    reloader = Reloader(program.path, program.files, program.inputs, reload)
     display = Display(form, resources=len(graph.resources), continuous=options.watch)
-    remembering = stateless() if options.noop else opened(location, program.path, display.warn, bad_usage)
+    remembering = (
+        stateless()
+        if options.noop or options.monitor_only
+        else opened(location, program.path, display.warn, bad_usage)
+    )
     try:
         with remembering as state:
             _introduce(program, selection, display)
@@ -198,7 +240,7 @@ def _converge(
             company = Company(reloader, state.journal, state.backups, control)
             ended, interruption = converge(graph, options, display, company)
         display.summarize(ended)
-        if program.post_message:
+        if program.post_message and exitcodes.is_all_well(ended):
             display.say(program.post_message, message_record(program.post_message))
     finally:
         display.flush()
@@ -206,6 +248,8 @@ def _converge(
 
 
 def _introduce(program: Program, selection: Selection | None, display: Display) -> None:
+    for warning in program.warnings:
+        display.warn(warning)
     if program.pre_message:
         display.say(program.pre_message, message_record(program.pre_message))
     if selection:

@@ -18,6 +18,7 @@ from reactor.engine.options import Options
 from reactor.graph.graph import Graph
 from reactor.journal.journal import Journal
 from reactor.resource.keeping import keeper
+from reactor.resource.secrecy import scrubbed
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,11 @@ def converge(
     sinks = _Sinks(display, company)
     engine = sinks.engine = Engine(graph, options, sinks, memory=company.journal)
     reloader = company.reloader
-    interruption = Interruption(engine, display.tell, reload=reloader.request if reloader else None)
+    interruption = Interruption(
+        engine, display.tell, reload=reloader.request if reloader and options.watch else None
+    )
     if reloader:
-        reloader.attach(engine)
+        reloader.attach(engine, sinks)
     if company.journal:
         company.journal.begin_generation(graph.resources.values())
     return trio.run(_accompanied, engine, interruption, display, company), interruption
@@ -63,11 +66,11 @@ class _Sinks:
         self._control = company.control
 
     def __call__(self, event: Event) -> None:
+        event = scrubbed(event)
         self._display(event)
         if self._journal:
             if type(event) is Reloaded:
-                roster = self.engine.roster
-                self._journal.begin_generation(roster.resources[vertex] for vertex in roster.present)
+                self._journal.begin_generation(self.engine.desired())
             self._journal.record(event)
         if self._control:
             self._control(event)

@@ -40,8 +40,11 @@ def opened(location: Location | None, manifest: str, warn: Warn, bad_usage: int)
     """
     directory = _locked(location, manifest, warn, bad_usage)
     journal = _journal(directory, manifest, warn) if directory else None
+    backups = Store(backups_in(directory.path)) if directory else None
+    if journal and backups:
+        backups.hold_only(journal.held())
     try:
-        yield State(directory, journal, Store(backups_in(directory.path)) if directory else None)
+        yield State(directory, journal, backups)
     finally:
         if journal:
             journal.close()

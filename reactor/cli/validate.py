@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import report
+from reactor.cli.running import warn
 from reactor.console.jsonlines import line
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+
+if TYPE_CHECKING:
+    from reactor.manifest.inputs import Inputs
 
 
 @click.command(short_help="Find every problem of a manifest.")
@@ -18,7 +24,8 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
     help="Lines for people, or one JSON object per line.",
 )  # fmt: skip
-def validate(manifests: tuple[str, ...], form: Literal["text", "json"]) -> None:
+@inputs_options
+def validate(manifests: tuple[str, ...], form: Literal["text", "json"], inputs: Callable[[], Inputs]) -> None:
     """Show every problem of each MANIFEST: its syntax, properties, references and order.
 
     Needs no root and no network, and neither reads nor changes what the manifest is about. So it can run anywhere:
@@ -34,7 +41,7 @@ def validate(manifests: tuple[str, ...], form: Literal["text", "json"]) -> None:
     """
     invalid = False
     for manifest in manifests:
-        resources, problems = _problems(manifest)
+        resources, problems = _problems(manifest, inputs)
         if problems:
             invalid = True
             report(problems, as_json=form == "json")
@@ -46,10 +53,13 @@ def validate(manifests: tuple[str, ...], form: Literal["text", "json"]) -> None:
         raise click.exceptions.Exit(exitcodes.BAD_USAGE)
 
 
-def _problems(manifest: str) -> tuple[int, list[Diagnostic]]:
+def _problems(manifest: str, inputs: Callable[[], Inputs]) -> tuple[int, list[Diagnostic]]:
     from reactor.loading import load
 
     try:
-        return len(load(manifest).graph.resources), []
+        program = load(manifest, inputs())
     except ManifestError as error:
         return 0, error.diagnostics
+    for warning in program.warnings:
+        warn(warning)
+    return len(program.graph.resources), []

@@ -19,6 +19,7 @@ from reactor.console.summary import plain_summary, table_summary
 from reactor.console.text import TextSink
 from reactor.console.writer import Writer
 from reactor.engine.events import Ended, Event
+from reactor.resource.secrecy import scrub
 
 Format = Literal["text", "json"]
 
@@ -55,7 +56,7 @@ class Display:
         """Tell the person at the terminal something about the program itself, on stderr, if it is still there."""
         erase = ERASE_LINE.decode() if self._bar and self._bar.shown else ""
         with suppress(OSError):
-            sys.stderr.write(f"{erase}reactor: {printable(message)}\n")
+            sys.stderr.write(f"{erase}reactor: {printable(scrub(message))}\n")
 
     def warn(self, message: str) -> None:
         """Tell people and programs something about the program itself that is not as it should be."""

@@ -29,7 +29,7 @@ class JsonSink:
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
-        if type(event) is Checked and event.result is Result.OK and not event.actions:
+        if type(event) is Checked and event.result is Result.OK and not (event.actions or event.health):
             self._write(self._plain_ok(event))
         else:
             self._write(line(as_json(event)))

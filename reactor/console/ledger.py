@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reactor.engine.events import Blocked, Checked, Event, Result, Skipped
+from reactor.engine.events import Blocked, Checked, Event, Reloaded, Result, Skipped
 
 _NAMED_CULPRITS = 3
 
@@ -35,6 +35,9 @@ class Ledger:
                 return self._enter(event.ref, Trouble(Result.BLOCKED, f"by {name_some(event.culprits)}"))
             case Skipped():
                 return self._enter(event.ref, Trouble(Result.SKIPPED, event.reason))
+            case Reloaded():
+                for ref in event.gone:
+                    self.troubles.pop(ref, None)
         return None
 
     def _enter(self, ref: str, trouble: Trouble) -> Trouble | None:

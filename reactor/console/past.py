@@ -67,6 +67,8 @@ _SAID: dict[str, Callable[[Record], str]] = {
     "reloaded": _reloaded,
     "reloadrejected": lambda record: "; ".join(record["problems"]),
     "recordslost": lambda record: f"{record['count']} events came faster than the disk took them",
+    "reversing": lambda _: "it has left the manifest",
+    "reversed": lambda _: "it is as it was before the first change",
     "paused": lambda record: f"until {clock(record['until'])}: {record['reason']}",
     "watcherchanged": lambda record: f"{record['state']}: {record['reason']}",
 }

@@ -88,7 +88,11 @@ def _told(record: dict[str, Any], now: float, *, lives: bool) -> Iterable[str]:
     if (changed := record["changed"]) is not None and record["state"] in ("ok", "changed", "would_change"):
         actions = printable(", ".join(changed["actions"]))
         yield f"last at {clock(changed['time'], now)}: {actions} ({', '.join(changed['causes'])})"
-    if record["in_motion"] and record["paused"] is None:
+    if record["mode"] == "warn":
+        yield "mode: warn"
+    if record["refresh_at"] is not None:
+        yield f"gathers refreshes for another {seconds(max(record['refresh_at'] - now, 0))}"
+    elif record["in_motion"] and record["paused"] is None:
         yield "has work to do"
 
 

@@ -21,6 +21,8 @@ from reactor.engine.events import (
     ReloadRejected,
     Result,
     Resumed,
+    Reversed,
+    Reversing,
     WatcherChanged,
 )
 from reactor.resource.watch import WatchState
@@ -89,6 +91,10 @@ class TextSink:
                 )
             case Reloaded():
                 yield self._reloaded(event)
+            case Reversing():
+                yield self._line(event.ref, "warning", "has left the manifest, and is undone now")
+            case Reversed():
+                yield f"{printable(event.ref)}  {self._style('ok', 'undone')}\n"
             case ReloadRejected():
                 count = f"{len(event.problems)} problem{'s' if len(event.problems) != 1 else ''}"
                 text = f"it has changed and can't be used ({count}); the last valid one stays in force"

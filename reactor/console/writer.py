@@ -11,6 +11,8 @@ from contextlib import suppress
 
 import trio
 
+from reactor.resource.secrecy import scrub
+
 CHUNK = select.PIPE_BUF
 """What a pipe that polls as writable takes without blocking."""
 
@@ -46,7 +48,7 @@ class Writer:
         """Take whole lines, each with its newline."""
         if self.broken.is_set():
             return
-        self._pending.append(text)
+        self._pending.append(text := scrub(text))
         self._pending_size += len(text)
         if len(self._pending) == 1:
             self._wake.set()

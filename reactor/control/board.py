@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from reactor.engine.events import (
     AuditFound,
@@ -19,6 +19,8 @@ from reactor.engine.events import (
     ReloadRejected,
     Result,
     Resumed,
+    Reversed,
+    Reversing,
     Skipped,
     Unblocked,
     WatcherChanged,
@@ -129,6 +131,10 @@ class Board:
                 self._renew(event)
             case ReloadRejected():
                 self.rejected = event
+            case Reversing():
+                self.standings[event.ref] = Standing(event.ref, event.time)
+            case Reversed():
+                self.standings.pop(event.ref, None)
             case _:
                 standing = self.standings.get(getattr(event, "ref", ""))
                 if standing is not None:
@@ -165,7 +171,18 @@ def _note(standing: Standing, event: Event) -> None:
             standing.deafness = others if event.state is WatchState.ARMED else (*others, event)
 
 
-def record_of(standing: Standing, *, in_motion: bool) -> dict[str, Any]:
+class Moment(NamedTuple):
+    """What only the engine knows of a resource. ``mode`` is ``enforce``, ``warn`` or ``noop``.
+
+    ``refresh_at`` is when refreshes that are being gathered are made, in seconds since 1970.
+    """
+
+    mode: str
+    in_motion: bool
+    refresh_at: float | None
+
+
+def record_of(standing: Standing, moment: Moment) -> dict[str, Any]:
     """The standing as a JSON object. `docs/control.md` describes it."""
     checked, changed, blocked, paused = standing.checked, standing.changed, standing.blocked, standing.paused
     failed = checked is not None and checked.result is Result.FAILED
@@ -173,7 +190,9 @@ def record_of(standing: Standing, *, in_motion: bool) -> dict[str, Any]:
         "ref": standing.ref,
         "state": str(standing.state),
         "since": standing.since,
-        "in_motion": in_motion,
+        "mode": moment.mode,
+        "in_motion": moment.in_motion,
+        "refresh_at": moment.refresh_at,
         "checked": None
         if checked is None
         else {"time": checked.time, "causes": checked.causes.words, "duration": checked.duration},

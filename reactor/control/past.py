@@ -54,7 +54,9 @@ def _record(history: History, ref: str, pauses: list[Pause]) -> dict[str, Any]:
         "ref": ref,
         "state": last.result if last is not None else str(Result.OK),
         "since": last.time if last is not None else history.applied_since(ref),
+        "mode": None,
         "in_motion": False,
+        "refresh_at": None,
         "checked": _checked(last),
         "changed": None
         if changed is None

@@ -9,7 +9,7 @@ from typing import Any
 
 import trio
 
-from reactor.control.board import UNKNOWN, Board, Standing, record_of, watching_record
+from reactor.control.board import UNKNOWN, Board, Moment, Standing, record_of, watching_record
 from reactor.control.broadcast import Broadcast
 from reactor.control.names import covers, find, names_of, unknown
 from reactor.control.pauser import Pauser
@@ -72,7 +72,7 @@ class Subject:
                 slice_end = trio.current_time() + SLICE
             if (standing := self.board.standings.get(roster.refs[vertex])) is not None:
                 names = names_of(roster.resources[vertex])
-                survey.take(standing, names, in_motion=self.engine.scheduler.in_motion(vertex))
+                survey.take(standing, names, self._moment(vertex))
         if question.match is not None and not survey.matched:
             raise unknown(roster, question.match)
         head = {
@@ -86,7 +86,16 @@ class Subject:
         """One resource, by its ref or alias, as a JSON object. Raises UnknownNameError."""
         vertex = find(self.engine.roster, name)
         standing = self.board.standings[self.engine.roster.refs[vertex]]
-        return record_of(standing, in_motion=self.engine.scheduler.in_motion(vertex))
+        return record_of(standing, self._moment(vertex))
+
+    def _moment(self, vertex: int) -> Moment:
+        """What only the engine knows of a resource, and no event tells."""
+        engine = self.engine
+        meta = engine.roster.resources[vertex].meta
+        mode = "noop" if meta.noop or engine.options.noop else meta.mode
+        due = engine.scheduler.bursts.due(vertex)
+        refresh_at = None if due is None else time.time() + max(due - trio.current_time(), 0.0)
+        return Moment(mode, engine.scheduler.in_motion(vertex), refresh_at)
 
 
 class _Survey:
@@ -100,16 +109,16 @@ class _Survey:
         self.matched = False
         self.records: list[str] = []
 
-    def take(self, standing: Standing, names: tuple[str, ...], *, in_motion: bool) -> None:
+    def take(self, standing: Standing, names: tuple[str, ...], moment: Moment) -> None:
         """Count one resource, and keep it as JSON text if it was asked for."""
         self.counts[standing.state] += 1
         self.counts["paused"] += standing.paused is not None
-        self.in_motion += in_motion
+        self.in_motion += moment.in_motion
         question = self._question
         if question.match is not None:
             shown = covers(question.match, names)
             self.matched |= shown
         else:
-            shown = question.everything or in_motion or not standing.fine(self._now)
+            shown = question.everything or moment.in_motion or not standing.fine(self._now)
         if shown and (standing.state in IN_TROUBLE or not question.failed):
-            self.records.append(json.dumps(record_of(standing, in_motion=in_motion), separators=(",", ":")))
+            self.records.append(json.dumps(record_of(standing, moment), separators=(",", ":")))

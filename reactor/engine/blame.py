@@ -54,7 +54,10 @@ class Blame:
                     stack.append(below)
 
     def reshape(self, topology: Topology, failed: Iterable[int], moves: bytearray) -> None:
-        """Go on with other edges; only ``failed`` are failed, and who is blocked is found anew."""
+        """Go on with other edges; only ``failed`` are failed, and who is blocked is found anew.
+
+        ``moves`` are those that run: only they are not blocked at once by what is bad above them.
+        """
         blocked_before = self.blocked
         self._topology = topology
         self._bad = bytearray(topology.size)

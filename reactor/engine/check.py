@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import trio
 
+from reactor.engine.health import complaint, examine
 from reactor.engine.outcome import Outcome
 from reactor.resource.base import Resource
+from reactor.resource.health import Health
 from reactor.resource.plan import Plan, ResourceError
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found and did: ``actions`` and ``diffs`` are texts for people."""
+    """What a check found and did: ``actions`` and ``diffs`` are texts for people.
+
+    ``declined`` is why the resource is not managed here at all.
+    """
 
     outcome: Outcome
     actions: tuple[str, ...] = ()
     diffs: tuple[str, ...] = ()
     error: str | None = None
     hint: str | None = None
+    declined: str | None = None
+    health: Health = ()
 
 
 AS_DESIRED = Verdict(Outcome.OK)
@@ -29,23 +37,29 @@ _WITHOUT_END = nullcontext()
 
 
 async def check(
-    resource: Resource, *, refresh: bool, noop: bool, diff: bool, before_apply: Callable[[], Awaitable[None]]
+    resource: Resource,
+    *,
+    refresh: bool,
+    noop: bool,
+    diff: bool,
+    before_apply: Callable[[Any], Awaitable[None]],
 ) -> Verdict:
     """Bring ``resource`` to its desired state, or with ``noop`` say what that would take.
 
-    ``before_apply`` is awaited once the plan stands and before its first action. Never raises for what the world or the kind did wrong: that is a FAILED verdict. Lets trio's Cancelled through.
+    ``before_apply`` is awaited with what was found, once the plan stands and before its first action. Never raises for what the world or the kind did wrong: that is a FAILED verdict. Lets trio's Cancelled through.
     """
     done: list[str] = []
     timeout = resource.meta.timeout
     try:
         with _WITHOUT_END if timeout is None else trio.fail_after(timeout):
-            plan = resource.plan(await resource.observe(), refresh=refresh)
+            state = await resource.observe()
+            plan = resource.plan(state, refresh=refresh)
             if not plan:
                 return AS_DESIRED
-            diffs = await _diffs(plan) if diff else ()
+            diffs = await _diffs(resource, plan) if diff else ()
             if noop:
                 return Verdict(Outcome.WOULD_CHANGE, tuple(action.would for action in plan), diffs)
-            await before_apply()
+            await before_apply(state)
             return await _apply(resource, plan, diffs, done)
     except trio.TooSlowError:
         error, hint = f"the check took longer than its timeout of {timeout:g} s", None
@@ -57,6 +71,23 @@ async def check(
         error = f"the kind {resource.kind} failed unexpectedly: {type(failure).__name__}: {failure}"
         hint = "this is a bug in the kind; please report it"
     return Verdict(Outcome.FAILED, tuple(done), error=error, hint=hint)
+
+
+async def examined(resource: Resource, verdict: Verdict) -> Verdict:
+    """``verdict`` with what the health checks of ``resource`` say, also when its check failed: what is not ok fails it.
+
+    What was only planned is not looked at: that would be the health of a state that is to go. Never raises, but for
+    Cancelled.
+    """
+    if verdict.outcome is Outcome.WOULD_CHANGE:
+        return verdict
+    health = await examine(resource)
+    problem = complaint(health)
+    if problem is None:
+        return replace(verdict, health=health)
+    outcome = Outcome.FAILED if verdict.outcome is Outcome.FAILED else Outcome.UNHEALTHY
+    error = problem if verdict.error is None else f"{verdict.error}\n{problem}"
+    return replace(verdict, outcome=outcome, error=error, health=health)
 
 
 async def _apply(resource: Resource, plan: Plan, diffs: tuple[str, ...], done: list[str]) -> Verdict:
@@ -72,7 +103,9 @@ async def _apply(resource: Resource, plan: Plan, diffs: tuple[str, ...], done: l
     return Verdict(Outcome.CHANGED, tuple(done), diffs)
 
 
-async def _diffs(plan: Plan) -> tuple[str, ...]:
+async def _diffs(resource: Resource, plan: Plan) -> tuple[str, ...]:
+    if resource.secrets:
+        return (f"not shown: {', '.join(sorted(resource.secrets))} of {resource.ref} is secret\n",)
     return tuple([await action.diff() for action in plan if action.diff is not None])
 
 

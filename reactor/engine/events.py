@@ -9,9 +9,12 @@ import dataclasses
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reactor.resource.watch import WatchState
+
+if TYPE_CHECKING:  # it needs pydantic, and the commands that only show events do not
+    from reactor.resource.health import Health
 
 
 class Cause(IntFlag):
@@ -28,6 +31,10 @@ class Cause(IntFlag):
     def words(self) -> tuple[str, ...]:
         """The causes in it, in lower case."""
         return _words(self)
+
+
+CAUSE_SETS = tuple(Cause(bits) for bits in range(2 * max(cause.value for cause in Cause)))
+"""Every set of causes, ready made: building one takes longer than a check of a small file."""
 
 
 @cache
@@ -69,6 +76,7 @@ class Checked(Event):
     error: str | None = None
     hint: str | None = None
     retry_in: float | None = None
+    health: Health = ()
 
 
 @dataclass(slots=True)
@@ -88,7 +96,7 @@ class Unblocked(Event):
 
 @dataclass(slots=True)
 class Skipped(Event):
-    """The resource was not attempted, for ``reason``."""
+    """The resource was not attempted, for ``reason``: its ``control`` says so, or the run ended before."""
 
     ref: str
     reason: str
@@ -169,6 +177,20 @@ class ReloadRejected(Event):
 
 
 @dataclass(slots=True)
+class Reversing(Event):
+    """The resource has left the manifest and asked to be undone then; checks of it now do that."""
+
+    ref: str
+
+
+@dataclass(slots=True)
+class Reversed(Event):
+    """The resource is undone, and nothing is known of it any more."""
+
+    ref: str
+
+
+@dataclass(slots=True)
 class Converged(Event):
     """Nothing is in motion, and nothing failed or is blocked. ``duration``: seconds since it last was not so."""
 
@@ -178,12 +200,16 @@ class Converged(Event):
 
 @dataclass(slots=True)
 class Ended(Event):
-    """The run is over. ``counts`` has every `Result` as a key; ``changes`` counts changes made over all the run."""
+    """The run is over. ``counts`` has every `Result` as a key; ``changes`` counts changes made over all the run.
+
+    ``left`` resources were never attempted.
+    """
 
     counts: dict[str, int]
     changes: int
     duration: float
     reason: str
+    left: int = 0
 
 
 _field_names: dict[type[Event], tuple[str, ...]] = {}
@@ -197,4 +223,8 @@ def as_json(event: Event) -> dict[str, Any]:
     fields = {name: getattr(event, name) for name in names}
     if isinstance(event, Checked):
         fields["causes"] = event.causes.words
+        if event.health:
+            fields["health"] = [dataclasses.asdict(each) for each in event.health]
+        else:
+            del fields["health"]
     return {"event": kind.__name__.lower(), **fields}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 
 from reactor.engine.blame import Blame
 from reactor.engine.check import Verdict
@@ -19,6 +19,8 @@ from reactor.engine.events import (
     Output,
     Reloaded,
     Result,
+    Reversed,
+    Reversing,
     Skipped,
     Unblocked,
 )
@@ -31,6 +33,7 @@ _RESULTS = {
     Outcome.CHANGED: Result.CHANGED,
     Outcome.WOULD_CHANGE: Result.WOULD_CHANGE,
     Outcome.FAILED: Result.FAILED,
+    Outcome.UNHEALTHY: Result.FAILED,
 }
 
 
@@ -48,28 +51,36 @@ class Herald:
         """A check ended."""
         if vertex not in self._roster.present:
             return
+        if verdict.declined is not None:
+            self._declined(vertex, verdict.declined)
+            return
         result = _RESULTS[verdict.outcome]
         self._ledger.book(vertex, result)
         now, ref = time.time(), self._roster.refs[vertex]
         self._emit(
             Checked(
                 now, ref, result, causes, duration,
-                verdict.actions, verdict.diffs, verdict.error, verdict.hint, retry_in,
+                verdict.actions, verdict.diffs, verdict.error, verdict.hint, retry_in, verdict.health,
             )
         )  # fmt: skip
         if result is Result.CHANGED and causes is Cause.AUDIT:
             self._emit(AuditFound(now, ref))
 
-    def transitions(self, blame: Blame) -> None:
-        """Who became blocked by whom, and who is free again."""
-        if not blame.has_transitions:
-            return
+    def _declined(self, vertex: int, reason: str) -> None:
+        if self._ledger.result(vertex, ()) is not Result.SKIPPED:
+            self._ledger.book(vertex, Result.SKIPPED)
+            self._emit(Skipped(time.time(), self._roster.refs[vertex], reason))
+
+    def transitions(self, blame: Blame) -> list[int]:
+        """Who became blocked by whom, and who is free again. Returns them all."""
         refs = self._roster.refs
-        for vertex, blocked in blame.take_transitions():
+        taken = blame.take_transitions()
+        for vertex, blocked in taken:
             if not blocked:
                 self._emit(Unblocked(time.time(), refs[vertex]))
             elif culprits := blame.culprits(vertex):
                 self._emit(Blocked(time.time(), refs[vertex], tuple(refs[culprit] for culprit in culprits)))
+        return [vertex for vertex, _ in taken]
 
     def said(self, vertex: int, line: str) -> None:
         """The running check said a line."""
@@ -83,22 +94,35 @@ class Herald:
         """All is as desired."""
         self._emit(Converged(time.time(), len(self._roster.present), duration))
 
-    def reloaded(self, difference: Difference) -> Reloaded:
-        """Another generation is in force. Returns what was told."""
+    def reloaded(self, difference: Difference, undoing: Container[str]) -> Reloaded:
+        """Another generation is in force. What is ``undoing`` a resource is gone for people. Returns what was told."""
         changed, added, gone = (
-            tuple(self._roster.refs[vertex] for vertex in vertices)
+            [self._roster.refs[vertex] for vertex in vertices]
             for vertices in (difference.changed, difference.added, difference.gone)
         )
-        event = Reloaded(time.time(), len(difference.kept), changed, added, gone)
+        gone += [ref for ref in changed if ref in undoing]
+        changed = [ref for ref in changed if ref not in undoing]
+        added = [ref for ref in added if ref not in undoing]
+        event = Reloaded(time.time(), len(difference.kept), tuple(changed), tuple(added), tuple(gone))
         self._emit(event)
         return event
+
+    def reversing(self, refs: Iterable[str]) -> None:
+        """These have left the manifest and are undone now."""
+        for ref in refs:
+            self._emit(Reversing(time.time(), ref))
+
+    def reversed(self, vertex: int) -> None:
+        """The vertex is undone."""
+        self._emit(Reversed(time.time(), self._roster.refs[vertex]))
 
     def ended(self, blame: Blame, duration: float, reason: str) -> Ended:
         """The run is over; what was never attempted is skipped. Returns the last event."""
         present = sorted(self._roster.present)
-        for vertex in self._ledger.skip_rest(present, blame.blocked):
+        left = self._ledger.skip_rest(present, blame.blocked)
+        for vertex in left:
             self._emit(Skipped(time.time(), self._roster.refs[vertex], reason))
         counts = self._ledger.counts(present, blame.blocked)
-        event = Ended(time.time(), counts, self._ledger.changes, duration, reason)
+        event = Ended(time.time(), counts, self._ledger.changes, duration, reason, len(left))
         self._emit(event)
         return event

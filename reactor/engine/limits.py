@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from reactor.resource.base import Meta
+from reactor.resource.base import Meta, Quiet
 
 UNLIMITED = -1
 
@@ -19,11 +19,13 @@ class Limits:
     rate: float | None = None
     semaphores: tuple[str, ...] = ()
     noop: bool = False
+    """Whether nothing may be changed, be it for a rehearsal or because only detecting is wanted."""
+    quiet: Quiet | None = None
 
     @classmethod
     def of(cls, meta: Meta, *, noop: bool) -> Limits:
         """The limits of a resource; ``noop`` is that of the whole run."""
-        return cls(meta.retry, meta.delay, meta.limit, meta.semaphores, noop or meta.noop)
+        return cls(meta.retry, meta.delay, meta.limit, meta.semaphores, noop or meta.only_tells, meta.quiet)
 
 
 DEFAULT_LIMITS = Limits()
@@ -38,6 +40,8 @@ class Semaphores:
 
     _free: dict[str, int] = field(default_factory=dict)
     _waiting: dict[str, deque[int]] = field(default_factory=dict)
+    held: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """What each vertex has taken: its limits may change before it gives that back."""
 
     def acquire(self, names: tuple[str, ...], vertex: int) -> bool:
         """Take all of ``names`` for ``vertex``; if one is taken already, remember the vertex and take none."""
@@ -47,12 +51,13 @@ class Semaphores:
                 return False
         for name in names:
             self._free[name] -= 1
+        self.held[vertex] = names
         return True
 
-    def release(self, names: tuple[str, ...]) -> list[int]:
-        """Give ``names`` back; return the vertices that should try again."""
+    def release(self, vertex: int) -> list[int]:
+        """Give back all that ``vertex`` holds; return the vertices that should try again."""
         woken: list[int] = []
-        for name in names:
+        for name in self.held.pop(vertex):
             self._free[name] += 1
             waiting = self._waiting.pop(name, None)
             if waiting:

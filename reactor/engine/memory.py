@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from reactor.engine.events import Cause
@@ -12,11 +12,11 @@ from reactor.resource.base import Resource
 class Memory(Protocol):
     """Told before and after what must not be forgotten; asked at the start."""
 
-    def first_cause(self, resource: Resource) -> Cause:
-        """Why the first change of ``resource`` in this life is made; asked only when there is one.
+    def cause_of(self, resource: Resource) -> Cause:
+        """Why ``resource`` is changed, when that is not clear: it is the first time in this life, or an event came.
 
-        INITIAL when the journal does not know it, INTENT when its properties have changed since it was last applied,
-        DRIFT when they have not: then the world changed while nobody looked.
+        INITIAL when the journal does not know it, INTENT when its properties have changed since it was last applied, or
+        a file that it `reads`; DRIFT when they have not: then the world did.
         """
 
     def owed_refreshes(self) -> Iterable[str]:
@@ -33,3 +33,18 @@ class Memory(Protocol):
 
     def refreshed(self, ref: str) -> None:
         """That check succeeded: what ``ref`` owed when it began is paid; what was intended since stays owed."""
+
+    def can_undo(self, ref: str) -> bool:
+        """Whether it is on record how things were before the first change of ``ref``."""
+
+    async def record_reversal(self, ref: str, reversal: Resource) -> None:
+        """``reversal`` brings that back. On disk when this returns."""
+
+    def reversals(self, resources: Mapping[str, Resource]) -> list[Resource]:
+        """``resources`` are in force now: what undoes those that have left and asked for it, the last done first.
+
+        Of those that no longer ask for it, nothing is kept on record.
+        """
+
+    def undone(self, ref: str) -> None:
+        """``ref`` is as it was before its first change: forget it."""

@@ -12,14 +12,18 @@ DEFAULT_AUDIT_INTERVAL = 1800.0
 class Options:
     """``watch`` keeps the run going and listens for drift; without it the run ends when nothing is in motion.
 
+    ``monitor_only`` runs health checks and nothing else. ``partial``: the graph is a part of the manifest only, so what
+    is not in it has not left the manifest.
     ``converged_timeout`` (seconds) ends a run once nothing has changed for so long. ``audit_interval`` (seconds)
     is the mean time between two slow re-checks of everything; None switches them off.
     """
 
     watch: bool = False
     noop: bool = False
+    monitor_only: bool = False
     diff: bool = False
     jobs: int = DEFAULT_JOBS
     fail_fast: bool = False
+    partial: bool = False
     converged_timeout: float | None = None
     audit_interval: float | None = DEFAULT_AUDIT_INTERVAL

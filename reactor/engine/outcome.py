@@ -6,10 +6,14 @@ from enum import Enum, auto
 
 
 class Outcome(Enum):
-    """How a run ended, as far as others are concerned. CANCELLED is no answer: the vertex runs again."""
+    """How a run ended, as far as others are concerned. CANCELLED is no answer: the vertex runs again.
+
+    UNHEALTHY is a failure after all was done: a refresh that the run carried is not made again.
+    """
 
     OK = auto()
     CHANGED = auto()
     WOULD_CHANGE = auto()
     FAILED = auto()
+    UNHEALTHY = auto()
     CANCELLED = auto()

@@ -65,8 +65,9 @@ class Roster:
                 unseen += 1
             elif vertex not in self.present:
                 added.append(vertex)
-            elif _same(self.resources[vertex], resource):
+            elif self.resources[vertex].asks_the_same_as(resource):
                 kept.append(vertex)
+                self.resources[vertex].rebind(resource)
             else:
                 changed.append(vertex)
         gone = sorted(self.present.difference(kept, changed, added))
@@ -78,9 +79,3 @@ class Roster:
         self.limits.pop(vertex, None)
         if limits is not DEFAULT_LIMITS:
             self.limits[vertex] = limits
-
-
-def _same(one: Resource, other: Resource) -> bool:
-    """Whether two resources ask for the same: kind and properties, wherever they are declared."""
-    fields = type(one).model_fields
-    return type(one) is type(other) and all(getattr(one, name) == getattr(other, name) for name in fields)

@@ -7,7 +7,7 @@ It is told what happened (`mark`, `finished`, `elapsed`, `hold`, `release`, `res
 1. Order: a vertex never starts while any ancestor is in motion (`order`).
 2. One at a time: a vertex never runs twice at once.
 3. No event is lost: a mark during a run leads to one more run.
-4. No refresh is lost: it is owed until a run with it succeeded, also over `reshape`.
+4. No refresh is lost: it is owed until a run with it succeeded, also over `reshape` and while it waits in `bursts`.
 5. Failure is local: only strong descendants are blocked, and they go on when the culprit recovers (`blame`).
 6. It ends: without outside events, nothing stays in motion.
 7. Work is local: what is not below a marked vertex is not touched.
@@ -22,17 +22,16 @@ from collections import deque
 from collections.abc import Collection, Mapping
 
 from reactor.engine.blame import Blame
-from reactor.engine.events import Cause
+from reactor.engine.bursts import Bursts
+from reactor.engine.events import CAUSE_SETS, Cause
 from reactor.engine.limits import DEFAULT_LIMITS, UNLIMITED, Limits, Semaphores
 from reactor.engine.order import Order
 from reactor.engine.outcome import Outcome
 from reactor.engine.retries import Retries
 from reactor.graph.topology import Topology
 
-_CAUSES = tuple(Cause(bits) for bits in range(2 * max(cause.value for cause in Cause)))
-"""Every set of causes, ready made: building one takes longer than a check of a small file."""
-
 _REFRESH = int(Cause.REFRESH)
+_RETRY = int(Cause.RETRY)
 
 
 class Scheduler:
@@ -57,6 +56,7 @@ class Scheduler:
         self.fail_fast = fail_fast
         self.order = Order(topology.successors, self._cleared)
         self.blame = Blame(topology)
+        self.bursts = Bursts()
         self.active = 0
         """How many vertices run now."""
         self._limits = dict(limits or {})
@@ -131,12 +131,17 @@ class Scheduler:
                 self._stalled.append(vertex)
                 continue
             limits = self._limits.get(vertex, DEFAULT_LIMITS)
+            owed = self._owed[vertex]
+            later = self.bursts.held_back(vertex, owed, now) if limits.quiet is not None else 0
+            if later and later == owed:
+                self._schedule(vertex, self.bursts.due(vertex) or now, now)
+                continue
             if limits.semaphores and not self._semaphores.acquire(limits.semaphores, vertex):
                 continue
             if limits.rate is not None:
                 self._not_before[vertex] = now + 1 / limits.rate
-            self._running[vertex] = self._owed[vertex]
-            self._owed[vertex] = 0
+            self._running[vertex] = owed ^ later
+            self._owed[vertex] = later
             self._retries.due.pop(vertex, None)
             self.active += 1
             return vertex
@@ -146,17 +151,15 @@ class Scheduler:
         """The run of ``vertex`` ended. Returns the seconds until it is retried, or None when it is not."""
         carried = self._running.pop(vertex)
         self.active -= 1
-        limits = self._limits.get(vertex, DEFAULT_LIMITS)
-        if limits.semaphores:
-            self._ready.extend(self._semaphores.release(limits.semaphores))
+        if vertex in self._semaphores.held:
+            self._ready.extend(self._semaphores.release(vertex))
         if vertex in self._gone:
-            self._forget(vertex)
             self.order.end(vertex)
             return None
         again = self._owed[vertex]
         wait = None
-        if outcome is Outcome.FAILED:
-            self._owed[vertex] |= carried
+        if outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
+            self._owed[vertex] |= carried if outcome is Outcome.FAILED else carried & ~_REFRESH | _RETRY
             wait = self._fail(vertex, now, fresh=bool(again))
         elif outcome is Outcome.CANCELLED:
             self._owed[vertex] |= carried
@@ -194,22 +197,25 @@ class Scheduler:
     ) -> None:
         """Go on with another graph. Vertices keep their numbers; there may be more of them.
 
-        ``changed`` forget that they failed; what they owe stays owed. ``gone`` are no part of the graph any more: one
-        that runs is let end, and that is all. Mark what is new or changed afterwards.
+        ``changed``, and what is new, forget that they failed; what they owe stays owed. ``gone`` are no part of the
+        graph any more, and owe nothing: one that runs is let end, and that is all, unless it comes back before that.
+        Mark what is new or changed afterwards.
         """
         self.topology = topology
         self._limits = dict(limits)
         self._owed += bytes(topology.size - len(self._owed))
-        self._gone = (self._gone & self._running.keys()) | set(gone)
+        self._gone = (self._gone & self._running.keys() | set(gone)).difference(changed)
         failed = self.blame.failed - set(changed) - self._gone
         freed = {v for v in (*self.blame.blocked, *changed) if self._owed[v]} - self._gone
         for vertex in (*changed, *gone):
             self._retries.forget(vertex)
             self._not_before.pop(vertex, None)
-        for vertex in self._gone - self._running.keys():
+            self.bursts.forget(vertex)
+        for vertex in gone:
             self._forget(vertex)
         self.order.reshape(topology.successors, self._gone - self._running.keys())
-        self.blame.reshape(topology, sorted(failed), self._running_motion())
+        runs = bytearray(vertex in self._running for vertex in range(topology.size))
+        self.blame.reshape(topology, sorted(failed), moves=runs)
         self._reorder(freed)
 
     # ---- what to do ----
@@ -235,7 +241,7 @@ class Scheduler:
 
     def causes(self, vertex: int) -> Cause:
         """Why ``vertex`` runs, or is owed a run."""
-        return _CAUSES[self._running.get(vertex, self._owed[vertex])]
+        return CAUSE_SETS[self._running.get(vertex, self._owed[vertex])]
 
     def carries_refresh(self, vertex: int) -> bool:
         """Whether the run of ``vertex`` is to pay a refresh."""
@@ -315,22 +321,20 @@ class Scheduler:
     def _notify(self, vertex: int, outcome: Outcome, now: float) -> None:
         """What subscribes owes a refresh; a change that was only planned reaches only what is in noop too."""
         for below in self.topology.notify[vertex]:
-            if outcome is Outcome.CHANGED or self._limits.get(below, DEFAULT_LIMITS).noop:
+            limits = self._limits.get(below, DEFAULT_LIMITS)
+            if outcome is Outcome.CHANGED or limits.noop:
+                if limits.quiet is not None:
+                    self.bursts.add(below, limits.quiet, now)
                 self.mark(below, Cause.REFRESH, now)
 
     # ---- another graph ----
 
     def _forget(self, vertex: int) -> None:
         self._owed[vertex] = 0
+        if vertex in self._running:
+            self._running[vertex] = 0
         self._start_at.pop(vertex, None)
         self._touched.discard(vertex)
-
-    def _running_motion(self) -> bytearray:
-        """The motion of those that run: only they are not blocked at once by what is bad above them."""
-        motion = bytearray(self.topology.size)
-        for vertex in self._running:
-            motion[vertex] = 1
-        return motion
 
     def _reorder(self, freed: Collection[int]) -> None:
         """Settle, under the new edges, who of those in motion is blocked, waits, or may start."""

@@ -11,7 +11,7 @@ from reactor.engine.backoff import Backoff
 from reactor.engine.events import Cause, EventsLost, WatcherChanged
 from reactor.engine.port import Port
 from reactor.resource.base import Resource
-from reactor.resource.watch import TimerWatch, Watch, Watcher, WatchState
+from reactor.resource.watch import PathWatch, TimerWatch, Watch, Watcher, WatchState
 
 RESTART_WAIT = 0.1
 RESTART_CAP = 60.0
@@ -26,6 +26,7 @@ class Watching:
         self._sources: dict[type[Watch], Source] = {}
         self._nursery: trio.Nursery | None = None
         self.listeners: dict[int, Callable[[], None]] = {}
+        self._last_listener = 0
 
     def start(self, nursery: trio.Nursery) -> None:
         """Begin to arm what was declared; sources that come later are started as they come."""
@@ -36,16 +37,25 @@ class Watching:
     def declare(self, vertex: int, resource: Resource) -> None:
         """Watch what could make ``resource`` drift. It is not checked before all that is armed."""
         watches = list(resource.watches())
+        if resource.late is not None:
+            watches.extend(PathWatch(path) for path in sorted(resource.late.reads))
         if resource.meta.poll is not None:
             watches.append(TimerWatch(resource.meta.poll))
+        watches += [TimerWatch(each.interval) for each in resource.health_checks if each.interval is not None]
         for kind in {type(watch): None for watch in watches}:
             self._add(vertex, [watch for watch in watches if type(watch) is kind])
 
-    def listen(self, watch: Watch, callback: Callable[[], None]) -> None:
-        """Call ``callback`` when ``watch`` tells of something."""
-        number = -1 - len(self.listeners)
-        self.listeners[number] = callback
-        self._add(number, [watch])
+    def listen(self, watch: Watch, callback: Callable[[], None]) -> int:
+        """Call ``callback`` when ``watch`` tells of something. Returns the number it listens under."""
+        self._last_listener -= 1
+        self.listeners[self._last_listener] = callback
+        self._add(self._last_listener, [watch])
+        return self._last_listener
+
+    def unlisten(self, number: int) -> None:
+        """Take a `listen` back."""
+        self.forget([number])
+        del self.listeners[number]
 
     def forget(self, vertices: Iterable[int]) -> None:
         """Listen no longer for ``vertices``."""
@@ -91,8 +101,8 @@ class Source:
         """Something about ``vertex`` may have changed."""
         if vertex >= 0:
             self._engine.mark(vertex, Cause.DRIFT, delay)
-        else:
-            self._watching.listeners[vertex]()
+        elif (callback := self._watching.listeners.get(vertex)) is not None:
+            callback()
 
     def mark_all(self, reason: str) -> None:
         """Events were lost."""

@@ -53,6 +53,10 @@ class Workers:
         self._nursery = nursery
         self.wake()
 
+    def allow(self, most: int) -> None:
+        """Have up to so many tasks. Those there are stay: whoever hands out work bounds what runs at once."""
+        self._most = max(most, self._count)
+
     def wake(self) -> None:
         """Have one more worker look for work; one that is on its way is enough, it wakes the next."""
         if self._on_its_way:

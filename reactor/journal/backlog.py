@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from reactor.engine.events import Event
 from reactor.journal.debts import Pair
+from reactor.journal.originals import Original
 from reactor.journal.records import Row, loss, row
 
 EVENT_LIMIT = 10_000
@@ -28,16 +29,18 @@ class Generation(NamedTuple):
 class Batch:
     """One transaction.
 
-    ``refreshes`` maps a pair to (owed since, last paid); ``resources`` a ref to (digest, time).
+    ``refreshes`` maps a pair to (owed since, last paid); ``resources`` a ref to (digest, time), and ``originals`` a ref
+    to what was there before, either to None where that is to be forgotten.
     """
 
     refreshes: dict[Pair, tuple[float | None, float | None]] = field(default_factory=dict)
-    resources: dict[str, tuple[str, float]] = field(default_factory=dict)
+    originals: dict[str, Original | None] = field(default_factory=dict)
+    resources: dict[str, tuple[str, float] | None] = field(default_factory=dict)
     generations: list[Generation] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.refreshes or self.resources or self.generations or self.rows)
+        return bool(self.refreshes or self.originals or self.resources or self.generations or self.rows)
 
 
 class Backlog:
@@ -79,14 +82,23 @@ class Backlog:
         """The resource is as the digest says."""
         self._batch.resources[ref] = (digest, now)
 
+    def set_original(self, ref: str, original: Original | None, *, gone: bool = False) -> None:
+        """How things were before the first change of the resource, or (None) that is to be forgotten.
+
+        ``gone``: the resource itself is to be forgotten too.
+        """
+        self._batch.originals[ref] = original
+        if gone:
+            self._batch.resources[ref] = None
+
     def add_generation(self, generation: Generation) -> None:
         """A manifest was loaded."""
         self._batch.generations.append(generation)
 
     def take_urgent(self) -> Batch:
-        """What an intent waits for: the refreshes, in their newest state."""
-        batch = Batch(refreshes=self._batch.refreshes)
-        self._batch.refreshes = {}
+        """What must be on the disk before a change is made, in its newest state."""
+        batch = Batch(refreshes=self._batch.refreshes, originals=self._batch.originals)
+        self._batch.refreshes, self._batch.originals = {}, {}
         return batch
 
     def take(self) -> Batch:
@@ -102,6 +114,7 @@ class Backlog:
         late = self._batch
         self._batch = Batch(
             batch.refreshes | late.refreshes,
+            batch.originals | late.originals,
             batch.resources | late.resources,
             batch.generations + late.generations,
             batch.rows + late.rows,

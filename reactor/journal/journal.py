@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -19,6 +19,7 @@ from reactor.engine.events import Cause, Event
 from reactor.journal.backlog import Backlog, Batch, Generation
 from reactor.journal.debts import Debts
 from reactor.journal.digest import desired_digest, manifest_digest
+from reactor.journal.originals import Originals
 from reactor.journal.records import Selector, lean
 from reactor.journal.store import Found, Store, beyond_repair, open_store, set_aside
 from reactor.resource.base import Resource
@@ -50,6 +51,7 @@ class Journal:
         self._store = store
         self._tell = tell
         self._debts = Debts(found.owed)
+        self._originals = Originals(found.originals, os.path.abspath(self._manifest), tell)
         self._digests: dict[str, str | None] = {}
         self._applied: dict[str, Resource] = {}
         self._generation = found.generation
@@ -71,17 +73,23 @@ class Journal:
         """
         store, found, note = open_store(directory)
         if note:
-            tell(f"{note}; refreshes owed from before are forgotten")
+            tell(note)
         return cls(directory, manifest, store, found, tell)
 
     # ---- the engine's memory ----
 
-    def first_cause(self, resource: Resource) -> Cause:
+    def cause_of(self, resource: Resource) -> Cause:
         """Whether a change now would be the first, or come from the manifest, or from the world."""
-        self._learn([resource.ref])
-        if (known := self._digests[resource.ref]) is None:
+        ref = resource.ref
+        if self._applied.get(ref) is resource and not resource.reads():
+            return Cause.DRIFT
+        self._learn([ref])
+        if (known := self._digests[ref]) is None:
             return Cause.INITIAL
-        return Cause.DRIFT if known == desired_digest(resource) else Cause.INTENT
+        if known == desired_digest(resource):
+            return Cause.DRIFT
+        self._applied.pop(ref, None)  # it is not what it was: `applied` is to look at it again
+        return Cause.INTENT
 
     def owed_refreshes(self) -> Iterable[str]:
         """The refs that owe a refresh."""
@@ -98,12 +106,50 @@ class Journal:
             self._asked += 1
         await self._make_durable(self._asked)
 
+    def can_undo(self, ref: str) -> bool:
+        """Whether it is on record how things were before the first change of ``ref``."""
+        return ref in self._originals
+
+    async def record_reversal(self, ref: str, reversal: Resource) -> None:
+        """Write down what brings that back."""
+        self._backlog.set_original(ref, self._originals.add(ref, reversal))
+        self._asked += 1
+        await self._make_durable(self._asked)
+
+    def reversals(self, resources: Mapping[str, Resource]) -> list[Resource]:
+        """What undoes those that are not among ``resources`` any more and asked for it, the last changed first."""
+        undo, forget = self._originals.settle(resources)
+        for ref in forget:
+            self._forget(ref, gone=ref not in resources)
+        return undo
+
+    def undone(self, ref: str) -> None:
+        """Know nothing of ``ref`` any more: it is as it was."""
+        self._forget(ref, gone=True)
+
+    def held(self) -> list[str]:
+        """The refs for which something may be kept outside of the journal, until they are undone."""
+        return [row.ref for row in self._originals.rows()]
+
+    def _forget(self, ref: str, *, gone: bool) -> None:
+        if self._originals.drop(ref):
+            self._backlog.set_original(ref, None, gone=gone)
+            self._news.set()
+        if gone:
+            self._digests[ref] = None
+            self._applied.pop(ref, None)
+
     def applied(self, resource: Resource) -> None:
         """Remember what the resource was made to be. Costs next to nothing while it is the same object."""
         ref = resource.ref
         if self._applied.get(ref) is resource:
             return
         self._applied[ref] = resource
+        if (
+            resource.meta.reverse and ref not in self._originals
+        ):  # it was as desired before we ever changed it
+            self._backlog.set_original(ref, self._originals.add(ref, None))
+            self._news.set()
         self._learn([ref])
         digest = desired_digest(resource)
         if self._digests[ref] != digest:
@@ -136,6 +182,7 @@ class Journal:
     def begin_generation(self, resources: Iterable[Resource]) -> None:
         """The manifest was loaded and holds ``resources``. The same again is the same generation."""
         resources = list(resources)
+        self._store.in_force = frozenset(resource.ref for resource in resources)
         self._learn([resource.ref for resource in resources])
         digest = manifest_digest(resources)
         before = self._generation
@@ -248,7 +295,9 @@ class Journal:
         self._store.close()
         try:
             aside = set_aside(self._directory)
+            in_force = self._store.in_force
             self._store, _, _ = open_store(self._directory)
+            self._store.in_force = in_force
         except (OSError, sqlite3.Error) as refusal:
             self._refuse(refusal)
             return False
@@ -256,6 +305,8 @@ class Journal:
         now = time.time()
         for pair in self._debts.pairs():
             self._backlog.set_owed(pair, now)
+        for row in self._originals.rows():
+            self._backlog.set_original(row.ref, row)
         for ref, digest in self._digests.items():
             if digest is not None:
                 self._backlog.set_applied(ref, digest, now)

@@ -11,7 +11,7 @@ FILE_NAME = "journal.sqlite"
 APPLICATION = 0x72656163
 """Marks an SQLite file as a journal of ours: "reac"."""
 
-VERSION = 1
+VERSION = 2
 
 _TABLES = """
 CREATE TABLE generations (
@@ -43,6 +43,13 @@ CREATE TABLE resources (
     digest TEXT NOT NULL,
     applied REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE originals (
+    id INTEGER PRIMARY KEY,
+    ref TEXT NOT NULL UNIQUE,
+    manifest TEXT NOT NULL,
+    kind TEXT,
+    properties TEXT
+);
 """
 
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from reactor.journal.backlog import Batch, Generation
 from reactor.journal.debts import Pair
+from reactor.journal.originals import Original
 from reactor.journal.records import troubled
+from reactor.journal.salvage import ORIGINALS, OWED, Salvage, salvage
 from reactor.journal.schema import FILE_NAME, UnusableError, open_for_writing
 
 ROW_LIMIT = 100_000
@@ -24,12 +26,20 @@ BYTE_LIMIT = 256 << 20
 AGE_LIMIT = 90 * 86400.0
 """Seconds that an event is kept."""
 
+DIGEST_LIMIT = 100_000
+"""Resources that are remembered without being in the manifest."""
+
 PRUNE_EVERY = 1000
 """Rows written between two looks at the limits."""
 
 _PRUNED_AT_ONCE = 5000
 _ASKED_AT_ONCE = 500
 
+
+_DELETE_DIGESTS = """
+DELETE FROM resources WHERE ref IN
+(SELECT ref FROM resources WHERE NOT in_force(ref) ORDER BY applied DESC LIMIT -1 OFFSET ?)
+"""
 _DELETE_OLDEST = "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?)"
 _DELETE_OLD = """
 DELETE FROM events
@@ -57,6 +67,7 @@ class Found:
     """What an earlier life has left."""
 
     owed: list[Pair]
+    originals: list[Original]
     troubled: set[str]
     generation: Generation | None
 
@@ -70,18 +81,22 @@ class Store:
         self._busy = threading.Lock()
         self._synchronous = ""
         self._unpruned = PRUNE_EVERY
+        self._connection.create_function("in_force", 1, lambda ref: ref in self.in_force)
+        self.in_force: frozenset[str] = frozenset()
+        """The refs of the manifest: they are never forgotten."""
 
     def load(self) -> Found:
         """All that has to be known at the start."""
         execute = self._connection.execute
-        owed = execute("SELECT source, subscriber FROM refreshes WHERE owed_since IS NOT NULL").fetchall()
+        owed = execute(OWED).fetchall()
+        originals = [Original(*row) for row in execute(ORIGINALS)]
         # Few have ever been in trouble, and only those are looked up: the file may hold what many manifests left.
         once = execute("SELECT DISTINCT ref FROM events WHERE result IN ('failed', 'blocked')").fetchall()
         in_trouble = {ref for (ref,) in once if troubled(self._last_result(ref))}
         newest = execute(
             "SELECT id, time, manifest, digest FROM generations ORDER BY id DESC LIMIT 1"
         ).fetchone()
-        return Found(owed, in_trouble, Generation(*newest) if newest else None)
+        return Found(owed, originals, in_trouble, Generation(*newest) if newest else None)
 
     def digests(self, refs: Sequence[str]) -> dict[str, str]:
         """The digests of those of ``refs`` that were ever applied."""
@@ -137,9 +152,14 @@ class Store:
             " SET owed_since = excluded.owed_since, paid = coalesce(excluded.paid, paid)",
             ((*pair, *state) for pair, state in batch.refreshes.items()),
         )
+        self._insert_originals(batch)
         many(
             "INSERT OR REPLACE INTO resources (ref, digest, applied) VALUES (?, ?, ?)",
-            ((ref, *applied) for ref, applied in batch.resources.items()),
+            ((ref, *applied) for ref, applied in batch.resources.items() if applied is not None),
+        )
+        many(
+            "DELETE FROM resources WHERE ref = ?",
+            ((ref,) for ref, applied in batch.resources.items() if applied is None),
         )
         many(
             "INSERT OR REPLACE INTO generations (id, time, manifest, digest) VALUES (?, ?, ?, ?)",
@@ -148,6 +168,15 @@ class Store:
         many(
             "INSERT INTO events (time, event, ref, result, generation, record) VALUES (?, ?, ?, ?, ?, ?)",
             batch.rows,
+        )
+
+    def _insert_originals(self, batch: Batch) -> None:
+        """In the order of the changes, which their ids keep."""
+        many = self._connection.executemany
+        many("DELETE FROM originals WHERE ref = ?", ((ref,) for ref in batch.originals))
+        many(
+            "INSERT INTO originals (ref, manifest, kind, properties) VALUES (?, ?, ?, ?)",
+            filter(None, batch.originals.values()),
         )
 
     def _prune(self) -> None:
@@ -160,9 +189,18 @@ class Store:
         (surplus,) = execute("SELECT max(id) - min(id) + 1 - ? FROM events", (ROW_LIMIT,)).fetchone()
         if (surplus or 0) > 0 or self._bytes() > BYTE_LIMIT:
             execute(_DELETE_OLDEST, (max(surplus or 0, _PRUNED_AT_ONCE),))
+        self._prune_digests(horizon)
         execute("DELETE FROM refreshes WHERE owed_since IS NULL AND coalesce(paid, 0) < ?", (horizon,))
         execute(_DELETE_GENERATIONS)
         execute("PRAGMA incremental_vacuum(1000)").fetchall()
+
+    def _prune_digests(self, horizon: float) -> None:
+        """Forget resources that the manifest does not have: those of long ago, and the oldest of too many."""
+        execute = self._connection.execute
+        execute("DELETE FROM resources WHERE applied < ? AND NOT in_force(ref)", (horizon,))
+        (count,) = execute("SELECT count(*) FROM resources").fetchone()
+        if count > DIGEST_LIMIT + len(self.in_force):
+            execute(_DELETE_DIGESTS, (DIGEST_LIMIT,))
 
     def _bytes(self) -> int:
         pages, free, size = (
@@ -183,10 +221,25 @@ def open_store(directory: str) -> tuple[Store, Found, str | None]:
         if not beyond_repair(error):
             raise
         aside = set_aside(directory)
-        return (
-            *_open(directory),
-            f"the journal is of no use ({error}); moved it to {aside} and began a new one",
-        )
+        saved = salvage(aside)
+        store = Store(directory)
+        try:
+            store.write(_batch_of(saved), durable=True)
+            note = (
+                f"the journal is of no use ({error}); moved it to {aside} and began a new one; {saved.words}"
+            )
+            return store, store.load(), note
+        except BaseException:
+            store.close()
+            raise
+
+
+def _batch_of(saved: Salvage) -> Batch:
+    now = time.time()
+    return Batch(
+        refreshes=dict.fromkeys(saved.owed, (now, None)),
+        originals={original.ref: original for original in saved.originals},
+    )
 
 
 def beyond_repair(error: Exception) -> bool:

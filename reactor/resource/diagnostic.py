@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,11 +35,15 @@ class Diagnostic:
 
 
 class ManifestError(Exception):
-    """The manifest can't be used. Carries every problem found, in the order of their places."""
+    """The manifest can't be used. Carries every problem found, in the order of their places.
 
-    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+    ``files`` is all it was made of, as far as that is known: a change of one may mend it.
+    """
+
+    def __init__(self, diagnostics: list[Diagnostic], files: Sequence[str] = ()) -> None:
         super().__init__("; ".join(d.message for d in diagnostics))
         self.diagnostics = diagnostics
+        self.files = files
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Protocol, Self
 
+from reactor.resource.plan import ResourceError
 from reactor.resource.speech import say
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -22,9 +23,27 @@ class Keeper(Protocol):
         ``ref`` is the resource that changes it. Raises OSError when that can't be done.
         """
 
+    async def hold(self, path: str, ref: str) -> str:
+        """Keep what the regular file at ``path`` holds until ``ref`` has been undone; return where.
+
+        On the disk when this returns. Raises OSError when that can't be done.
+        """
+
 
 keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
 """Set for a run that changes things; without one nothing is kept."""
+
+
+async def hold(path: str, ref: str) -> str:
+    """The path of a file that keeps what ``path`` holds now, for the reversal of ``ref``.
+
+    Raises ResourceError when there is no place to keep it, and OSError when that place does not take it.
+    """
+    if (place := keeper.get()) is None:
+        raise ResourceError(
+            f"{path} could not be brought back: nothing is kept in this run", "give it a state directory"
+        )
+    return await place.hold(path, ref)
 
 
 class Former:

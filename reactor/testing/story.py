@@ -26,7 +26,7 @@ _Event = TypeVar("_Event", bound=Event)
 
 def graph_of(resources: Sequence[Resource]) -> Graph:
     """The graph of ``resources``. Raises AssertionError when they do not form one."""
-    graph, problems = build(resources, ordering="graph", locate=lambda *_: None)
+    graph, problems = build(resources, locate=lambda *_: None)
     assert not problems, problems
     return graph
 
@@ -36,13 +36,13 @@ class Story:
 
     def __init__(
         self,
-        resources: Sequence[Resource],
+        graph: Graph,
         options: Options,
         watchers: Mapping[type[Watch], type[Watcher]] | None = None,
         memory: Memory | None = None,
     ) -> None:
         self.events: list[Event] = []
-        self.engine = Engine(graph_of(resources), options, self._hear, watchers=watchers, memory=memory)
+        self.engine = Engine(graph, options, self._hear, watchers=watchers, memory=memory)
         self._heard = trio.Event()
 
     def _hear(self, event: Event) -> None:
@@ -85,11 +85,18 @@ class Story:
 @asynccontextmanager
 async def running(
     *resources: Resource,
+    graph: Graph | None = None,
     options: Options | None = None,
     watchers: Mapping[type[Watch], type[Watcher]] | None = None,
+    memory: Memory | None = None,
 ) -> AsyncIterator[Story]:
-    """A continuous engine over ``resources`` for as long as the block lasts; audits only if ``options`` ask."""
-    story = Story(resources, options or Options(watch=True, audit_interval=None), watchers)
+    """A continuous engine over ``resources``, or a whole ``graph``, for as long as the block lasts.
+
+    It audits only if ``options`` ask for it.
+    """
+    story = Story(
+        graph or graph_of(resources), options or Options(watch=True, audit_interval=None), watchers, memory
+    )
     async with trio.open_nursery() as nursery:
         await nursery.start(story.engine.run)
         yield story
@@ -97,9 +104,12 @@ async def running(
 
 
 async def converge_once(
-    *resources: Resource, options: Options | None = None, memory: Memory | None = None
+    *resources: Resource,
+    graph: Graph | None = None,
+    options: Options | None = None,
+    memory: Memory | None = None,
 ) -> tuple[Ended, Story]:
-    """One shot over ``resources``, to its end."""
-    story = Story(resources, replace(options or Options(), watch=False), memory=memory)
+    """One shot over ``resources``, or a whole ``graph``, to its end."""
+    story = Story(graph or graph_of(resources), replace(options or Options(), watch=False), memory=memory)
     with trio.fail_after(PATIENCE):
         return await story.engine.run(), story

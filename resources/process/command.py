@@ -13,7 +13,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 from typing import Final, cast
@@ -36,12 +36,16 @@ _DRAIN_GRACE = 0.25  # what a daemon left behind writes to inherited pipes is no
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to start: arguments with the program first, and all that surrounds it. ``timeout`` is in seconds."""
+    """What to start: arguments with the program first, and all that surrounds it. ``timeout`` is in seconds.
+
+    ``input`` is what it reads. Others can see the arguments of a process, but not that.
+    """
 
     arguments: Sequence[str]
     cwd: str
     environment: Mapping[str, str]
     timeout: float = math.inf
+    input: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +69,8 @@ class _Child:
 async def run(command: Command, tell: Callable[[str], None] | None = None) -> Completed:
     """Run ``command`` to its end; ``tell`` is given each line of its output as it is written.
 
-    The command reads from /dev/null. Its end is that of the process started: what that left running in the
-    background is not waited for. On a timeout, and when cancelled, the whole process group is ended.
+    Without an input the command reads from /dev/null. Its end is that of the process started: what that left
+    running in the background is not waited for. On a timeout, and when cancelled, the whole process group is ended.
 
     Raises ResourceError when the command can't be started, runs too long, or is killed by a signal.
     """
@@ -94,13 +98,14 @@ async def run(command: Command, tell: Callable[[str], None] | None = None) -> Co
 def _start(command: Command) -> Iterator[_Child]:
     """Start the command, and close its descriptors in the end."""
     program = _find_program(command)
+    stdin = _input(command.input) if command.input else subprocess.DEVNULL
     try:
         process = subprocess.Popen(
             command.arguments,
             executable=program,
             cwd=command.cwd,
             env=command.environment,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
@@ -108,6 +113,9 @@ def _start(command: Command) -> Iterator[_Child]:
         )
     except OSError as error:
         raise _explain(error, command, program) from error
+    finally:
+        if stdin != subprocess.DEVNULL:
+            os.close(stdin)
     stdout, stderr = cast("tuple[FileIO, FileIO]", (process.stdout, process.stderr))
     with stdout, stderr:
         try:
@@ -122,6 +130,15 @@ def _start(command: Command) -> Iterator[_Child]:
             yield _Child(process, pidfd, stdout, stderr)
         finally:
             os.close(pidfd)
+
+
+def _input(data: bytes) -> int:
+    """A descriptor to read ``data`` from: a file in memory, which never makes the writer wait for the reader."""
+    fd = os.memfd_create("input", os.MFD_CLOEXEC)
+    with open(fd, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
 
 
 async def _pump(pipe: FileIO, output: Output) -> None:

@@ -132,3 +132,9 @@ def test_every_command_and_every_option_of_run_is_in_a_table():
 def test_every_example_is_offered_and_every_offer_is_there():
     (names,) = (parameter.type.choices for parameter in example.params if parameter.name == "name")
     assert {f"{name}.yaml" for name in names} == {path.name for path in (ROOT / "examples").glob("*.yaml")}
+
+
+def test_every_meta_property_is_explained():
+    page = (ROOT / "docs" / "meta.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert rows == list(Meta.model_fields)

@@ -7,7 +7,7 @@ import os
 import signal
 
 import pytest
-from processes_of_cli import finish, spawned
+from processes_of_cli import finish, spawned, wait_until
 
 
 def manifest_text(root, contents, extra=""):
@@ -94,3 +94,45 @@ def test_a_hangup_reloads(follow):
     process, _, heard = follow
     process.send_signal(signal.SIGHUP)
     assert heard("reloaded")["kept"] == 2
+
+
+def test_an_edit_of_a_source_is_intent_and_a_change_of_its_copy_is_drift(tmp_path):
+    source, copy = tmp_path / "source", tmp_path / "copy"
+    source.write_text("one\n")
+    ids = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644'"
+    site = tmp_path / "site.yaml"
+    site.write_text(f"resources:\n  - file:\n      - {copy}: {{ensure: present, source: source, {ids}}}\n")
+    with spawned("run", "--format", "json", site) as process:
+        repairs = (
+            event
+            for event in map(json.loads, process.stdout)
+            if event["event"] == "checked" and event["result"] == "changed"
+        )
+        assert next(repairs)["causes"] == ["initial"]
+        source.write_text("two\n")
+        assert next(repairs)["causes"] == ["intent"]
+        assert copy.read_text() == "two\n"
+        copy.write_text("three\n")
+        assert next(repairs)["causes"] == ["drift"]
+        process.send_signal(signal.SIGTERM)
+        finish(process)
+
+
+def test_settings_that_are_edited_are_in_force_without_a_restart(tmp_path):
+    """Three commands that wait for one another to have begun: with two jobs they never all end, with three they do."""
+    site, here = tmp_path / "site.yaml", tmp_path
+    waits = " && ".join(f"until test -e {here}/begun{n}; do sleep 0.01; done" for n in range(3))
+    entries = "".join(
+        f'      - c{n}: {{provider: shell, command: "touch {here}/begun{n} && {waits}"}}\n' for n in range(3)
+    )
+    text = f"resources:\n  - exec:\n{entries}settings: {{jobs: "
+    site.write_text(f"{text}2}}\n")
+    with spawned("run", "--format", "json", site) as process:
+        wait_until(lambda: len(list(here.glob("begun?"))) == 2)
+        site.write_text(f"{text}3}}\n")
+        for line in process.stdout:
+            if json.loads(line)["event"] == "converged":
+                break
+        process.send_signal(signal.SIGTERM)
+        finish(process)
+    assert len(list(here.glob("begun?"))) == 3

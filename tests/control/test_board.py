@@ -1,6 +1,6 @@
 import json
 
-from reactor.control.board import Board, RunFacts, record_of
+from reactor.control.board import Board, Moment, RunFacts, record_of
 from reactor.engine.events import (
     AuditFound,
     Blocked,
@@ -14,6 +14,8 @@ from reactor.engine.events import (
     ReloadRejected,
     Result,
     Resumed,
+    Reversed,
+    Reversing,
     Skipped,
     Unblocked,
     WatcherChanged,
@@ -31,7 +33,7 @@ def board_after(*events, refs=("a", "b")):
 
 
 def record(board, ref="a"):
-    return record_of(board.standings[ref], in_motion=False)
+    return record_of(board.standings[ref], Moment("enforce", in_motion=False, refresh_at=None))
 
 
 def ok(now, ref="a"):
@@ -143,3 +145,14 @@ def test_every_record_is_json():
         changed(1.0), Flapping(1.0, "a", {"x": 1}), Paused(2.0, "a", 9.0, "r"), Blocked(3.0, "a", ("b",))
     )
     json.dumps(record(board))
+
+
+def test_what_is_undone_is_shown_until_it_is():
+    board = Board(FACTS, ["file#/a"])
+    board(Reloaded(10.0, 0, (), (), ("file#/a",)))
+    assert not board.standings
+    board(Reversing(10.0, "file#/a"))
+    board(Checked(11.0, "file#/a", Result.FAILED, Cause.INTENT, 0.1, error="it is busy"))
+    assert board.standings["file#/a"].state is Result.FAILED
+    board(Reversed(12.0, "file#/a"))
+    assert not board.standings

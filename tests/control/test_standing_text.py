@@ -14,7 +14,8 @@ RUN = {
     "readers_dropped": 0, "in_motion": 0,
 }  # fmt: skip
 RECORD = {
-    "ref": "file#/a", "state": "ok", "since": NOW - 10, "in_motion": False,
+    "ref": "file#/a", "state": "ok", "since": NOW - 10, "mode": "enforce", "in_motion": False,
+    "refresh_at": None,
     "checked": {"time": NOW - 10, "causes": ["drift"], "duration": 0.1}, "changed": None, "error": None, "hint": None,
     "retry_at": None, "blocked_by": [], "watching": [], "flapping": None, "paused": None,
 }  # fmt: skip
@@ -59,6 +60,8 @@ def test_the_worst_comes_first():
         ({"state": "blocked", "blocked_by": ["a#1", "a#2", "a#3", "a#4"]}, "file#/a  blocked  by a#1, a#2, a#3 and 1 more; for 10 s\n"),
         ({"state": "unknown", "checked": None}, "file#/a  unknown  not checked yet\n"),
         ({"in_motion": True}, "; has work to do\n"),
+        ({"mode": "warn"}, "file#/a  ok  for 10 s; mode: warn\n"),
+        ({"in_motion": True, "refresh_at": NOW + 2}, "file#/a  ok  for 10 s; gathers refreshes for another 2 s\n"),
         ({"changed": {"time": NOW, "causes": ["drift"], "actions": ["updated the content"]}}, ": updated the content (drift)\n"),
         ({"paused": {"since": NOW, "until": NOW + 7205, "reason": "ask Ada"}}, " (2 h 0 min left): ask Ada\n"),
         ({"paused": {"since": NOW, "until": NOW + 60, "reason": "x"}, "in_motion": True}, ", and a check is owed: x\n"),

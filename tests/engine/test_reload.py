@@ -198,7 +198,7 @@ class Recall:
         self.known = dict(known)
         self.told = []
 
-    def first_cause(self, resource):
+    def cause_of(self, resource):
         return self.known.get(resource.ref, Cause.INITIAL)
 
     def owed_refreshes(self):
@@ -215,6 +215,12 @@ class Recall:
 
     def refreshed(self, ref):
         self.told.append(("refreshed", ref))
+
+    def can_undo(self, ref):
+        return True
+
+    def reversals(self, resources):
+        return []
 
 
 async def test_a_refresh_is_on_record_before_the_change_that_causes_it(autojump_clock):
@@ -252,3 +258,27 @@ async def test_noop_intends_nothing(autojump_clock):
     a, b = scripted("a"), scripted("b", drifted=False, subscribe=["scripted#a"])
     await converge_once(a, b, options=Options(noop=True), memory=memory)
     assert memory.told == []
+
+
+async def test_what_comes_back_while_its_last_check_still_runs_is_checked_after_that(autojump_clock):
+    old = scripted("a", takes=5)
+    async with running(old, scripted("b")) as story:
+        await old.script.begun()
+        story.engine.reload(graph_of([scripted("b")]))
+        back = scripted("a")
+        story.engine.reload(graph_of([back, scripted("b")]))
+        await trio.sleep(1)
+        assert not back.script.checks, "one at a time"
+        await story.converged()
+    assert back.script.applies
+
+
+async def test_what_a_running_check_holds_is_given_back_when_its_limits_change(autojump_clock):
+    old = scripted("a", takes=5, meta={"semaphores": ["disk"]})
+    async with running(old) as story:
+        await old.script.begun()
+        new, other = scripted("a", meta={"semaphores": ["net"]}), scripted("b", meta={"semaphores": ["disk"]})
+        story.engine.reload(graph_of([new, other]))
+        await story.converged()
+    assert other.script.checks[0] >= 5
+    assert new.script.applies

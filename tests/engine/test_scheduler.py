@@ -77,3 +77,16 @@ def test_a_slowed_down_vertex_waits_and_runs():
     scheduler.elapsed(3.0)
     run(scheduler, A, now=3.0)
     assert scheduler.converged
+
+
+def test_what_a_refresh_left_unhealthy_is_tried_again_when_its_requirement_recovers():
+    scheduler = pair(EdgeKind.SUBSCRIBE)
+    scheduler.mark(B, Cause.REFRESH, 0.0)
+    run(scheduler, B, Outcome.UNHEALTHY)
+    scheduler.mark(A, Cause.DRIFT, 1.0)
+    run(scheduler, A, Outcome.FAILED, now=1.0)
+    scheduler.mark(A, Cause.DRIFT, 10.0)
+    scheduler.elapsed(10.0)
+    run(scheduler, A, Outcome.OK, now=10.0)
+    assert scheduler.next_ready(10.0) == B
+    assert not scheduler.carries_refresh(B)

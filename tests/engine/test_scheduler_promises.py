@@ -14,8 +14,11 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
+from reactor.resource.base import Quiet
 
 MOST = 6
+QUIET = Quiet.model_validate({"for": "3s", "at_most": "10s"})
+AT_ONCE = Cause.INITIAL | Cause.INTENT
 vertices = st.integers(0, MOST - 1)
 
 
@@ -35,6 +38,7 @@ def limits(draw):
         rate=draw(st.sampled_from([None, None, 0.2])),
         semaphores=draw(st.sampled_from([(), (), ("a",), ("a", "b:2")])),
         noop=draw(st.booleans()),
+        quiet=draw(st.sampled_from([None, None, QUIET])),
     )
 
 
@@ -49,7 +53,7 @@ class Lives(RuleBasedStateMachine):
     )
     def build(self, edges, limits, jobs, held):
         self.edges = edges
-        self.limits = limits
+        self.limits = list(limits)
         self.now = 0.0
         self.scheduler = Scheduler(
             Topology.of_edges(MOST, [(a, b, kind) for (a, b), kind in edges.items()]),
@@ -61,6 +65,7 @@ class Lives(RuleBasedStateMachine):
         self.present = set(range(MOST))
         self.unseen = {v: Cause(0) for v in range(MOST)}  # marks no run has started with
         self.refresh_owed = set()
+        self.bursts = {}  # vertex -> when the first and the last change of its burst came
         self.running = {}  # vertex -> whether the run carries a refresh
         self.failed = set()
         self.held = set()
@@ -79,8 +84,8 @@ class Lives(RuleBasedStateMachine):
 
     @rule(edges=graphs(), changed=st.sets(vertices), present=st.sets(vertices, min_size=3))
     def reload(self, edges, changed, present):
-        """Another graph: some vertices are gone, some new, some changed; a number that still runs is not reused."""
-        new = present - self.present - self.running.keys()
+        """Another graph: some vertices are gone, some new, some changed, and any may still run."""
+        new = present - self.present
         gone = self.present - present
         changed = changed & present & self.present
         self.present = (self.present & present) | new
@@ -89,11 +94,15 @@ class Lives(RuleBasedStateMachine):
             self.release(v)
             self.unseen[v] = Cause(0)
             self.refresh_owed.discard(v)
+            self.bursts.pop(v, None)
             if v in self.running:
                 self.running[v] = False
+        for v in changed | new:
+            self.bursts.pop(v, None)
+            self.limits[v] = self.limits[v - 1]
         self.failed -= changed | gone
         topology = Topology.of_edges(MOST, [(a, b, kind) for (a, b), kind in self.edges.items()])
-        self.scheduler.reshape(topology, dict(enumerate(self.limits)), changed, gone)
+        self.scheduler.reshape(topology, dict(enumerate(self.limits)), changed | new, gone)
         for v in changed | new:
             self.mark_now(v, Cause.INTENT)
 
@@ -149,15 +158,26 @@ class Lives(RuleBasedStateMachine):
         for up in self.strong_ancestors[v]:
             assert up not in self.failed, "promise 5: started below a failure"
         causes = self.scheduler.causes(v)
-        assert self.unseen[v] & ~causes == Cause(0), "promise 3: the run knows every mark before it"
-        assert (v in self.refresh_owed) == (Cause.REFRESH in causes), (
-            "promise 4: the refresh comes with the run"
+        waits = Cause.REFRESH if self.gathers(v) and not causes & AT_ONCE else Cause(0)
+        assert causes, "nothing runs without a cause"
+        assert self.unseen[v] & ~causes & ~waits == Cause(0), "promise 3: the run knows every mark before it"
+        assert (v in self.refresh_owed and not waits) == (Cause.REFRESH in causes), (
+            "promise 4: the refresh comes with the run, unless it still gathers changes"
         )
-        self.unseen[v] = Cause(0)
-        self.running[v] = v in self.refresh_owed
-        self.refresh_owed.discard(v)
+        self.unseen[v] &= waits
+        self.running[v] = Cause.REFRESH in causes
+        if self.running[v]:
+            self.refresh_owed.discard(v)
+            self.bursts.pop(v, None)
         self.starts[v] += 1
         return v
+
+    def gathers(self, v):
+        """Whether a refresh of ``v`` waits for things to calm down."""
+        if v not in self.bursts or v not in self.refresh_owed:
+            return False
+        first, last = self.bursts[v]
+        return self.now < min(first + QUIET.at_most, last + QUIET.calm)
 
     @precondition(lambda self: self.running)
     @rule(data=st.data(), outcome=st.sampled_from([*Outcome, Outcome.CHANGED, Outcome.FAILED]))
@@ -205,7 +225,7 @@ class Lives(RuleBasedStateMachine):
             self.refresh_owed.add(v)
         elif outcome is not Outcome.CANCELLED:
             self.failed.discard(v)
-        if outcome is Outcome.FAILED:
+        if outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
             self.failed.add(v)
             assert wait is None or wait > 0
         else:
@@ -215,6 +235,8 @@ class Lives(RuleBasedStateMachine):
             if a == v and kind is EdgeKind.SUBSCRIBE and reaches:
                 self.refresh_owed.add(b)
                 self.unseen[b] |= Cause.REFRESH
+                if self.limits[b].quiet is not None:
+                    self.bursts[b] = (self.bursts.get(b, (self.now,))[0], self.now)
 
     @rule(step=st.sampled_from([0.001, 0.1, 1, 60, 3600]))
     def pass_time(self, step):

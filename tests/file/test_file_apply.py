@@ -247,10 +247,13 @@ async def test_a_directory_is_created_with_its_parents(path: Path):
     assert mode_of(path / "a") == mode_of(path) == 0o755
 
 
-@pytest.mark.parametrize("mode", ["0640", "0600", "0"])
-async def test_the_mode_of_a_directory_is_used_as_it_is_written(path: Path, mode: str):
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("0640", 0o750), ("0600", 0o700), ("0644", 0o755), ("0711", 0o711), ("0", 0)]
+)
+async def test_who_may_read_or_write_a_directory_may_enter_it(path: Path, mode: str, expected: int):
     await converge(make(path, ensure="directory", mode=mode))
-    assert mode_of(path) == int(mode, 8)
+    assert mode_of(path) == expected
+    assert await look(make(path, ensure="directory", mode=mode)) == ()
 
 
 async def test_the_attributes_of_a_directory_are_mended_and_what_is_in_it_stays(path: Path):

@@ -172,7 +172,7 @@ def test_a_resource_of_a_lost_journal_is_new(directory):
         journal.applied(file)
     broken_text(directory)
     with journal_in(directory, []) as journal:
-        assert journal.first_cause(file) is Cause.INITIAL
+        assert journal.cause_of(file) is Cause.INITIAL
 
 
 def test_a_reader_of_a_broken_journal_is_told_so(directory):

@@ -1,7 +1,9 @@
 """What is kept of a run, how long, and what it says about causes."""
 
 import json
+import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 import trio
@@ -10,6 +12,7 @@ from journal_worlds import blocked, changed, failed, history_of, journal_in, kep
 from reactor.engine.events import Cause, Converged, Ended, Output, Skipped, as_json
 from reactor.journal import records, store
 from reactor.journal.history import Filter
+from reactor.journal.schema import FILE_NAME
 from resources.exec import Exec
 from resources.file import File
 
@@ -67,7 +70,7 @@ def test_what_commands_say_and_what_follows_every_change_is_not_kept(directory):
         journal.record(Output(now, "exec#x", "secret"))
         journal.record(Converged(now, 1, 0.1))
         journal.record(Skipped(now, "exec#x", "stopped"))
-        journal.record(Ended(now, {}, 0, 0.1, "stopped"))
+        journal.record(Ended(now, {}, 0, 0.1, "stopped", left=0))
     assert [entry.event for entry in entries(directory)] == ["ended"]
 
 
@@ -138,17 +141,17 @@ FILTERS = {
 
 def test_a_first_change_is_initial_intent_or_drift(directory):
     with journal_in(directory) as journal:
-        assert journal.first_cause(file("x")) is Cause.INITIAL
+        assert journal.cause_of(file("x")) is Cause.INITIAL
         journal.applied(file("x"))
     with journal_in(directory) as journal:
-        assert journal.first_cause(file("x")) is Cause.DRIFT
-        assert journal.first_cause(file("y")) is Cause.INTENT
+        assert journal.cause_of(file("x")) is Cause.DRIFT
+        assert journal.cause_of(file("y")) is Cause.INTENT
 
 
 def test_an_edit_of_order_is_no_intent_for_the_world(directory):
     with journal_in(directory) as journal:
         journal.applied(file())
-        assert journal.first_cause(file(require="exec#x", meta={"retry": 3})) is Cause.DRIFT
+        assert journal.cause_of(file(require="exec#x", meta={"retry": 3})) is Cause.DRIFT
 
 
 def test_what_was_applied_is_written_when_it_changes_only(directory):
@@ -187,3 +190,41 @@ async def test_a_reader_that_pauses_does_not_keep_the_log_from_being_emptied(dir
             assert (directory / "journal.sqlite-wal").stat().st_size < 6 << 20
             assert len(list(paused)) == 6002
         nursery.cancel_scope.cancel()
+
+
+def test_what_no_manifest_has_had_for_long_is_forgotten_and_what_this_one_has_is_not(directory, monkeypatch):
+    monkeypatch.setattr(store, "DIGEST_LIMIT", 20)
+    files = [File(name=f"/{number}", ensure="absent") for number in range(100)]
+    with journal_in(directory) as journal:
+        journal.begin_generation(files)
+        for file in files:
+            journal.applied(file)
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        old = time.time() - store.AGE_LIMIT - 1
+        connection.execute("UPDATE resources SET applied = ? WHERE ref < 'file#/5'", (old,))
+        connection.commit()
+    with journal_in(directory) as journal:
+        journal.begin_generation(files[:10])
+        journal.record(changed())
+    with history_of(directory) as history:
+        refs = set(history.refs()) - {"file#/a"}
+    assert {f"file#/{number}" for number in range(10)} <= refs
+    assert len(refs) == 30
+    assert not {ref for ref in refs if ref[6:] < "5"} - {f"file#/{number}" for number in range(10)}
+
+
+def test_a_source_that_was_edited_is_intent_and_what_drifts_after_that_is_drift(directory, tmp_path):
+    source = tmp_path / "source"
+    source.write_text("one")
+    ids = {"owner": "root", "group": "root", "mode": "0644"}
+    resource = File(name="/a", ensure="present", source=str(source), **ids)
+    with journal_in(directory) as journal:
+        journal.applied(resource)
+        assert journal.cause_of(resource) is Cause.DRIFT
+        source.write_text("another")
+        assert journal.cause_of(resource) is Cause.INTENT
+        journal.applied(resource)
+        assert journal.cause_of(resource) is Cause.DRIFT
+        source.write_text("and yet another")
+    with journal_in(directory) as journal:
+        assert journal.cause_of(resource) is Cause.INTENT, "also when it was edited while nobody looked"

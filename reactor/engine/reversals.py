@@ -1,0 +1,57 @@
+"""Undoes what has left the manifest and asked for that: ``meta: {reverse: true}``.
+
+What undoes a resource is a resource like any other. It joins the graph until a check of it has succeeded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reactor.engine.memory import Memory
+from reactor.graph.graph import Graph
+from reactor.graph.reversal import with_reversals
+from reactor.resource.base import Resource
+
+
+class Reversals:
+    """What is being undone.
+
+    ``undoing`` is false for a run that changes nothing, or that sees a part of the manifest only: what it does not see
+    has not left.
+    """
+
+    def __init__(self, memory: Memory | None, *, undoing: bool) -> None:
+        self._memory = memory
+        self._undoing = undoing
+        self.pending: dict[str, Resource] = {}
+
+    def join(self, graph: Graph) -> Graph:
+        """``graph``, which comes into force, and what undoes those that left it."""
+        if self._memory is None or not self._undoing:
+            return graph
+        if not (found := self._memory.reversals(graph.resources)):
+            self.pending = {}
+            return graph
+        owned = {claim[:2] for resource in graph.resources.values() for claim in resource.claims()}
+        self.pending = {}
+        for reversal in found:
+            if any(claim[:2] in owned for claim in reversal.claims()):  # by a resource of another name
+                self._memory.undone(reversal.ref)
+            else:
+                self.pending[reversal.ref] = reversal
+        return with_reversals(graph, list(self.pending.values()))
+
+    async def record(self, resource: Resource, state: Any) -> None:
+        """``resource`` is about to be changed: see that ``state`` can be brought back.
+
+        Raises ResourceError or OSError when it can't.
+        """
+        if self._memory is not None and not self._memory.can_undo(resource.ref):
+            await self._memory.record_reversal(resource.ref, await resource.reversal(state))
+
+    def done(self, ref: str) -> bool:
+        """A check of ``ref`` succeeded. Returns whether that has undone it."""
+        if self._memory is None or self.pending.pop(ref, None) is None:
+            return False
+        self._memory.undone(ref)
+        return True

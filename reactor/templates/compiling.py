@@ -1,0 +1,31 @@
+"""Parses each source once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeVar
+
+from reactor.templates.engine import Delimiters
+from reactor.templates.errors import Fault, located
+
+Tree = TypeVar("Tree")
+Parse = Callable[[str, Delimiters], Tree]
+
+_TOO_DEEP = "the template is nested too deep"
+
+
+@lru_cache(maxsize=1024)
+def _tree(parse: Parse[Tree], source: str, delimiters: Delimiters) -> Tree:
+    return parse(source, delimiters)
+
+
+def parsed(parse: Parse[Tree], source: str, name: str, delimiters: Delimiters) -> Tree:
+    """The tree of ``source``. Raises TemplateError."""
+    try:
+        tree: Tree = _tree(parse, source, delimiters)
+    except Fault as fault:
+        raise located(fault, name, source, 0) from fault
+    except RecursionError as error:
+        raise located(Fault(_TOO_DEEP), name, source, 0) from error
+    return tree

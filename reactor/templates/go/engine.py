@@ -1,0 +1,87 @@
+"""The engine for Go templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from reactor.templates.bounds import Bounds, Budget
+from reactor.templates.calls import Functions
+from reactor.templates.compiling import parsed
+from reactor.templates.engine import Delimiters, Loader
+from reactor.templates.errors import Fault, located
+from reactor.templates.go.functions import FUNCTIONS
+from reactor.templates.go.nodes import Tree
+from reactor.templates.go.parser import parse
+from reactor.templates.go.run import Definition, Run
+from reactor.templates.literals import quote
+
+DEFAULT_DELIMITERS = ("{{", "}}")
+_LOGIC = frozenset(("and", "or"))
+
+
+class _Templates:
+    """The templates that one rendering can invoke: those its sources define, and those the loader has."""
+
+    def __init__(self, functions: Functions, delimiters: Delimiters, loader: Loader) -> None:
+        self._functions = functions
+        self._delimiters = delimiters
+        self._loader = loader
+        self._known: dict[str, Definition] = {}
+
+    def add(self, name: str, tree: Tree) -> None:
+        """Take in what ``tree`` defines. Raises TemplateError when it names a function that is not there."""
+        for function, offset in tree.functions.items():
+            if function not in self._functions and function not in _LOGIC:
+                near = get_close_matches(function, self._functions, 1)
+                hint = f"did you mean {near[0]}?" if near else ""
+                fault = Fault(f"function {quote(function)} not defined", hint)
+                raise located(fault, name, tree.source, offset)
+        for defined, body in tree.defined.items():
+            self._known.setdefault(defined, (name, tree.source, body))
+        self._known.setdefault(name, (name, tree.source, tree.root))
+
+    def __call__(self, name: str) -> Definition | None:
+        if name not in self._known:
+            source = self._loader(name)
+            if source is None:
+                return None
+            self.add(name, parsed(parse, source, name, self._delimiters))
+        return self._known[name]
+
+
+class GoTemplate:
+    """One compiled Go template."""
+
+    def __init__(self, name: str, tree: Tree, delimiters: Delimiters, loader: Loader, bounds: Bounds) -> None:
+        self._name = name
+        self._tree = tree
+        self._delimiters = delimiters
+        self._loader = loader
+        self._bounds = bounds
+
+    @property
+    def dependencies(self) -> frozenset[str]:
+        """What it invokes with ``template`` and does not define."""
+        return self._tree.templates - self._tree.defined.keys()
+
+    def render(self, context: Mapping[str, Any], functions: Functions) -> str:
+        """The text for these data. Raises TemplateError."""
+        all_functions = {**FUNCTIONS, **functions}
+        templates = _Templates(all_functions, self._delimiters, self._loader)
+        templates.add(self._name, self._tree)
+        run = Run(all_functions, templates, Budget(self._bounds))
+        return run.render((self._name, self._tree.source, self._tree.root), context)
+
+
+class GoEngine:
+    """Compiles Go templates."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+
+    def compile(self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader) -> GoTemplate:
+        """``source``, ready to be rendered. Raises TemplateError."""
+        chosen = delimiters or DEFAULT_DELIMITERS
+        return GoTemplate(name, parsed(parse, source, name, chosen), chosen, loader, self._bounds)

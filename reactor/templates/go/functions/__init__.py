@@ -1,0 +1,17 @@
+"""The functions of Go templates: those of text/template itself, and the commonly used ones of sprig."""
+
+from __future__ import annotations
+
+from reactor.templates.calls import Functions
+from reactor.templates.go.functions import builtins, choices, encodings, lists, maps, numbers, patterns, texts
+
+FUNCTIONS: Functions = {
+    **builtins.FUNCTIONS,
+    **choices.FUNCTIONS,
+    **encodings.FUNCTIONS,
+    **lists.FUNCTIONS,
+    **maps.FUNCTIONS,
+    **numbers.FUNCTIONS,
+    **patterns.FUNCTIONS,
+    **texts.FUNCTIONS,
+}

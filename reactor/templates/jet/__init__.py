@@ -1,0 +1,1 @@
+"""Templates as Jet reads them, without its escaping for HTML."""

@@ -1,0 +1,1 @@
+"""Templates in Jinja2, sandboxed and bounded: https://jinja.palletsprojects.com."""

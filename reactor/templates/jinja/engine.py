@@ -1,0 +1,131 @@
+"""The engine for Jinja2."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cached_property
+from types import TracebackType
+from typing import Any, NoReturn
+
+from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, UndefinedError
+
+from reactor.expression.errors import FunctionError
+from reactor.templates.bounds import Bounds
+from reactor.templates.calls import Functions
+from reactor.templates.engine import Delimiters, Loader
+from reactor.templates.errors import TemplateError
+from reactor.templates.jinja.environment import DEFAULT_DELIMITERS, environment, made, referenced
+from reactor.templates.jinja.rendering import rendering
+
+_UNDEFINED = re.compile(r"'(\w+)' is undefined|has no attribute '(\w+)'")
+
+
+class JinjaTemplate:
+    """One compiled Jinja template."""
+
+    def __init__(
+        self, name: str, source: str, delimiters: Delimiters, loader: Loader, bounds: Bounds
+    ) -> None:
+        self._name = name
+        self._source = source
+        self._environment = environment(delimiters)
+        self._loader = loader
+        self._bounds = bounds
+        self._template = self._compiled()
+
+    def _compiled(self) -> Template:
+        try:
+            with rendering(self._bounds, self._loader):
+                return made(self._environment, self._source, self._name)
+        except TemplateSyntaxError as error:
+            raise self._syntax_error(error) from error
+        except RecursionError as error:
+            raise TemplateError("the template is nested too deep", self._name, 1, 1) from error
+
+    @cached_property
+    def dependencies(self) -> frozenset[str]:
+        """What it includes, imports and extends by plain names."""
+        return frozenset(referenced(self._environment, self._source))
+
+    def render(self, context: Mapping[str, Any], functions: Functions) -> str:
+        """The text for these data. Raises TemplateError."""
+        variables = {**functions, **context}
+        with rendering(self._bounds, self._loader) as current:
+            chunks: list[str] = []
+            try:
+                for chunk in self._template.root_render_func(self._template.new_context(variables)):
+                    current.budget.grow(len(chunk))
+                    chunks.append(chunk)
+            except TemplateError:
+                raise
+            except Exception as error:  # noqa: BLE001  a template can raise whatever its operators raise
+                self._explain(error, variables)
+            return "".join(chunks)
+
+    def _explain(self, error: Exception, variables: Mapping[str, Any]) -> NoReturn:
+        """Raise the error with its place."""
+        if isinstance(error, TemplateSyntaxError):
+            raise self._syntax_error(error) from error
+        name, line = self._place(error.__traceback__)
+        raise TemplateError(
+            _words(error), name, line, self._column(name, line), _hint(error, variables)
+        ) from error
+
+    def _place(self, trace: TracebackType | None) -> tuple[str, int]:
+        """The innermost template that the error passed through, and its line."""
+        found = (self._name, 1)
+        while trace is not None:
+            template = trace.tb_frame.f_globals.get("__jinja_template__")
+            if isinstance(template, Template):
+                found = (template.name or self._name, template.get_corresponding_lineno(trace.tb_lineno))
+            trace = trace.tb_next
+        return found
+
+    def _syntax_error(self, error: TemplateSyntaxError) -> TemplateError:
+        name = error.name or self._name
+        return TemplateError(
+            error.message or "this is no template", name, error.lineno, self._column(name, error.lineno)
+        )
+
+    def _column(self, name: str, line: int) -> int:
+        """Where the line's first tag begins: Jinja knows lines only."""
+        source = self._source if name == self._name else self._loader(name) or ""
+        text = "".join(source.splitlines()[line - 1 : line])
+        starts = [text.find(mark) for mark in (self._environment.variable_start_string, "{%", "{#")]
+        return 1 + min((start for start in starts if start >= 0), default=0)
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "the template is nested or calls itself too deep"
+    if isinstance(error, TemplateNotFound):
+        return f"template {error.name} could not be found"
+    if isinstance(error, FunctionError):
+        return error.message
+    return str(error) or type(error).__name__
+
+
+def _hint(error: Exception, variables: Mapping[str, Any]) -> str | None:
+    if isinstance(error, RecursionError):
+        return "end the recursion with a condition"
+    if isinstance(error, FunctionError):
+        return error.hint
+    if isinstance(error, UndefinedError) and (found := _UNDEFINED.search(str(error))):
+        near = get_close_matches(found[1] or found[2], variables, 1)
+        return f"did you mean {near[0]}?" if near else "give it a default: | default(...)"
+    return None
+
+
+class JinjaEngine:
+    """Compiles Jinja templates."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+
+    def compile(
+        self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
+    ) -> JinjaTemplate:
+        """``source``, ready to be rendered. Raises TemplateError."""
+        return JinjaTemplate(name, source, delimiters or DEFAULT_DELIMITERS, loader, self._bounds)

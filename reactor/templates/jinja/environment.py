@@ -1,0 +1,138 @@
+"""Jinja's environment as we use it: strict, without a way into Python, and with every loop and call counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+from jinja2 import BaseLoader, Environment, StrictUndefined, Template, TemplateNotFound, Undefined, nodes
+from jinja2.compiler import CodeGenerator, Frame
+from jinja2.filters import FILTERS
+from jinja2.runtime import Context, Macro
+from jinja2.sandbox import SandboxedEnvironment
+
+from reactor.templates.engine import Delimiters
+from reactor.templates.errors import Fault
+from reactor.templates.jinja.bounded import METHODS, bounded, calculate, concatenated, count_call
+from reactor.templates.jinja.rendering import current
+
+DEFAULT_DELIMITERS = ("{{", "}}")
+
+
+class _Generator(CodeGenerator):
+    """Writes a step of the budget into every loop, and counts what ``~`` makes."""
+
+    def visit_For(self, node: nodes.For, frame: Frame) -> None:  # noqa: N802  Jinja calls it by this name
+        step = nodes.ExprStmt(nodes.EnvironmentAttribute("step"), lineno=node.lineno)
+        node.body.insert(0, step)
+        super().visit_For(node, frame)
+
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
+        self.write("environment.concat((")
+        for part in node.nodes:
+            self.visit(part, frame)
+            self.write(", ")
+        self.write("))")
+
+
+class _Loader(BaseLoader):
+    """Gives what the loader of the current rendering gives, compiled once per source."""
+
+    def load(self, environment: Environment, name: str, globals: Any = None) -> Template:  # noqa: A002, ARG002  Jinja's signature
+        source = current().loader(name)
+        if source is None:
+            raise TemplateNotFound(name)
+        return made(environment, source, name)
+
+
+class BoundedEnvironment(SandboxedEnvironment):
+    """Data only: no attribute but the harmless methods of texts, maps and lists."""
+
+    code_generator_class = _Generator
+    intercepted_binops = frozenset(("*", "**", "+", "%"))
+    concat = staticmethod(concatenated)
+
+    @property
+    def step(self) -> None:
+        """Count one turn of a loop."""
+        current().budget.step()
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ARG002  Jinja's signature
+        """Whether a template may ask for it."""
+        if isinstance(obj, _OWN):
+            return not attr.startswith("_")
+        return any(isinstance(obj, kind) and attr in names for kind, names in METHODS.items())
+
+    def wrap_str_format(self, value: Any) -> None:  # noqa: ARG002
+        """No ``str.format``: it could pad to any width. There is ``%``, whose widths are counted."""
+        return
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ARG002
+        """``left operator right``, counted."""
+        return calculate(operator, self.binop_table[operator], left, right)
+
+    def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call a macro, a method or a function, counted."""
+        current().budget.step()
+        count_call(function, args)
+        return super().call(context, function, *args, **kwargs)
+
+
+def _printable(value: Any) -> Any:
+    """``value``, unless it is a function: that prints as an address, another one each time."""
+    if (
+        isinstance(value, str | int | float)
+        or value is None
+        or not callable(value)
+        or isinstance(value, Undefined)
+    ):
+        return value
+    raise Fault("can't print a function", "call it: add ()")
+
+
+def _own_types() -> tuple[type, ...]:
+    """Jinja's own objects, whose public attributes are for templates: ``loop.index``, ``namespace``, ``self.block``."""
+    from jinja2.environment import TemplateModule  # noqa: PLC0415
+    from jinja2.runtime import BlockReference, LoopContext, TemplateReference  # noqa: PLC0415
+    from jinja2.utils import Cycler, Joiner, Namespace  # noqa: PLC0415
+
+    return (BlockReference, Cycler, Joiner, LoopContext, Macro, Namespace, TemplateModule, TemplateReference)
+
+
+_OWN = _own_types()
+
+
+@lru_cache(maxsize=16)
+def environment(delimiters: Delimiters) -> BoundedEnvironment:
+    """The environment for these delimiters around expressions."""
+    made_for = BoundedEnvironment(
+        variable_start_string=delimiters[0],
+        variable_end_string=delimiters[1],
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        finalize=_printable,
+        loader=_Loader(),
+        cache_size=0,
+    )
+    made_for.filters = bounded(FILTERS)
+    del made_for.globals["lipsum"]
+    return made_for
+
+
+@lru_cache(maxsize=1024)
+def _code(of: Environment, source: str, name: str) -> CodeType:
+    return of.compile(source, name, name)
+
+
+def made(of: Environment, source: str, name: str) -> Template:
+    """A template of this source. Raises jinja2.TemplateSyntaxError."""
+    return Template.from_code(of, _code(of, source, name), of.make_globals(None))
+
+
+def referenced(of: Environment, source: str) -> Iterable[str]:
+    """The names that ``source`` includes, imports or extends as plain texts."""
+    from jinja2.meta import find_referenced_templates  # noqa: PLC0415
+
+    return filter(None, find_referenced_templates(of.parse(source)))

@@ -1,0 +1,10 @@
+"""The kinds ``user`` and ``group``: the accounts in the files of this host.
+
+`database` reads the files, `shadow` changes them with the programs of the shadow suite, `group` and `user` hold the
+properties, `decision` is the decision table of a user.
+"""
+
+from resources.accounts.group import Group
+from resources.accounts.user import User
+
+__all__ = ["Group", "User"]

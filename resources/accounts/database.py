@@ -1,0 +1,89 @@
+"""Reads the files that hold accounts: passwd(5), group(5), shadow(5). Not what a directory service adds to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
+
+from resources.file.errors import Explaining
+
+PASSWD = "/etc/passwd"  # noqa: S105 - a path
+GROUP = "/etc/group"
+SHADOW = "/etc/shadow"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC).date()
+
+
+class PasswdLine(NamedTuple):
+    """One user."""
+
+    uid: int
+    gid: int
+    comment: str
+    home: str
+    shell: str
+
+
+class GroupLine(NamedTuple):
+    """One group, with those who are in it besides those whose primary group it is."""
+
+    name: str
+    gid: int
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowLine:
+    """What only root may see of a user. ``expires`` is a date, or ``never``."""
+
+    password: str = field(repr=False)
+    expires: str
+
+
+def find_user(name: str) -> PasswdLine | None:
+    """The user of this name; None when there is none. Raises ResourceError when the file can't be read."""
+    for found, _, uid, gid, comment, home, shell in _lines(PASSWD, 7):
+        if found == name:
+            return PasswdLine(int(uid), int(gid), comment, home, shell)
+    return None
+
+
+def groups() -> list[GroupLine]:
+    """All groups. Raises ResourceError when the file can't be read."""
+    return [
+        GroupLine(name, int(gid), tuple(filter(None, members.split(","))))
+        for name, _, gid, members in _lines(GROUP, 4)
+    ]
+
+
+def find_shadow(name: str) -> ShadowLine | None:
+    """What only root may see of a user. Raises ResourceError for all others."""
+    for fields in _lines(SHADOW, 9):
+        if fields[0] == name:
+            return ShadowLine(fields[1], _date(fields[7]))
+    return None
+
+
+def _lines(path: str, count: int) -> Iterator[list[str]]:
+    """The fields of each line that has so many; others, such as those of NIS, mean no account of this host."""
+    with Explaining(f"read {path}"):
+        try:
+            with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+                lines = [line.rstrip("\n").split(":") for line in file]
+        except FileNotFoundError:
+            return
+    yield from (fields for fields in lines if len(fields) == count)
+
+
+def _date(days: str) -> str:
+    return (_EPOCH + timedelta(days=int(days))).isoformat() if days.isdigit() else "never"
+
+
+def is_date(text: str) -> bool:
+    """Whether it is a date as in ``2030-12-31``."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False

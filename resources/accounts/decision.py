@@ -1,0 +1,153 @@
+"""The decision table of a user: from what was found to what is to be done. Pure, so that it can be tested as a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from reactor import Action, Plan, ResourceError
+from resources.accounts import shadow
+from resources.accounts.database import PasswdLine, ShadowLine
+from resources.file.diffs import attributes_diff
+from resources.file.state import Change
+
+if TYPE_CHECKING:
+    from resources.accounts.user import User
+
+
+@dataclass(frozen=True, slots=True)
+class UserState:
+    """What was found. ``shadow`` is None where it was not asked for; ``numbers`` are those of all groups."""
+
+    account: PasswdLine | None = None
+    shadow: ShadowLine | None = None
+    groups: tuple[str, ...] = ()
+    numbers: Mapping[str, int] = field(default_factory=dict)
+
+
+def decide(user: User, state: UserState) -> Plan:
+    """What to do about ``state``. Raises ResourceError rather than removing who must stay."""
+    if user.ensure == "absent":
+        return () if state.account is None else (_remove(user, state.account),)
+    if state.account is None:
+        return (_create(user, state), *_set_password(user, state))
+    return (*_modify(user, state, state.account), *_see_to_groups(user, state), *_set_password(user, state))
+
+
+def _create(user: User, state: UserState) -> Action:
+    changes = [Change(attribute, "", new) for attribute, new in _wanted(user).items()]
+    options = _options(changes)
+    if user.group is None and user.name in state.numbers:
+        options += ["--gid", user.name]  # useradd would make that group, and fails when it is there
+    if user.groups:
+        options += ["--groups", ",".join(user.groups)]
+        changes.append(Change("groups", "", ", ".join(user.groups)))
+    options += ["--create-home" if user.manage_home else "--no-create-home"]
+    options += ["--system"] if user.system else []
+    return _step(user, "created the user", "useradd", options, changes)
+
+
+def _modify(user: User, state: UserState, account: PasswdLine) -> Plan:
+    found = _found(user, state, account)
+    changes = [
+        Change(attribute, found[attribute], new)
+        for attribute, new in _wanted(user).items()
+        if found[attribute] != new
+    ]
+    if not changes:
+        return ()
+    options = _options(changes)
+    if user.manage_home and "--home" in options:
+        options.append("--move-home")
+    return (_step(user, ", ".join(map(str, changes)), "usermod", options, changes),)
+
+
+def _see_to_groups(user: User, state: UserState) -> Plan:
+    if user.groups is None:
+        return ()
+    missing = [name for name in user.groups if name not in state.groups]
+    extra = [name for name in state.groups if name not in user.groups and user.membership == "inclusive"]
+    if not missing and not extra:
+        return ()
+    words = [f"added the user to {', '.join(missing)}"] if missing else []
+    words += [f"took the user out of {', '.join(extra)}"] if extra else []
+    after = [name for name in state.groups if name not in extra] + missing
+    changes = [Change("groups", ", ".join(state.groups), ", ".join(after))]
+    # Appending leaves alone what others may be adding just now.
+    options = ["--groups", ",".join(after)] if extra else ["--append", "--groups", ",".join(missing)]
+    return (_step(user, " and ".join(words), "usermod", options, changes),)
+
+
+def _set_password(user: User, state: UserState) -> Plan:
+    if user.password is None or (state.shadow is not None and state.shadow.password == user.password):
+        return ()
+    line = f"{user.name}:{user.password}\n".encode()
+    words = "set the password"
+    return (
+        Action(f"Would have {words}", words, partial(shadow.change, "chpasswd", "--encrypted", input=line)),
+    )
+
+
+def _remove(user: User, account: PasswdLine) -> Action:
+    if account.uid in (0, os.geteuid()):
+        who = "root" if account.uid == 0 else "whom reactor runs as"
+        raise ResourceError(
+            f"{user.name} is {who}; refusing to remove the user", "name the user that is to go"
+        )
+    if not user.manage_home:
+        return _step(user, "removed the user", "userdel")
+    return _step(user, f"removed the user and {account.home}", "userdel", ["--remove"])
+
+
+_OPTIONS = {
+    "uid": "--uid",
+    "group": "--gid",
+    "home": "--home",
+    "shell": "--shell",
+    "comment": "--comment",
+    "expires": "--expiredate",
+}
+
+
+def _wanted(user: User) -> dict[str, str]:
+    """What is asked for, in the words of the files; groups by name where that is given."""
+    values = {attribute: getattr(user, attribute) for attribute in _OPTIONS}
+    return {attribute: str(value) for attribute, value in values.items() if value is not None}
+
+
+def _found(user: User, state: UserState, account: PasswdLine) -> dict[str, str]:
+    names = [name for name, gid in state.numbers.items() if gid == account.gid]
+    if not isinstance(user.group, str) or not names:
+        group = str(account.gid)
+    else:  # several names may have one number
+        group = user.group if user.group in names else names[0]
+    return {
+        "uid": str(account.uid),
+        "group": group,
+        "home": account.home,
+        "shell": account.shell,
+        "comment": account.comment,
+        "expires": "never" if state.shadow is None else state.shadow.expires,
+    }
+
+
+def _options(changes: Iterable[Change]) -> list[str]:
+    options = []
+    for attribute, _, new in changes:
+        options += [_OPTIONS[attribute], "" if (attribute, new) == ("expires", "never") else new]
+    return options
+
+
+def _step(
+    user: User, words: str, program: str, options: Iterable[str] = (), changes: Iterable[Change] = ()
+) -> Action:
+    shown = tuple(changes)
+    return Action(
+        would=f"Would have {words}",
+        did=words,
+        run=partial(shadow.change, program, *options, "--", user.name),
+        diff=partial(attributes_diff, user.ref, shown, created=program == "useradd") if shown else None,
+    )

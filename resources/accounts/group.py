@@ -1,0 +1,107 @@
+"""The kind `group`: its properties and its decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Literal, Self
+
+from pydantic import Field, ValidationError
+
+from reactor import Action, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
+from resources.accounts import shadow
+from resources.accounts.database import GROUP, GroupLine, groups
+from resources.accounts.names import AccountId, AccountName, AccountNames, irreversible
+
+
+class Group(Resource, kind="group"):
+    """Manage one group of this host, and who is in it."""
+
+    name: AccountName
+    ensure: Literal["present", "absent"] = "present"
+    gid: AccountId | None = None
+    """Its number; without one a free one is taken."""
+    users: AccountNames | None = Field(default=None, alias="members")  # a resource has members of its own
+    """Users who are in it. Each must exist; whose primary group it is need not be named."""
+    membership: Literal["minimum", "inclusive"] = "minimum"
+    """Whether others may be in it, too: `minimum` leaves them, `inclusive` takes them out."""
+    system: Flag = False
+    """Whether a new one gets its number from those for the system."""
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """What is wrong with the properties taken together."""
+        yield from super().conflicts()
+        if self.ensure == "absent" and (self.name == "root" or self.gid == 0):
+            yield PropertyProblem(
+                ("ensure",), "the group root can't be absent", "name the group that is to go"
+            )
+
+    def watches(self) -> Iterable[Watch]:
+        """The file of groups."""
+        yield PathWatch(GROUP)
+
+    def uses(self) -> Iterable[str]:
+        """The file of groups."""
+        yield GROUP
+
+    def claims(self) -> Iterable[Claim]:
+        """The name, and the number."""
+        yield Claim("group", self.name, {"ensure": self.ensure, "gid": self.gid})
+        if self.gid is not None and self.ensure == "present":
+            yield Claim("group number", str(self.gid), {"name": self.name})
+
+    async def observe(self) -> GroupLine | None:
+        """The group, None when there is none. Raises ResourceError when the file can't be read."""
+        return next((group for group in groups() if group.name == self.name), None)
+
+    def plan(self, state: GroupLine | None, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
+        """Create or change it, then see to its members. Raises ResourceError rather than removing group 0."""
+        if self.ensure == "absent":
+            return () if state is None else (self._remove(state),)
+        if state is None:
+            number = "" if self.gid is None else f" with gid {self.gid}"
+            plan = [self._step(f"created the group{number}", "groupadd", *self._options)]
+        elif self.gid in (None, state.gid):
+            plan = []
+        else:
+            words = f"changed gid from {state.gid} to {self.gid}"
+            plan = [self._step(words, "groupmod", "--gid", str(self.gid))]
+        return (*plan, *self._see_to_members(() if state is None else state.members))
+
+    async def reversal(self, state: GroupLine | None) -> Self:
+        """No group, or the one that was there."""
+        if state is None:
+            return type(self)(name=self.name, ensure="absent")
+        members = None if self.users is None and self.ensure == "present" else state.members
+        try:
+            return type(self)(name=self.name, gid=state.gid, members=members, membership="inclusive")
+        except ValidationError as error:
+            raise irreversible(f"the group {self.name}") from error
+
+    @property
+    def _options(self) -> list[str]:
+        options = ["--system"] if self.system else []
+        return options if self.gid is None else [*options, "--gid", str(self.gid)]
+
+    def _remove(self, state: GroupLine) -> Action:
+        if state.gid == 0:
+            raise ResourceError(
+                f"{self.name} has gid 0; refusing to remove it", "name the group that is to go"
+            )
+        return self._step("removed the group", "groupdel")
+
+    def _see_to_members(self, found: tuple[str, ...]) -> Plan:
+        if self.users is None:
+            return ()
+        missing = [name for name in self.users if name not in found]
+        extra = [name for name in found if name not in self.users and self.membership == "inclusive"]
+        if not missing and not extra:
+            return ()
+        words = [f"added {', '.join(missing)}"] if missing else []
+        words += [f"took out {', '.join(extra)}"] if extra else []
+        members = ",".join([name for name in found if name not in extra] + missing)
+        return (self._step(" and ".join(words), "gpasswd", "--members", members),)
+
+    def _step(self, words: str, program: str, *options: str) -> Action:
+        run = partial(shadow.change, program, *options, "--", self.name)
+        return Action(f"Would have {words}", words, run)

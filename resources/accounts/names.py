@@ -1,0 +1,51 @@
+"""Property types that accounts share: names, ids and lists of names."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from reactor import ResourceError
+
+MAX_ID = 2**32 - 2
+"""The highest id there is: to chown(2) the next one means "leave it"."""
+
+_MAX_LENGTH = 32
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\$?")
+
+
+def _check_name(name: str) -> str:
+    """As POSIX has it, with the ``$`` at the end that Samba's machines have."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"{name!r} is not the name of an account: use letters, digits, _, - and ., a letter first"
+        )
+    if len(name) > _MAX_LENGTH:
+        raise ValueError(f"the name of an account has at most {_MAX_LENGTH} characters, this one {len(name)}")
+    return name
+
+
+def _check_no_repetition(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name} is there twice")
+    return names
+
+
+AccountName = Annotated[str, AfterValidator(_check_name)]
+"""The name of a user or group."""
+
+AccountNames = Annotated[tuple[AccountName, ...], AfterValidator(_check_no_repetition)]
+"""Names of users or groups, each once."""
+
+AccountId = Annotated[int, Field(ge=0, le=MAX_ID)]
+"""The number of a user or group."""
+
+
+def irreversible(what: str) -> ResourceError:
+    """The error for what is there now and could not be declared, so that nothing could bring it back."""
+    return ResourceError(
+        f"{what} as it is now could not be brought back", "change it by hand, or remove reverse"
+    )

@@ -1,0 +1,179 @@
+"""The kind `user`: its properties, and what of them goes together."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+
+from reactor import AbsolutePath, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, Watch
+from resources.accounts.database import (
+    GROUP,
+    PASSWD,
+    SHADOW,
+    find_shadow,
+    find_user,
+    groups,
+    is_date,
+)
+from resources.accounts.decision import UserState, decide
+from resources.accounts.names import AccountId, AccountName, AccountNames, irreversible
+
+# crypt(5): a method, maybe parameters, salt and hash; ! in front locks it, and ! or * alone is no password at all.
+_HASH = re.compile(r"!{0,2}(\$[a-z0-9-]+\$[./A-Za-z0-9$=,+_-]+)|[!*]{1,2}")
+
+
+def _check_password(text: str) -> str:
+    if not _HASH.fullmatch(text):
+        # What was given may be a password: it must not be shown.
+        raise ValueError(
+            "this is no hash of a password: make one with openssl passwd -6, or write '*' for none"
+        )
+    return text
+
+
+def _check_comment(text: str) -> str:
+    if ":" in text or not text.isprintable():
+        raise ValueError("a comment is one line of text without colons")
+    return text
+
+
+def _check_no_colon(path: str) -> str:
+    if ":" in path or not path.isprintable():
+        raise ValueError("colons and control characters can't be in the path of an account")
+    return path
+
+
+def _check_expiry(text: str) -> str:
+    if text != "never" and not is_date(text):
+        raise ValueError(f"{text!r} is no date: write it as 2030-12-31, or never")
+    return text
+
+
+AccountPath = Annotated[AbsolutePath, AfterValidator(_check_no_colon)]
+"""A path that can be in a line of passwd(5)."""
+
+
+class User(Resource, kind="user"):
+    """Manage one user of this host. What is not given is left alone, and new users get the defaults of useradd(8)."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    name: AccountName
+    ensure: Literal["present", "absent"] = "present"
+    uid: AccountId | None = None
+    """The number."""
+    group: AccountName | AccountId | None = None
+    """The primary group, by name or number; without one a new user gets a group of the same name."""
+    groups: AccountNames | None = None
+    """Further groups the user is in."""
+    membership: Literal["minimum", "inclusive"] = "minimum"
+    """Whether the user may be in others, too: `minimum` leaves those, `inclusive` takes the user out of them."""
+    home: AccountPath | None = None
+    """The home directory."""
+    manage_home: Flag = False
+    """Whether the home directory is made with the user, moved when `home` changes, and removed with the user."""
+    shell: AccountPath | None = None
+    """The login shell."""
+    comment: Annotated[str, AfterValidator(_check_comment)] | None = None
+    """The name of the person, or what the account is for."""
+    system: Flag = False
+    """Whether a new one gets its number from those for the system."""
+    password: Annotated[str, AfterValidator(_check_password)] | None = Field(default=None, repr=False)
+    """The hash of the password, as in shadow(5). Never shown, and no other process can see it."""
+    expires: Annotated[str, AfterValidator(_check_expiry)] | None = None
+    """The day the account can't be used any more, such as `2030-12-31`, or `never`."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """A password that is given is secret, wherever it comes from."""
+        super().model_post_init(context)
+        self.keep_secret(())
+
+    def keep_secret(self, properties: Iterable[str]) -> None:
+        """Never show the values of these properties, nor the password."""
+        super().keep_secret([*properties, "password"] if self.password is not None else properties)
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """What is wrong with the properties taken together."""
+        yield from super().conflicts()
+        if self.ensure == "absent" and (self.name == "root" or self.uid == 0):
+            yield PropertyProblem(("ensure",), "the user root can't be absent", "name the user that is to go")
+        if self.groups is not None and self.group in self.groups:
+            message = f"{self.group} is the primary group already"
+            yield PropertyProblem(("groups",), message, "leave it out of groups")
+
+    def watches(self) -> Iterable[Watch]:
+        """The files that are read."""
+        yield from map(PathWatch, self._files)
+
+    def provides(self) -> Iterable[str]:
+        """The home directory, if it is made with the user."""
+        return (self.home,) if self.home is not None and self._makes_home else ()
+
+    def uses(self) -> Iterable[str]:
+        """The files, the shell, and where the home directory is made."""
+        yield from self._files
+        if self.ensure == "present" and self.shell is not None:
+            yield self.shell
+        if self.home is not None and self._makes_home:
+            yield os.path.dirname(self.home)
+
+    def claims(self) -> Iterable[Claim]:
+        """The name, and the number."""
+        yield Claim("user", self.name, {"ensure": self.ensure, "uid": self.uid})
+        if self.uid is not None and self.ensure == "present":
+            yield Claim("user number", str(self.uid), {"name": self.name})
+
+    async def observe(self) -> UserState:
+        """The user, and the groups there are. Raises ResourceError when a file can't be read."""
+        all_groups = groups()
+        secret = find_shadow(self.name) if SHADOW in self._files else None
+        return UserState(
+            account=find_user(self.name),
+            shadow=secret,
+            groups=tuple(group.name for group in all_groups if self.name in group.members),
+            numbers={group.name: group.gid for group in all_groups},
+        )
+
+    def plan(self, state: UserState, *, refresh: bool) -> Plan:  # noqa: ARG002  a user has nothing to refresh
+        """What to do, by the decision table. Raises ResourceError where that says so."""
+        return decide(self, state)
+
+    async def reversal(self, state: UserState) -> Self:
+        """No user, or the one that was there, without what had been in a home directory that was removed."""
+        account = state.account
+        if account is None:
+            return type(self)(name=self.name, ensure="absent", manage_home=self.manage_home)
+        found = {
+            "uid": account.uid,
+            "group": account.gid,
+            "home": account.home,
+            "shell": account.shell or None,
+            "comment": account.comment,
+        }
+        if state.shadow is not None:
+            found |= {"password": state.shadow.password, "expires": state.shadow.expires}
+        if state.numbers.get(self.name) == account.gid:
+            del found["group"]  # goes and comes with the user
+        whole = self.ensure == "absent"
+        kept = {key: value for key, value in found.items() if whole or getattr(self, key) is not None}
+        if whole or self.groups is not None:
+            kept |= {"groups": state.groups, "membership": "inclusive"}
+        try:
+            return type(self)(name=self.name, manage_home=self.manage_home, **kept)
+        except ValidationError as error:
+            raise irreversible(f"the user {self.name}") from error
+
+    @property
+    def _files(self) -> tuple[str, ...]:
+        gone_for_a_while = self.ensure == "absent" and self.meta.reverse
+        if self.password is not None or self.expires is not None or gone_for_a_while:
+            return (PASSWD, GROUP, SHADOW)
+        return (PASSWD, GROUP)
+
+    @property
+    def _makes_home(self) -> bool:
+        return self.manage_home and self.ensure == "present"

@@ -1,0 +1,81 @@
+"""The rule ``dns``: what a name resolves to."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import trio
+from pydantic import AfterValidator
+
+from reactor import ResourceError
+from resources.health.goss.matchers import Expected
+from resources.health.goss.rule import MILLISECOND, Milliseconds, Rule
+
+_TYPED = re.compile(r"(A|AAAA|CAA|CNAME|MX|NS|PTR|SRV|TXT):(.+)")
+_SERVER = re.compile(r"\[([^\]]+)\](?::(\d{1,5}))?|([^:]+)(?::(\d{1,5}))?|([0-9A-Fa-f:]+)")
+_DNS_PORT = 53
+
+
+def _split_server(text: str) -> tuple[str, int]:
+    match = _SERVER.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a server: write it as 8.8.8.8, 8.8.8.8:53 or [::1]:53")
+    bracketed, its_port, host, port, six = match.groups()
+    return bracketed or host or six, int(its_port or port or _DNS_PORT)
+
+
+def _check_server(text: str) -> str:
+    _split_server(text)
+    return text
+
+
+class DnsRule(Rule):
+    """A name, or a type of record and a name: ``MX:example.com``, which asks a DNS server also without ``server``."""
+
+    resolve: str | None = None
+    """The name; by default the key."""
+    resolvable: Expected = True
+    addrs: Expected = None
+    server: Annotated[str, AfterValidator(_check_server)] | None = None
+    """The DNS server to ask, also with a port. By default the host resolves as it always does."""
+    timeout: Milliseconds = 500
+    """Milliseconds to wait for the answer."""
+
+    async def find(self, key: str) -> Mapping[str, Any]:
+        """Resolve. Raises ResourceError when there is no answer in time."""
+        try:
+            with trio.fail_after(self.timeout * MILLISECOND):
+                addresses = await self._resolve(self.resolve or key)
+        except trio.TooSlowError:
+            raise ResourceError(f"no answer within {self.timeout} ms") from None
+        return {"resolvable": bool(addresses), "addrs": sorted(addresses)}
+
+    async def _resolve(self, name: str) -> list[str]:
+        typed = _TYPED.fullmatch(name)
+        if typed is None and self.server is None:
+            return await _look_up(name)
+        from resources.health.goss import nameserver  # noqa: PLC0415 - dnspython is slow to import, and rarely needed
+
+        server = None if self.server is None else await _address(self.server)
+        if typed is None:
+            return await nameserver.ask(name, ("A", "AAAA"), server)
+        return await nameserver.ask(typed[2], (typed[1],), server)
+
+
+async def _address(server: str) -> tuple[str, int]:
+    name, port = _split_server(server)
+    if not (found := await _look_up(name)):
+        raise ResourceError(f"the name of the server {name} does not resolve")
+    return found[0], port
+
+
+async def _look_up(name: str) -> list[str]:
+    """The addresses of a host, the way all its programs find them."""
+    try:
+        found = await trio.socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError):
+        return []
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))

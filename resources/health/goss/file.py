@@ -1,0 +1,81 @@
+"""The rule ``file``: a file, directory, symlink or anything else with a path."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import trio
+from pydantic import AliasChoices, Field
+
+from resources.health.goss.accounts import groups, users
+from resources.health.goss.matchers import Expected, Text
+from resources.health.goss.rule import Rule
+
+_TYPES: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
+    (stat.S_ISREG, "file"),
+    (stat.S_ISDIR, "directory"),
+    (stat.S_ISLNK, "symlink"),
+    (stat.S_ISSOCK, "socket"),
+    (stat.S_ISFIFO, "pipe"),
+    (stat.S_ISCHR, "character-device"),
+    (stat.S_ISBLK, "block-device"),
+)
+_MOST_CONTENT = 64 << 20
+
+
+class FileRule(Rule):
+    """What is at a path. A symlink is looked at itself, but for its content."""
+
+    path: str | None = None
+    """The path; by default the key."""
+    exists: Expected = True
+    mode: Expected = None
+    size: Expected = None
+    owner: Expected = None
+    uid: Expected = None
+    group: Expected = None
+    gid: Expected = None
+    filetype: Expected = None
+    linked_to: Expected = None
+    contents: Expected = Field(default=None, validation_alias=AliasChoices("contents", "contains"))
+    md5: Expected = None
+    sha256: Expected = None
+    sha512: Expected = None
+
+    async def find(self, key: str) -> Mapping[str, Any]:
+        """Read in a thread: it may be large, or on a slow disk."""
+        return await trio.to_thread.run_sync(self._find, self.path or key)
+
+    def _find(self, path: str) -> Mapping[str, Any]:
+        try:
+            status = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return {"exists": False}
+        found: dict[str, Any] = {
+            "exists": True,
+            "mode": f"{stat.S_IMODE(status.st_mode):04o}",
+            "size": status.st_size,
+            "uid": status.st_uid,
+            "gid": status.st_gid,
+            "filetype": next(name for is_type, name in _TYPES if is_type(status.st_mode)),
+        }
+        if self.owner is not None:
+            found["owner"] = users.name(status.st_uid)
+        if self.group is not None:
+            found["group"] = groups.name(status.st_gid)
+        if self.linked_to is not None:
+            found["linked_to"] = os.readlink(path) if stat.S_ISLNK(status.st_mode) else ""
+        return found | dict(self._read(path))
+
+    def _read(self, path: str) -> Iterator[tuple[str, Any]]:
+        for name in ("md5", "sha256", "sha512"):
+            if getattr(self, name) is not None:
+                with open(path, "rb") as file:
+                    yield name, hashlib.file_digest(file, name).hexdigest()
+        if self.contents is not None:
+            with open(path, "rb") as file:
+                yield "contents", Text(file.read(_MOST_CONTENT).decode(errors="backslashreplace"))

@@ -1,0 +1,24 @@
+"""The rule ``group``: a group in /etc/group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from resources.health.goss.accounts import groups
+from resources.health.goss.matchers import Expected
+from resources.health.goss.rule import Rule
+
+
+class GroupRule(Rule):
+    """A group."""
+
+    groupname: str | None = None
+    """The name; by default the key."""
+    exists: Expected = True
+    gid: Expected = None
+
+    async def find(self, key: str) -> Mapping[str, Any]:
+        """Read the account file."""
+        entry = groups.entry(self.groupname or key)
+        return {"exists": False} if entry is None else {"exists": True, "gid": int(entry[2])}

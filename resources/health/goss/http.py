@@ -1,0 +1,71 @@
+"""The rule ``http``: what a server answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import trio
+from pydantic import AfterValidator, Field
+
+from reactor import Flag, ResourceError
+from resources.health.goss.matchers import Expected, Text
+from resources.health.goss.rule import MILLISECOND, Milliseconds, Rule
+
+
+def _check_url(text: str) -> str:
+    """``text`` if it is a URL. Raises ValueError when it is not."""
+    if not text.startswith(("http://", "https://")):
+        raise ValueError(f"{text!r} is not a URL: it starts with http:// or https://")
+    return text
+
+
+def _check_header(text: str) -> str:
+    if ":" not in text:
+        raise ValueError(f"{text!r} is not a header: write it as 'Name: value'")
+    return text
+
+
+Url = Annotated[str, AfterValidator(_check_url)]
+Header = Annotated[str, AfterValidator(_check_header)]
+
+
+class HttpRule(Rule):
+    """One request. Proxies of the environment are not used: it must not matter who started reactor."""
+
+    url: Url | None = None
+    """The URL; by default the key."""
+    status: Expected = 200
+    headers: Expected = None
+    body: Expected = None
+    method: str = "GET"
+    request_headers: tuple[Header, ...] = ()
+    """Each written ``Name: value``."""
+    request_body: str | None = None
+    allow_insecure: Flag = False
+    """Take any certificate."""
+    no_follow_redirects: Flag = False
+    timeout: Milliseconds = 5000
+    """Milliseconds for all of it."""
+    username: str = ""
+    password: str = Field(default="", repr=False)
+    ca_file: str = ""
+    """The authorities to trust, instead of the usual ones."""
+    cert_file: str = ""
+    key_file: str = ""
+    proxy: str = ""
+
+    def check_key(self, key: str) -> None:
+        """The key is the URL, unless that is given."""
+        _check_url(self.url or key)
+
+    async def find(self, key: str) -> Mapping[str, Any]:
+        """Make the request. Raises ResourceError when there is no answer."""
+        from resources.health.goss.request import fetch  # noqa: PLC0415 - httpx is slow to import, and rarely needed
+
+        try:
+            with trio.fail_after(self.timeout * MILLISECOND):
+                status, headers, body = await fetch(self, self.url or key)
+        except trio.TooSlowError:
+            raise ResourceError(f"no answer within {self.timeout} ms") from None
+        return {"status": status, "headers": Text(headers), "body": Text(body)}

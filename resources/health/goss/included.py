@@ -1,0 +1,47 @@
+"""The rules of other files, which goss calls ``gossfile``. They are read at every look."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator
+
+import yaml
+from pydantic import ValidationError
+
+from reactor import ResourceError
+from resources.health.goss.rule import Rule
+from resources.health.goss.rules import Rules
+
+
+def every_rule(rules: Rules, *chain: str) -> Iterator[tuple[str, str, Rule]]:
+    """The rules and those of their gossfiles, but for what is skipped: kind, key and rule.
+
+    ``chain`` are the files that lead here. Raises ResourceError for a file that is missing, wrong or within itself.
+    """
+    yield from ((kind, key, rule) for kind, key, rule in rules.all() if not rule.skip)
+    for key, gossfile in rules.gossfile.items():
+        if not gossfile.skip:
+            for path in _paths(gossfile.file or key, os.path.dirname(chain[-1]) if chain else "/"):
+                if path in chain:
+                    raise ResourceError(f"the gossfile {path} includes itself")
+                yield from every_rule(_read(path), *chain, path)
+
+
+def _paths(pattern: str, directory: str) -> list[str]:
+    whole = os.path.join(directory, pattern)
+    if not (found := sorted(glob.glob(whole))):
+        raise ResourceError(f"there is no gossfile {whole}")
+    return found
+
+
+def _read(path: str) -> Rules:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return Rules.model_validate(yaml.load(file, yaml.CSafeLoader) or {})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ResourceError(f"the gossfile {path} can't be used: {where}: {first['msg']}") from error
+    except (yaml.YAMLError, UnicodeError, OSError) as error:
+        raise ResourceError(f"the gossfile {path} can't be read: {error}") from error

@@ -1,0 +1,74 @@
+"""The rule ``port``: whether something of this host listens."""
+
+from __future__ import annotations
+
+import re
+import socket
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
+
+from resources.health.goss.matchers import Expected
+from resources.health.goss.rule import Rule
+
+_LISTEN = {"tcp": "0A", "udp": "07"}
+"""States in /proc/net: TCP_LISTEN, and TCP_CLOSE for what takes datagrams from anyone."""
+
+_PORT = re.compile(r"(?:(tcp6?|udp6?):)?(\d{1,5})")
+
+
+def _split_port(text: str) -> tuple[str, int]:
+    """The network and the number. Raises ValueError when ``text`` is not a port."""
+    match = _PORT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a port: write it as tcp:22, tcp6:22, udp:53 or udp6:53")
+    return match[1] or "tcp", int(match[2])
+
+
+def _check_port(text: str) -> str:
+    _split_port(text)
+    return text
+
+
+Port = Annotated[str, AfterValidator(_check_port)]
+"""``tcp:22``, ``tcp6:22``, ``udp:53``, ``udp6:53``; a bare number is of tcp."""
+
+
+class PortRule(Rule):
+    """A local port. What listens on all addresses of both families is found as tcp6 only, as in goss."""
+
+    port: Port | None = None
+    """The port; by default the key."""
+    listening: Expected = True
+    ip: Expected = None
+
+    def check_key(self, key: str) -> None:
+        """The key is the port, unless that is given."""
+        _check_port(self.port or key)
+
+    async def find(self, key: str) -> Mapping[str, Any]:
+        """Read the kernel's table."""
+        network, number = _split_port(self.port or key)
+        addresses = [address for address, port in _listeners(network) if port == number]
+        return {"listening": True, "ip": addresses} if addresses else {"listening": False}
+
+
+def _listeners(network: str) -> Iterator[tuple[str, int]]:
+    """The addresses and ports of a table of /proc/net, see proc_net_tcp.rst of the kernel."""
+    wanted = _LISTEN[network[:3]]
+    with open(f"/proc/net/{network}", encoding="ascii") as table:
+        next(table)
+        for line in table:
+            _, local, _, state, *_ = line.split()
+            if state == wanted:
+                address, _, port = local.partition(":")
+                yield _address(address), int(port, 16)
+
+
+def _address(text: str) -> str:
+    """Words of 32 bits in the order of the machine, in hexadecimal."""
+    words = [int(text[at : at + 8], 16) for at in range(0, len(text), 8)]
+    packed = struct.pack(f"={len(words)}I", *words)
+    return socket.inet_ntop(socket.AF_INET if len(words) == 1 else socket.AF_INET6, packed)

@@ -1,0 +1,54 @@
+"""What all rules of goss have in common: properties that expect something of what is found."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from reactor import Flag
+from resources.health.goss.matchers import complaint, matches
+
+MILLISECOND = 0.001
+"""In seconds."""
+
+Milliseconds = Annotated[int, Field(gt=0)]
+"""goss writes times as whole numbers."""
+
+
+def hyphenated(name: str) -> str:
+    """The name of a property as goss spells it."""
+    return name.replace("_", "-")
+
+
+class Rule(BaseModel, ABC):
+    """One thing to look at, named by its key. A property that is not given expects nothing."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=hyphenated)
+
+    title: str = ""
+    """What the rule is for."""
+    meta: Mapping[str, Any] | None = None
+    """Notes for others; means nothing here."""
+    skip: Flag = False
+    """Leave the rule out."""
+
+    def check_key(self, key: str) -> None:
+        """Raises ValueError when ``key`` is not what the rule can look for, and nothing else is given."""
+
+    @abstractmethod
+    async def find(self, key: str) -> Mapping[str, Any]:
+        """What there is, by the name of the property that expects something of it.
+
+        Of a thing that is not there, only that. Raises OSError or ResourceError when it can't be told.
+        """
+
+    async def failures(self, key: str) -> list[str]:
+        """What is not as expected, a sentence each. Raises as `find` does."""
+        return [
+            f"{hyphenated(name)} {complaint(value, expected)}"
+            for name, value in (await self.find(key)).items()
+            if (expected := getattr(self, name)) is not None and not matches(value, expected)
+        ]

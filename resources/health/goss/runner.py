@@ -1,0 +1,41 @@
+"""Carries out rules of goss."""
+
+from __future__ import annotations
+
+from reactor import Finding, ResourceError, Status
+from resources.health.goss.included import every_rule
+from resources.health.goss.rule import Rule
+from resources.health.goss.rules import Rules
+
+
+class Goss:
+    """One look finds all rules to hold, or is critical."""
+
+    takes = Rules
+
+    def describe(self, _value: Rules) -> str:
+        """The word for all of them."""
+        return "goss"
+
+    async def examine(self, value: Rules) -> Finding:
+        """Try the rules one after the other; the output names every one that does not hold, and why.
+
+        Raises ResourceError for a gossfile that can't be used.
+        """
+        wanted = list(every_rule(value))
+        bad = [
+            f"{kind} {key}: {failure}" for kind, key, rule in wanted for failure in await _failures(rule, key)
+        ]
+        if bad:
+            return Finding(Status.CRITICAL, "\n".join(bad))
+        return Finding(Status.OK, "1 rule holds" if len(wanted) == 1 else f"{len(wanted)} rules hold")
+
+
+async def _failures(rule: Rule, key: str) -> list[str]:
+    """What can't be told is not as expected either."""
+    try:
+        return await rule.failures(key)
+    except ResourceError as error:
+        return [error.message]
+    except OSError as error:
+        return [error.strerror or str(error)]

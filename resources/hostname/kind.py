@@ -1,0 +1,140 @@
+"""The kind `hostname`: its properties and its decisions."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Iterable
+from functools import partial
+from typing import Annotated, Literal, NamedTuple, Self
+
+from pydantic import AfterValidator, ValidationError
+
+from reactor import Action, Claim, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
+from resources import textfile
+from resources.file.errors import Explaining
+from resources.hostname.files import HOSTNAME, MACHINE_INFO, pretty_name, static_name, with_pretty_name
+from watchers.readiness import HOST_NAME, ReadinessWatch
+
+_MAX_LENGTH = 64  # of sethostname(2)
+_LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?")
+
+
+def _check_host_name(name: str) -> str:
+    """As hostname(7) has it. An underscore is no part of it, but of many names."""
+    if len(name) > _MAX_LENGTH:
+        raise ValueError(f"a host name has at most {_MAX_LENGTH} characters, this one {len(name)}")
+    if not all(_LABEL.fullmatch(label) for label in name.split(".")):
+        raise ValueError(
+            f"{name!r} is not a host name: write labels of letters, digits and -, with dots between them"
+        )
+    return name
+
+
+def _check_pretty(name: str) -> str:
+    if not name.strip() or not name.isprintable():
+        raise ValueError("a name for people is one line of text")
+    return name
+
+
+class HostnameState(NamedTuple):
+    """The names found; None where there is none."""
+
+    running: str
+    static: str | None
+    pretty: str | None = None
+
+
+class Hostname(Resource, kind="hostname"):
+    """Manage the name of the host: what its kernel says now, and what it will say after the next boot."""
+
+    ensure: Literal["present"] = "present"
+    """Means nothing here; accepted because every resource has it."""
+    hostname: Annotated[str, AfterValidator(_check_host_name)] | None = None
+    """The name; without one the name of the resource is it."""
+    pretty: Annotated[str, AfterValidator(_check_pretty)] | None = None
+    """A name for people, such as `Web server 1`, for `/etc/machine-info`."""
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """Adds the name of the resource, where that is to be the name of the host."""
+        yield from super().conflicts()
+        if self.hostname is None:
+            try:
+                _check_host_name(self.name)
+            except ValueError as error:
+                yield PropertyProblem(("name",), str(error), "correct it, or add hostname")
+
+    def watches(self) -> Iterable[Watch]:
+        """The kernel's name, which sethostname(2) changes, and the files."""
+        yield ReadinessWatch(HOST_NAME)
+        yield PathWatch(HOSTNAME)
+        if self.pretty is not None:
+            yield PathWatch(MACHINE_INFO)
+
+    def uses(self) -> Iterable[str]:
+        """The files, which others may have something to do with."""
+        yield HOSTNAME
+        if self.pretty is not None:
+            yield MACHINE_INFO
+
+    def claims(self) -> Iterable[Claim]:
+        """The names: a host has one of each."""
+        yield Claim("path", HOSTNAME, {"ensure": "present", "content": self._text})
+        if self.pretty is not None:
+            yield Claim("system", "host name", {"pretty": self.pretty})
+
+    async def observe(self) -> HostnameState:
+        """The names the host has. Raises ResourceError when a file can't be read."""
+        static = static_name(textfile.read(HOSTNAME) or "")
+        pretty = pretty_name(textfile.read(MACHINE_INFO) or "") if self.pretty is not None else None
+        return HostnameState(os.uname().nodename, static, pretty)
+
+    def plan(self, state: HostnameState, *, refresh: bool) -> Plan:  # noqa: ARG002  a name has nothing to refresh
+        """One step for each name that differs."""
+        plan = []
+        if state.static != self._wanted:
+            change = partial(_whole, self._text)
+            plan.append(_set("host name", state.static, self._wanted, HOSTNAME, change))
+        if state.running != self._wanted:
+            words = f"set the running host name to {self._wanted}, from {state.running}"
+            plan.append(Action(f"Would have {words}", words, self._set_running))
+        if self.pretty is not None and state.pretty != self.pretty:
+            change = partial(with_pretty_name, name=self.pretty)
+            plan.append(_set("pretty host name", state.pretty, self.pretty, MACHINE_INFO, change))
+        return tuple(plan)
+
+    async def reversal(self, state: HostnameState) -> Self:
+        """The names found. Where none was there for people, the one there is stays."""
+        former = state.static or state.running
+        try:
+            return type(self)(name=self.name, hostname=former, pretty=state.pretty)
+        except ValidationError as error:
+            words = f"the host name {former!r} could not be brought back"
+            raise ResourceError(words, "change it by hand, or remove reverse") from error
+
+    @property
+    def _wanted(self) -> str:
+        return self.hostname or self.name
+
+    @property
+    def _text(self) -> str:
+        return f"{self._wanted}\n"
+
+    async def _set_running(self) -> None:
+        with Explaining("set the host name"):
+            socket.sethostname(self._wanted)
+
+
+def _whole(text: str, _: str) -> str:
+    return text
+
+
+def _set(what: str, old: str | None, new: str, path: str, change: textfile.Change) -> Action:
+    words = f"set the {what} to {new}" + (f", from {old}" if old else "")
+    return Action(
+        would=f"Would have {words}",
+        did=words,
+        run=partial(textfile.edit, path, change),
+        diff=partial(textfile.diff, path, change),
+    )

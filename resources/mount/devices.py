@@ -1,0 +1,58 @@
+"""Whether what is mounted is the device that is asked for."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+import trio
+
+from resources.mount.options import is_bind
+from resources.mount.table import Mounted
+
+_TAGS = {
+    "UUID": "by-uuid",
+    "LABEL": "by-label",
+    "PARTUUID": "by-partuuid",
+    "PARTLABEL": "by-partlabel",
+    "ID": "by-id",
+}
+_FAMILIES = {"nfs4": "nfs", "fuseblk": "fuse"}
+
+
+async def is_same(device: str, fstype: str, options: frozenset[str], mounted: Mounted, point: str) -> bool:
+    """Whether ``mounted``, at ``point``, shows what ``device`` does. What can't be told is taken for granted."""
+    if is_bind(options):
+        # In a thread: a server that does not answer must not hold the others up.
+        same = partial(_is_same_place, device, point)
+        return await trio.to_thread.run_sync(same, abandon_on_cancel=True)
+    if fstype != "auto" and _family(fstype) != _family(mounted.fstype):
+        return False
+    if device.startswith("/dev/") or device.partition("=")[0] in _TAGS:
+        return _is_same_node(device, mounted.source)
+    if mounted.source.startswith(
+        "/dev/"
+    ):  # of a loop device for a file, whose name the kernel does not tell here
+        return True
+    if "/" in device or ":" in device:
+        return device.rstrip("/") == mounted.source.rstrip("/") or _family(fstype) == "fuse"
+    return True  # a mere label, as of tmpfs
+
+
+def _family(fstype: str) -> str:
+    return _FAMILIES.get(fstype, fstype).partition(".")[0]
+
+
+def _is_same_place(device: str, point: str) -> bool:
+    try:
+        return os.path.samefile(device, point)
+    except FileNotFoundError:
+        return False
+
+
+def _is_same_node(device: str, source: str) -> bool:
+    tag, _, value = device.partition("=")
+    path = f"/dev/disk/{_TAGS[tag]}/{value}" if tag in _TAGS else device
+    if not os.path.exists(path):  # udev has not made it, or spells it in another way
+        return True
+    return os.path.realpath(path) == os.path.realpath(source)

@@ -1,0 +1,87 @@
+"""The file /etc/fstab: finding the lines for a mount point, and changing them and nothing else (fstab(5))."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from typing import NamedTuple
+
+FSTAB = "/etc/fstab"
+
+_GAP = re.compile(r"[ \t\r]+")
+_ESCAPED = re.compile(r"\\([0-7]{3})")
+_TO_ESCAPE = re.compile(r"[ \t\n\\#]")
+_FIELDS = 6
+
+
+class Entry(NamedTuple):
+    """One line. ``options`` are without ``defaults``, which says nothing; their order means nothing."""
+
+    device: str
+    point: str
+    fstype: str
+    options: frozenset[str] = frozenset()
+    dump: int = 0
+    passno: int = 0
+
+
+def unescape(text: str) -> str:
+    r"""The text with its octal escapes replaced, such as ``\040`` for a space."""
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), text)
+
+
+def entries_at(text: str, point: str) -> tuple[Entry, ...]:
+    """The lines for a mount point, in order. There should be one at most."""
+    entries = map(_parse, text.split("\n"))
+    return tuple(entry for entry in entries if entry is not None and entry.point == point)
+
+
+def with_entry(text: str, entry: Entry, options: tuple[str, ...]) -> str:
+    """The text with one line for the mount point: in place of the first that is there, or else at the end.
+
+    ``options`` are those of ``entry`` in the order to write them.
+    """
+    lines = text.split("\n")
+    places = _places(lines, entry.point)
+    if not places:
+        end = "" if text.endswith("\n") or not text else "\n"
+        return f"{text}{end}{_line(entry, options)}\n"
+    lines[places[0]] = _line(entry, options)
+    return "\n".join(line for number, line in enumerate(lines) if number not in places[1:])
+
+
+def without_entry(text: str, point: str) -> str:
+    """The text without any line for the mount point."""
+    lines = text.split("\n")
+    places = _places(lines, point)
+    return "\n".join(line for number, line in enumerate(lines) if number not in places)
+
+
+def _places(lines: list[str], point: str) -> list[int]:
+    entries = enumerate(map(_parse, lines))
+    return [number for number, entry in entries if entry is not None and entry.point == point]
+
+
+def _parse(line: str) -> Entry | None:
+    fields = _GAP.split(line.strip(" \t\r"), maxsplit=_FIELDS)
+    if fields[0].startswith("#") or len(fields) < 3:  # noqa: PLR2004 - device, mount point and type
+        return None
+    device, point, fstype, options, dump, passno = (*fields, "", "", "")[:_FIELDS]
+    return Entry(
+        unescape(device),
+        os.path.normpath(unescape(point)),
+        fstype,
+        frozenset(unescape(option) for option in options.split(",")) - {"", "defaults"},
+        _number(dump),
+        _number(passno),
+    )
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _line(entry: Entry, options: tuple[str, ...]) -> str:
+    text = ",".join(options) or "defaults"
+    fields = (entry.device, entry.point, entry.fstype, text, str(entry.dump), str(entry.passno))
+    return "\t".join(_TO_ESCAPE.sub(lambda match: f"\\{ord(match[0]):03o}", field) for field in fields)

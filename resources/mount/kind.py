@@ -1,0 +1,158 @@
+"""The kind `mount`: its properties, and what of them goes together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema
+
+from reactor import (
+    AbsolutePath,
+    Claim,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Resource,
+    ResourceError,
+    Watch,
+)
+from resources import textfile
+from resources.mount.decision import decide
+from resources.mount.devices import is_same
+from resources.mount.fstab import FSTAB, Entry, entries_at
+from resources.mount.state import Desired, MountState
+from resources.mount.table import mounts_at
+from watchers.readiness import MOUNTS, ReadinessWatch
+
+_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_OPTION = re.compile(r"[^\s,]+")
+_NEEDED = ("/", "/proc", "/sys", "/dev")
+
+
+def _check_device(text: str) -> str:
+    if not text.isprintable() or not text.strip():
+        raise ValueError("write a device, such as /dev/sdb1, UUID=..., server:/path, or tmpfs")
+    return text
+
+
+def _check_fstype(text: str) -> str:
+    if not _TYPE.fullmatch(text):
+        raise ValueError(f"{text!r} is no type of file system: write it as in ext4, nfs or tmpfs")
+    return text
+
+
+def _split_options(value: Any) -> Any:
+    return tuple(option for option in value.split(",") if option) if isinstance(value, str) else value
+
+
+def _check_option(text: str) -> str:
+    if not _OPTION.fullmatch(text) or not text.isprintable():
+        raise ValueError(f"{text!r} is not an option: write each without spaces and commas")
+    if text == "remount":
+        raise ValueError("remount is no option to keep: what differs is remounted without it")
+    return text
+
+
+_OPTIONS_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+
+Options = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_option)], ...],
+    BeforeValidator(_split_options),
+    WithJsonSchema(_OPTIONS_SCHEMA),
+]
+"""Mount options as a list, or as in fstab, with commas between them."""
+
+
+class Mount(Resource, kind="mount"):
+    """Manage what is mounted at a mount point, and its line in `/etc/fstab`."""
+
+    name: AbsolutePath
+    ensure: Literal["mounted", "present", "unmounted", "absent"] = "mounted"
+    device: Annotated[str, AfterValidator(_check_device)] | None = None
+    """What to mount: a device, `UUID=...`, `server:/path`, a directory to bind, or a word such as `tmpfs`."""
+    fstype: Annotated[str, AfterValidator(_check_fstype)] | None = None
+    """The type of the file system; `none` for a bind mount."""
+    options: Options = ()
+    """Mount options, as a list or as in `rw,noatime`."""
+    dump: Annotated[int, Field(ge=0, le=9)] = 0
+    """The fifth field of the line, for dump(8)."""
+    passno: Annotated[int, Field(ge=0, le=9, alias="pass")] = 0
+    """The sixth field of the line: when fsck checks it at boot; 0 is never."""
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """What is wrong with the properties taken together."""
+        yield from super().conflicts()
+        if self.ensure in ("unmounted", "absent") and self.name in _NEEDED:
+            message = f"{self.name} can't be {self.ensure}: the host would not work without it"
+            yield PropertyProblem(("ensure",), message, "write ensure: mounted or ensure: present")
+        if self.ensure == "absent":
+            return
+        examples = {"device": "device: /dev/sdb1", "fstype": "fstype: ext4"}
+        for name, example in examples.items():
+            if getattr(self, name) is None:
+                message = f"{name} is required, unless ensure is absent"
+                yield PropertyProblem((), message, f"add it, for example {example}")
+
+    def watches(self) -> Iterable[Watch]:
+        """The table of mounts of the kernel, and that of the next boot."""
+        yield ReadinessWatch(MOUNTS)
+        yield PathWatch(FSTAB)
+
+    def provides(self) -> Iterable[str]:
+        """The mount point: what is below it is in the file system that is mounted."""
+        return (self.name,) if self.ensure == "mounted" else ()
+
+    def uses(self) -> Iterable[str]:
+        """The mount point, the table, and the device if it is a path."""
+        yield self.name
+        yield FSTAB
+        if self.ensure != "absent" and self.device is not None and self.device.startswith("/"):
+            yield self.device.rstrip("/") or "/"
+
+    def claims(self) -> Iterable[Claim]:
+        """The mount point."""
+        wishes: dict[str, object] = {"ensure": self.ensure}
+        if self.ensure != "absent":
+            wishes |= {"device": self.device, "fstype": self.fstype, "options": self._entry.options}
+        yield Claim("mount point", self.name, wishes)
+
+    async def observe(self) -> MountState:
+        """What is mounted and what is listed. Raises ResourceError when one of the tables can't be read."""
+        entries = entries_at(textfile.read(FSTAB) or "", self.name)
+        mounts = mounts_at(self.name)
+        if self.ensure != "mounted" or not mounts:
+            return MountState(entries, mounts)
+        wanted = self._entry
+        same = await is_same(wanted.device, wanted.fstype, wanted.options, mounts[-1], self.name)
+        return MountState(entries, mounts, same)
+
+    def plan(self, state: MountState, *, refresh: bool) -> Plan:  # noqa: ARG002  a mount has nothing to refresh
+        """What to do, by the decision table."""
+        return decide(Desired(self.ensure, self._entry, self.options), state)
+
+    async def reversal(self, state: MountState) -> Self:
+        """What was listed, and mounted if that was; or nothing. Raises ResourceError for a mount without a line."""
+        hint = "do it by hand, or remove reverse"
+        if not state.entries:
+            if state.mounts:
+                words = f"what is mounted at {self.name} is not in {FSTAB}, and could not be brought back"
+                raise ResourceError(words, hint)
+            return type(self)(name=self.name, ensure="absent")
+        entry = state.entries[0]
+        former = "present" if self.ensure == "present" else "mounted" if state.mounts else "unmounted"
+        properties = {"device": entry.device, "fstype": entry.fstype, "options": sorted(entry.options)}
+        try:
+            return type(self)(
+                name=self.name, ensure=former, **properties, dump=entry.dump, **{"pass": entry.passno}
+            )
+        except ValidationError as error:
+            words = f"the line of {self.name} in {FSTAB} could not be brought back"
+            raise ResourceError(words, hint) from error
+
+    @property
+    def _entry(self) -> Entry:
+        options = frozenset(self.options) - {"defaults"}
+        device, fstype = self.device or "", self.fstype or ""
+        return Entry(device, self.name, fstype, options, self.dump, self.passno)

@@ -1,0 +1,123 @@
+"""Whether a mount has the options that are asked for, as far as the kernel tells.
+
+It tells of flags always, of other options only if it likes to, and then in words of its own: ``size=1m`` becomes
+``size=1024k``. What it does not tell of is taken for granted; else a mount could never be as desired.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+_FLAGS = {
+    "ro": "rw",
+    "nosuid": "suid",
+    "nodev": "dev",
+    "noexec": "exec",
+    "sync": "async",
+    "nodiratime": "diratime",
+}
+"""What a flag is called when it is set, and when it is not."""
+
+_ACCESS_TIMES = ("noatime", "relatime", "strictatime")
+"""One of them holds. The kernel shows nothing for the last."""
+
+_IMPLIED = {
+    "user": ("nosuid", "nodev", "noexec"),
+    "users": ("nosuid", "nodev", "noexec"),
+    "owner": ("nosuid", "nodev"),
+    "group": ("nosuid", "nodev"),
+    "atime": ("relatime",),
+}
+"""What mount(8) makes of options that the kernel does not know."""
+
+_READ_ONLY = {"cramfs", "erofs", "iso9660", "romfs", "squashfs"}
+
+_OCTAL = {"mode", "umask", "fmask", "dmask"}
+_NUMBER = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+
+
+def is_bind(options: Iterable[str]) -> bool:
+    """Whether the mount shows a directory or file at a second place."""
+    return not {"bind", "rbind"}.isdisjoint(options)
+
+
+def missing(wanted: Iterable[str], active: frozenset[str], fstype: str) -> tuple[str, ...]:
+    """The options that are wanted and do not hold, in the words to ask for them with."""
+    flags = _flags(wanted, fstype)
+    atime = next((word for word in _ACCESS_TIMES if word in active), _ACCESS_TIMES[-1])
+    wrong = [word for word in flags if not _holds(word, active, atime)]
+    parameters = dict(_split(option) for option in active if "=" in option)
+    wrong += [option for option in wanted if "=" in option and not _agrees(option, parameters)]
+    return tuple(wrong)
+
+
+def for_remount(wanted: Iterable[str], fstype: str) -> str:
+    """What to give to ``mount -o``: with every flag in it, since the kernel keeps some that are not mentioned."""
+    options = tuple(wanted)
+    if is_bind(options):
+        return ",".join(("remount", "bind", *_flags(options, fstype)))
+    others = [option for option in options if option not in _words() and option not in _IMPLIED]
+    return ",".join(("remount", *_flags(options, fstype), *others))
+
+
+def _flags(wanted: Iterable[str], fstype: str) -> tuple[str, ...]:
+    """The word for each flag that must hold.
+
+    Flags that are not mentioned must be as mount(8) has them by default. But a bind mount takes on those of the
+    file system it shows, and FUSE sets some of its own.
+    """
+    options = tuple(wanted)
+    mentioned = {word for option in options for word in _IMPLIED.get(option, ())} | set(options)
+    free = is_bind(options) or fstype.startswith("fuse")
+    words = []
+    for on, off in _FLAGS.items():
+        last = [option for option in options if option in (on, off)][-1:]
+        if last:
+            words += last
+        elif on in mentioned:
+            words.append(on)
+        elif not free and not (on == "ro" and fstype in _READ_ONLY):
+            words.append(off)
+    atimes = [word for word in _ACCESS_TIMES if word in mentioned]
+    return (*words, *(atimes[:1] or ([] if free else ["relatime"])))
+
+
+def _holds(word: str, active: frozenset[str], atime: str) -> bool:
+    if word in _ACCESS_TIMES:
+        return word == atime
+    if word in _FLAGS:
+        return word in active
+    return not any(on in active for on, off in _FLAGS.items() if off == word)
+
+
+def _words() -> set[str]:
+    return {*_FLAGS, *_FLAGS.values(), *_ACCESS_TIMES}
+
+
+def _agrees(option: str, active: Mapping[str, str]) -> bool:
+    """Whether what the kernel says of an option can be what was asked for."""
+    key, value = _split(option)
+    if key not in active:
+        return True
+    base = 8 if key in _OCTAL else 10
+    numbers = _number(value, base), _number(active[key], base)
+    if None not in numbers:
+        return numbers[0] == numbers[1]
+    if value.endswith("%") or value[:1].isdigit() != active[key][:1].isdigit():
+        return True  # size=50% is shown in bytes, uid=alice as a number
+    return active[key].startswith(value)  # vers=4 is shown as vers=4.2, compress=zstd as compress=zstd:3
+
+
+def _number(text: str, base: int) -> int | None:
+    match = _NUMBER.fullmatch(text)
+    try:
+        return None if match is None else int(match[1], base) << _UNITS[match[2].lower()]
+    except ValueError:
+        return None
+
+
+def _split(option: str) -> tuple[str, str]:
+    key, _, value = option.partition("=")
+    return key, value

@@ -1,0 +1,24 @@
+"""What a mount resource asks for, and what was found: the two inputs of the decision."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from resources.mount.fstab import Entry
+from resources.mount.table import Mounted
+
+
+class Desired(NamedTuple):
+    """What a mount resource asks for. ``options`` are those of ``entry`` in the order of the manifest."""
+
+    ensure: str
+    entry: Entry
+    options: tuple[str, ...] = ()
+
+
+class MountState(NamedTuple):
+    """What was found: the lines of /etc/fstab, what is mounted (the topmost last), whether that is the device."""
+
+    entries: tuple[Entry, ...] = ()
+    mounts: tuple[Mounted, ...] = ()
+    same_device: bool = True

@@ -1,0 +1,47 @@
+"""Mounts and unmounts, with the programs mount(8) and umount(8): they know all the helpers for all file systems."""
+
+from __future__ import annotations
+
+import os.path
+
+from reactor import ResourceError
+from resources.mount.devices import is_same
+from resources.mount.options import for_remount
+from resources.mount.state import Desired
+from resources.mount.table import Mounted, mounts_at
+from resources.process import perform
+
+
+async def mount(desired: Desired) -> None:
+    """Mount it. Raises ResourceError when that can't be done."""
+    entry = desired.entry
+    if not os.path.exists(entry.point):  # noqa: ASYNC240 - nothing is mounted there that could be slow
+        hint = f"declare file#{entry.point} with ensure: directory"
+        raise ResourceError(f"the mount point {entry.point} does not exist", hint)
+    options = ",".join(desired.options) or "defaults"
+    await perform("mount", "-t", entry.fstype, "-o", options, "--", entry.device, entry.point)
+
+
+async def remount(desired: Desired, top: Mounted) -> None:
+    """Give what is mounted the options that are asked for. Raises ResourceError when it can't take them."""
+    options = for_remount(desired.options, top.fstype)
+    # With the device and the mount point given, mount(8) takes no options from /etc/fstab.
+    await perform("mount", "-t", top.fstype, "-o", options, "--", desired.entry.device, desired.entry.point)
+
+
+async def exchange(desired: Desired) -> None:
+    """Take away what hides it, or is mounted in its place. Raises ResourceError when that is busy."""
+    entry = desired.entry
+    await unmount(entry.point, 1)
+    below = mounts_at(entry.point)
+    if not below or not await is_same(entry.device, entry.fstype, entry.options, below[-1], entry.point):
+        await mount(desired)
+
+
+async def unmount(point: str, times: int) -> None:
+    """Unmount the topmost ``times`` of what is mounted there. Raises ResourceError when one of them is busy."""
+    for _ in range(times):
+        try:
+            await perform("umount", "--", point)
+        except ResourceError as error:
+            raise ResourceError(error.message, f"see who uses it: fuser -vm {point}") from error

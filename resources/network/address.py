@@ -1,0 +1,145 @@
+"""The kind `address`: one IP address of a link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Literal, NamedTuple
+
+from reactor import Action, Claim, Plan, PropertyProblem, Resource, Watch
+from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversation, explained, message
+from resources.network.links import find_index, index_of
+from resources.network.properties import (
+    FAMILIES,
+    IPV6,
+    CidrText,
+    IPInterface,
+    LinkName,
+    NamespaceName,
+    addresses_path,
+    fault_of_name,
+    link_path,
+    parse_cidr,
+    qualified,
+)
+from watchers.netlink import NetlinkWatch
+from watchers.netlink_socket import Frame, attributes
+from watchers.netlink_subjects import RTM_DELADDR, RTM_NEWADDR, Subject, Topic
+
+_RTM_GETADDR = 22
+_FIXED_SIZE = 8
+_IFA_ADDRESS, _IFA_LOCAL = 1, 2
+_SCOPE_GLOBAL, _SCOPE_HOST = 0, 254
+
+
+class FoundAddress(NamedTuple):
+    """The address as it is on the link: with this prefix length, and in the kernel's own words."""
+
+    prefix_length: int
+    body: bytes
+
+
+class Address(Resource, kind="address"):
+    """Manage one IP address of a link. Other addresses of the link are left alone."""
+
+    ensure: Literal["present", "absent"] = "present"
+    address: CidrText | None = None
+    """The address with its prefix length, as in 192.0.2.1/24; without it the name is it."""
+    link: LinkName
+    """The link that has the address."""
+    netns: NamespaceName | None = None
+    """The network namespace to act in."""
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """Adds a name that is no address."""
+        yield from super().conflicts()
+        if self.address is None:
+            yield from fault_of_name(parse_cidr, self.name, "address")
+
+    def watches(self) -> Iterable[Watch]:
+        """The address, on whatever link, and whether the link is there."""
+        yield NetlinkWatch(self.netns, Subject.address(self._wanted.packed))
+        yield NetlinkWatch(self.netns, Subject(Topic.PRESENCE, self.link))
+
+    def provides(self) -> Iterable[str]:
+        """What routes through the link rely on."""
+        return () if self.ensure == "absent" else (self._path,)
+
+    def uses(self) -> Iterable[str]:
+        """The link, and with it its namespace."""
+        return (link_path(self.netns, self.link),)
+
+    def claims(self) -> Iterable[Claim]:
+        """The address on its link, whose prefix length is a part of what is wanted."""
+        wishes = {"ensure": self.ensure, "address": str(self._wanted)}
+        yield Claim("address", qualified(self.netns, f"{self._wanted.ip} on {self.link}"), wishes)
+        if self.ensure == "present":
+            yield Claim("path", self._path, {"ensure": self.ensure})
+
+    async def observe(self) -> tuple[FoundAddress, ...]:
+        """Every form in which the address is on the link: IPv4 allows it with several prefix lengths."""
+        with Conversation(self.netns) as kernel, explained(f"read the addresses of {self.link}"):
+            index = await find_index(kernel, self.link)
+            if index is None:
+                return ()
+            question = message(_RTM_GETADDR, family=self._family, index=index)
+            answers = await kernel.dump(question, holding=self._wanted.packed)
+            return tuple(FoundAddress(each.body[1], each.body) for each in answers if self._is_it(each))
+
+    def plan(self, state: tuple[FoundAddress, ...], *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
+        """Add it, remove it, or mend its prefix length: the same address is never kept twice on one link."""
+        if self.ensure == "absent":
+            return tuple(self._removal(found) for found in state)
+        wanted = self._wanted.network.prefixlen
+        wrong = [found for found in state if found.prefix_length != wanted]
+        removals = tuple(self._removal(found) for found in wrong)
+        if len(wrong) < len(state):
+            return removals
+        # IPv6 refuses an address twice. IPv4 drops the routes of a link with its last address: first comes the new.
+        return (
+            (*removals, self._addition()) if self._wanted.version == IPV6 else (self._addition(), *removals)
+        )
+
+    @property
+    def _wanted(self) -> IPInterface:
+        return parse_cidr(self.address or self.name)
+
+    @property
+    def _family(self) -> int:
+        return FAMILIES[self._wanted.version]
+
+    @property
+    def _path(self) -> str:
+        return addresses_path(self.netns, self.link, self._wanted.version)
+
+    def _is_it(self, frame: Frame) -> bool:
+        found = dict(attributes(frame.body, _FIXED_SIZE))
+        # Of a peer-to-peer address, LOCAL is this end; of any other in IPv6, there is only ADDRESS.
+        return found.get(_IFA_LOCAL, found.get(_IFA_ADDRESS)) == self._wanted.packed
+
+    def _addition(self) -> Action:
+        words = f"{self._wanted} to {self.link}"
+        return Action(f"Would have added {words}", f"added {words}", self._add)
+
+    def _removal(self, found: FoundAddress) -> Action:
+        words = f"removed {self._wanted.ip}/{found.prefix_length} from {self.link}"
+        return Action(f"Would have {words}", words, partial(self._remove, found))
+
+    async def _add(self) -> None:
+        with Conversation(self.netns) as kernel, explained(f"add {self._wanted} to {self.link}"):
+            index = await index_of(kernel, self.link)
+            ip = str(self._wanted.ip)
+            request = message(
+                RTM_NEWADDR,
+                [("IFA_LOCAL", ip), ("IFA_ADDRESS", ip)],
+                header=NLM_F_CREATE | NLM_F_EXCL,
+                family=self._family,
+                prefixlen=self._wanted.network.prefixlen,
+                scope=_SCOPE_HOST if self._wanted.is_loopback else _SCOPE_GLOBAL,
+                index=index,
+            )
+            await kernel.change(request)
+
+    async def _remove(self, found: FoundAddress) -> None:
+        with Conversation(self.netns) as kernel, explained(f"remove {self._wanted.ip} from {self.link}"):
+            await kernel.change(Frame(RTM_DELADDR, 0, 0, found.body))

@@ -1,0 +1,69 @@
+"""The kind `link`: one network interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reactor import Claim, Plan, Watch
+from resources.network.conversation import Conversation, explained
+from resources.network.link_decision import decide
+from resources.network.link_properties import LinkProperties
+from resources.network.link_state import LinkState, observe
+from resources.network.properties import link_path, qualified
+from watchers.netlink import NetlinkWatch
+from watchers.netlink_subjects import Subject, Topic
+
+_CLAIMED = ("type", "peer", "parent", "id", "mode", "remote", "mtu", "master", "address")
+
+
+class Link(LinkProperties, kind="link"):
+    """Manage one network interface: that it exists, and how it is set up."""
+
+    def watches(self) -> Iterable[Watch]:
+        """The link, and whether those that it needs are there."""
+        yield NetlinkWatch(self.netns, Subject(Topic.LINK, self.interface))
+        for other in self._others():
+            yield NetlinkWatch(self.netns, Subject(Topic.PRESENCE, other))
+
+    async def observe(self) -> LinkState | None:
+        """The link as it is, or None. Raises ResourceError when the kernel can't be asked."""
+        with Conversation(self.netns) as kernel, explained(f"read the link {self.interface}"):
+            return await observe(kernel, self)
+
+    def plan(self, state: LinkState | None, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
+        """What to do, by the decision table. Raises ResourceError where that says so."""
+        return decide(self, state)
+
+    def provides(self) -> Iterable[str]:
+        """The link, and the other end that is made with it."""
+        if self.ensure == "present":
+            yield self._path
+            if self.peer is not None:
+                yield link_path(self.netns, self.peer)
+
+    def removes(self) -> Iterable[str]:
+        """The link, if it is to go."""
+        return (self._path,) if self.ensure == "absent" else ()
+
+    def uses(self) -> Iterable[str]:
+        """What it is on or belongs to, what makes it as its other end, and its namespace."""
+        yield self._path
+        for other in self._others():
+            yield link_path(self.netns, other)
+
+    def claims(self) -> Iterable[Claim]:
+        """The link, with all that is said of it."""
+        wishes: dict[str, object] = {"ensure": self.ensure}
+        if self.ensure == "present":
+            said = {name: getattr(self, name) for name in _CLAIMED}
+            wishes |= {name: value for name, value in said.items() if value is not None}
+            wishes["state"] = self.state
+            yield Claim("path", self._path, {"ensure": self.ensure})
+        yield Claim("link", qualified(self.netns, self.interface), wishes)
+
+    @property
+    def _path(self) -> str:
+        return link_path(self.netns, self.interface)
+
+    def _others(self) -> Iterable[str]:
+        return () if self.ensure == "absent" else filter(None, (self.master, self.parent))

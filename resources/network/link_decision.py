@@ -1,0 +1,83 @@
+"""From what was found of a link to what is to be done. Pure, so that it can be tested as a table."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from reactor import Action, Plan, ResourceError
+from resources.network.link_properties import TYPES, LinkProperties
+from resources.network.link_requests import configure, create, delete
+from resources.network.link_state import LinkState
+
+MANAGED = ("address", "mtu", "master", "state")
+"""What can be changed of a link that is there, in the order in which it is said."""
+
+_FORCE = "set force: true if that is meant"
+
+
+def decide(wanted: LinkProperties, state: LinkState | None) -> Plan:
+    """What to do about ``state``. Raises ResourceError for what only `force` does."""
+    if wanted.ensure == "absent":
+        return () if state is None else (_removal(wanted, state),)
+    if state is None:
+        return (_creation(wanted),)
+    if differences := _made_otherwise(wanted, state):
+        return _replacement(wanted, differences)
+    names = [name for name in MANAGED if getattr(wanted, name) not in (None, getattr(state, name))]
+    if not names:
+        return ()
+    if "state" in names and wanted.state == "down":
+        _refuse_to_cut_off(wanted, state, "take down")
+    return (_change(wanted, state, names),)
+
+
+def _creation(wanted: LinkProperties) -> Action:
+    if wanted.type is None:
+        # In noop, another resource would have made it; in earnest, this fails and says so.
+        return Action("Would have set up the link", "set up the link", partial(configure, wanted, MANAGED))
+    what = f"the {wanted.type} {wanted.interface}"
+    return Action(f"Would have created {what}", f"created {what}", partial(create, wanted))
+
+
+def _removal(wanted: LinkProperties, state: LinkState) -> Action:
+    _refuse_to_cut_off(wanted, state, "remove")
+    return Action("Would have removed the link", "removed the link", partial(delete, wanted))
+
+
+def _made_otherwise(wanted: LinkProperties, state: LinkState) -> list[str]:
+    """What can't be changed once the link is made. A veth's peer may since have moved and changed its name."""
+    if wanted.type is None:
+        return []
+    if wanted.type != state.type:
+        return [f"type {state.type or 'of the hardware'}"]
+    made = TYPES[wanted.type]
+    pairs = {name: getattr(wanted, name) for name in (*made.needs, *made.may_have) if name != "peer"}
+    return [
+        f"{name} {getattr(state, name)}"
+        for name, value in pairs.items()
+        if value is not None and value != getattr(state, name)
+    ]
+
+
+def _replacement(wanted: LinkProperties, differences: list[str]) -> Plan:
+    what = f"a link {wanted.interface} with {' and '.join(differences)}"
+    if not wanted.force:
+        hint = f"remove it first: ip link delete {wanted.interface}; or set force: true to replace it"
+        raise ResourceError(f"there is {what}, which can't be changed", hint)
+    return (
+        Action(f"Would have removed {what}", f"removed {what}", partial(delete, wanted)),
+        _creation(wanted),
+    )
+
+
+def _change(wanted: LinkProperties, state: LinkState, names: list[str]) -> Action:
+    changes = [f"{name} from {getattr(state, name) or 'none'} to {getattr(wanted, name)}" for name in names]
+    goes_down_first = "master" in names and state.joins_down and state.state == "up"
+    run = partial(configure, wanted, names, goes_down_first=goes_down_first)
+    return Action(f"Would have changed {', '.join(changes)}", f"changed {', '.join(changes)}", run)
+
+
+def _refuse_to_cut_off(wanted: LinkProperties, state: LinkState, what: str) -> None:
+    if state.carries_default and not wanted.force:
+        words = f"refusing to {what} {wanted.interface}: it carries the default route"
+        raise ResourceError(words, _FORCE)

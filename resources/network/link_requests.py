@@ -1,0 +1,112 @@
+"""Makes, changes and removes links."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+from collections.abc import Sequence
+from typing import Any
+
+from reactor import ResourceError
+from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversation, explained, message
+from resources.network.link_properties import BOND_MODES, LinkProperties
+from resources.network.link_state import IFF_UP
+from resources.network.links import index_of
+from resources.network.properties import IPV4
+from watchers.netlink_socket import Frame
+from watchers.netlink_subjects import RTM_DELLINK, RTM_NEWLINK
+
+VXLAN_PORT = 4789
+"""The one that IANA gave; the kernel's own is an older one."""
+
+DEFAULT_MACVLAN_MODE = "bridge"
+"""The kernel's own, vepa, needs a switch that sends packets back where they came from."""
+
+_ATTRIBUTES = {"address": "IFLA_ADDRESS", "mtu": "IFLA_MTU"}
+
+
+async def create(wanted: LinkProperties) -> None:
+    """Make the link, with all that is wanted of it, in one step. Raises ResourceError when that can't be done."""
+    with Conversation(wanted.netns) as kernel:
+        parent = None if wanted.parent is None else await index_of(kernel, wanted.parent)
+        master = None if wanted.master is None else await index_of(kernel, wanted.master)
+        with explained(f"create the {wanted.type} {wanted.interface}"):
+            try:
+                await kernel.change_slowly(creation(wanted, parent, master))
+            except OSError as error:
+                if error.errno != errno.EOPNOTSUPP:
+                    raise
+                words = f"this kernel can't make a {wanted.type}: {error.strerror}"
+                hint = "its module is missing: load or install it, or choose another type"
+                raise ResourceError(words, hint) from error
+
+
+async def configure(wanted: LinkProperties, names: Sequence[str], *, goes_down_first: bool = False) -> None:
+    """Change what has these names, in one step. Raises ResourceError when that can't be done."""
+    with Conversation(wanted.netns) as kernel, explained(f"change {wanted.interface}"):
+        index = await index_of(kernel, wanted.interface)
+        master = await index_of(kernel, wanted.master) if wanted.master and "master" in names else None
+        if goes_down_first:
+            await kernel.change_slowly(message(RTM_NEWLINK, index=index, flags=0, change=IFF_UP))
+        await kernel.change_slowly(change(wanted, names, index, master))
+
+
+async def delete(wanted: LinkProperties) -> None:
+    """Remove the link. Raises ResourceError when that can't be done."""
+    with Conversation(wanted.netns) as kernel, explained(f"remove {wanted.interface}"):
+        await kernel.change_slowly(message(RTM_DELLINK, index=await index_of(kernel, wanted.interface)))
+
+
+def creation(wanted: LinkProperties, parent: int | None, master: int | None) -> Frame:
+    """The request for a new link. Its parent and its master are numbers here."""
+    info: list[tuple[str, Any]] = [("IFLA_INFO_KIND", wanted.type)]
+    if data := _data(wanted, parent):
+        info.append(("IFLA_INFO_DATA", {"attrs": data}))
+    attrs: list[tuple[str, Any]] = [("IFLA_IFNAME", wanted.interface), ("IFLA_LINKINFO", {"attrs": info})]
+    if parent is not None and wanted.type != "vxlan":
+        attrs.append(("IFLA_LINK", parent))
+    return _request(wanted, ("address", "mtu", "state"), attrs, master, header=NLM_F_CREATE | NLM_F_EXCL)
+
+
+def change(wanted: LinkProperties, names: Sequence[str], index: int, master: int | None) -> Frame:
+    """The request to change what has these names. Its master is a number here."""
+    return _request(wanted, names, [], master, index=index)
+
+
+def _request(
+    wanted: LinkProperties,
+    names: Sequence[str],
+    attrs: list[tuple[str, Any]],
+    master: int | None,
+    **fields: int,
+) -> Frame:
+    managed = [(attr, getattr(wanted, name)) for name, attr in _ATTRIBUTES.items() if name in names]
+    attrs += [(attr, value) for attr, value in managed if value is not None]
+    if master is not None:
+        attrs.append(("IFLA_MASTER", master))
+    if "state" in names:
+        fields |= {"flags": IFF_UP if wanted.state == "up" else 0, "change": IFF_UP}
+    return message(RTM_NEWLINK, attrs, **fields)
+
+
+def _data(wanted: LinkProperties, parent: int | None) -> list[tuple[str, Any]]:
+    """What only links of its type have."""
+    if wanted.type == "veth":
+        return [("VETH_INFO_PEER", {"attrs": [("IFLA_IFNAME", wanted.peer)]})]
+    if wanted.type == "vlan":
+        return [("IFLA_VLAN_ID", wanted.id)]
+    if wanted.type == "macvlan":
+        return [("IFLA_MACVLAN_MODE", wanted.mode or DEFAULT_MACVLAN_MODE)]
+    if wanted.type == "bond":
+        return [] if wanted.mode is None else [("IFLA_BOND_MODE", BOND_MODES.index(wanted.mode))]
+    return _vxlan_data(wanted, parent) if wanted.type == "vxlan" else []
+
+
+def _vxlan_data(wanted: LinkProperties, parent: int | None) -> list[tuple[str, Any]]:
+    data: list[tuple[str, Any]] = [("IFLA_VXLAN_ID", wanted.id), ("IFLA_VXLAN_PORT", VXLAN_PORT)]
+    if parent is not None:
+        data.append(("IFLA_VXLAN_LINK", parent))
+    if wanted.remote is not None:
+        is_ipv4 = ipaddress.ip_address(wanted.remote).version == IPV4
+        data.append(("IFLA_VXLAN_GROUP" if is_ipv4 else "IFLA_VXLAN_GROUP6", wanted.remote))
+    return data

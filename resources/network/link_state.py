@@ -1,0 +1,87 @@
+"""What is found of a link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from resources.network.conversation import Conversation
+from resources.network.link_properties import BOND_MODES, LinkProperties
+from resources.network.links import find_link, name_of
+from resources.network.routes import carries_default_route
+
+IFF_UP = 0x1
+
+_ID: Final = {"vlan": "IFLA_VLAN_ID", "vxlan": "IFLA_VXLAN_ID"}
+_REMOTE = ("IFLA_VXLAN_GROUP", "IFLA_VXLAN_GROUP6")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """A link that is there. None for what it has not, or was not asked for.
+
+    ``carries_default`` is told only where the link is to go or to go down. ``joins_down`` tells that the wanted
+    master takes a link only while that is down.
+    """
+
+    state: str
+    mtu: int = 1500
+    address: str | None = None
+    type: str | None = None
+    master: str | None = None
+    parent: str | None = None
+    id: int | None = None
+    mode: str | None = None
+    remote: str | None = None
+    carries_default: bool = False
+    joins_down: bool = False
+
+
+async def observe(kernel: Conversation, wanted: LinkProperties) -> LinkState | None:
+    """The link, or None. Raises OSError as the kernel does."""
+    found = await find_link(kernel, wanted.interface)
+    if found is None:
+        return None
+    kind = _kind(found)
+    is_endangered = wanted.ensure == "absent" or wanted.state == "down"
+    return LinkState(
+        state="up" if found["flags"] & IFF_UP else "down",
+        mtu=found.get_attr("IFLA_MTU"),
+        address=found.get_attr("IFLA_ADDRESS"),
+        type=kind,
+        master=await name_of(kernel, found.get_attr("IFLA_MASTER")) if wanted.master else None,
+        parent=await name_of(kernel, _parent(found, kind)) if wanted.parent else None,
+        **_made_with(found, kind),
+        carries_default=is_endangered and await carries_default_route(kernel, found["index"]),
+        joins_down=wanted.master is not None and await _is_bond(kernel, wanted.master),
+    )
+
+
+def _kind(found: Any) -> str | None:
+    kind: str | None = found.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND")
+    return kind
+
+
+def _parent(found: Any, kind: str | None) -> Any:
+    return _data(found, "IFLA_VXLAN_LINK") if kind == "vxlan" else found.get_attr("IFLA_LINK")
+
+
+def _made_with(found: Any, kind: str | None) -> dict[str, Any]:
+    """The id, mode and remote that the type has."""
+    if kind in _ID:
+        remotes = [_data(found, name) for name in _REMOTE] if kind == "vxlan" else []
+        return {"id": _data(found, _ID[kind]), "remote": next(filter(None, remotes), None)}
+    if kind == "macvlan":
+        return {"mode": _data(found, "IFLA_MACVLAN_MODE")}
+    if kind == "bond":
+        return {"mode": BOND_MODES[_data(found, "IFLA_BOND_MODE")]}
+    return {}
+
+
+def _data(found: Any, name: str) -> Any:
+    return found.get_nested("IFLA_LINKINFO", "IFLA_INFO_DATA", name)
+
+
+async def _is_bond(kernel: Conversation, name: str) -> bool:
+    found = await find_link(kernel, name)
+    return found is not None and _kind(found) == "bond"

@@ -1,0 +1,55 @@
+"""What all network kinds ask about links."""
+
+from __future__ import annotations
+
+import errno
+from functools import lru_cache
+from typing import Any
+
+from reactor import ResourceError
+from resources.network.conversation import Conversation, decoded, message
+from watchers.netlink_socket import Frame
+from watchers.netlink_subjects import RTM_GETLINK, index_and_name
+
+
+async def find_link(kernel: Conversation, which: str | int) -> Any:
+    """The link of that name or number in pyroute2's form, or None."""
+    frame = await _find(kernel, which)
+    return None if frame is None else decoded(frame)
+
+
+async def find_index(kernel: Conversation, name: str) -> int | None:
+    """The number of the link of that name, or None."""
+    frame = await _find(kernel, name)
+    return None if frame is None else index_and_name(frame)[0]
+
+
+async def index_of(kernel: Conversation, name: str) -> int:
+    """The number of the link of that name. Raises ResourceError when there is none."""
+    index = await find_index(kernel, name)
+    if index is None:
+        raise ResourceError(f"there is no link {name}", f"manage it as link#{name}, or see: ip link")
+    return index
+
+
+async def name_of(kernel: Conversation, index: int | None) -> str | None:
+    """The name of the link of that number, or None."""
+    frame = None if index is None else await _find(kernel, index)
+    return None if frame is None else index_and_name(frame)[1]
+
+
+async def _find(kernel: Conversation, which: str | int) -> Frame | None:
+    try:
+        return await kernel.ask(_question(which))
+    except OSError as error:
+        if error.errno == errno.ENODEV:
+            return None
+        raise
+
+
+@lru_cache(maxsize=1024)
+def _question(which: str | int) -> Frame:
+    without_statistics = ("IFLA_EXT_MASK", 1 << 3)
+    if isinstance(which, int):
+        return message(RTM_GETLINK, [without_statistics], index=which)
+    return message(RTM_GETLINK, [("IFLA_IFNAME", which), without_statistics])

@@ -1,0 +1,163 @@
+"""The kind `route`: one entry of a routing table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, ResourceError, Watch
+from resources.network.conversation import Conversation, explained
+from resources.network.properties import (
+    IPV6,
+    IPNetwork,
+    IPText,
+    LinkName,
+    NamespaceName,
+    addresses_path,
+    fault_of_name,
+    parse_ip,
+    parse_network,
+    qualified,
+)
+from resources.network.routes import MAIN_TABLE, FoundRoute, RouteState, WantedRoute, Way, put, read, remove
+from watchers.netlink import NetlinkWatch
+from watchers.netlink_subjects import ANY_LINK, Subject, Topic
+
+DEFAULT = "default"
+
+_METRIC_OF_IPV6 = 1024
+"""What the kernel takes for no metric, in IPv6."""
+
+_Number = Annotated[int, Field(ge=0, le=2**32 - 1)]
+
+
+def _check_destination(text: str) -> str:
+    if text != DEFAULT:
+        parse_network(text)
+    return text
+
+
+class Route(Resource, kind="route"):
+    """Manage one entry of a routing table: which way packets go to a destination."""
+
+    ensure: Literal["present", "absent"] = "present"
+    destination: Annotated[str, AfterValidator(_check_destination)] | None = None
+    """A network, an address, or `default`; without it the name is it."""
+    gateway: IPText | None = None
+    """Who takes the packets on."""
+    link: LinkName | None = None
+    """The link they leave through; with a gateway, the kernel can find it."""
+    metric: _Number | None = None
+    """Among routes to one destination the lowest counts; two of different metrics are two routes."""
+    table: Annotated[_Number, Field(ge=1)] = MAIN_TABLE
+    """The number of the routing table; 254 is the main one."""
+    netns: NamespaceName | None = None
+    """The network namespace to act in."""
+    force: Flag = False
+    """Whether the last default route may be removed."""
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """Adds a name that is no destination, a route without a way, and a gateway that can't be one."""
+        yield from super().conflicts()
+        if self.destination is None:
+            yield from (problems := list(fault_of_name(_check_destination, self.name, "destination")))
+            if problems:
+                return
+        if self.gateway is not None:
+            yield from self._faults_of_gateway(self.gateway)
+        elif self.link is None and self.ensure == "present":
+            yield PropertyProblem((), "the route leads nowhere", "add gateway: ADDRESS, or link: NAME")
+
+    def _faults_of_gateway(self, gateway: str) -> Iterable[PropertyProblem]:
+        address = parse_ip(gateway)
+        if address.version != self._network.version:
+            words = (
+                f"{self._network} is of IPv{self._network.version}, and its gateway of IPv{address.version}"
+            )
+            yield PropertyProblem(("gateway",), words, "let both be of the same")
+        if address.version == IPV6 and address.is_link_local and self.link is None:
+            words = "an address that starts with fe80: can be behind any link"
+            yield PropertyProblem(("gateway",), words, "say which: link: NAME")
+
+    def watches(self) -> Iterable[Watch]:
+        """The route; and its link with the addresses there, as no word is said of IPv4 routes that go with these."""
+        network = self._network
+        route = Subject.route(self.table, network.network_address.packed, network.prefixlen)
+        yield NetlinkWatch(self.netns, route)
+        for topic in (Topic.LINK, Topic.ADDRESSES) if self.ensure == "present" else ():
+            yield NetlinkWatch(self.netns, Subject(topic, self.link or ANY_LINK))
+
+    def uses(self) -> Iterable[str]:
+        """The addresses of the link, or if none is managed, the link: a gateway must be in a network of theirs."""
+        if self.link is not None:
+            yield addresses_path(self.netns, self.link, self._network.version)
+        elif self.netns is not None:
+            yield f"/run/netns/{self.netns}"
+
+    def claims(self) -> Iterable[Claim]:
+        """The entry of the table, by all that tells it from others."""
+        key = f"to {self._network} with metric {self._metric} in table {self.table}"
+        wishes: dict[str, object] = {"ensure": self.ensure}
+        if self.ensure == "present":
+            wishes["gateway"] = self._way.gateway
+            if self.link is not None:
+                wishes["link"] = self.link
+        yield Claim("route", qualified(self.netns, key), wishes)
+
+    async def observe(self) -> RouteState:
+        """The entries of the table for the destination."""
+        with Conversation(self.netns) as kernel, explained(f"read the routes to {self._network}"):
+            return await read(kernel, self._wanted)
+
+    def plan(self, state: RouteState, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
+        """Add it, replace it, or remove it. Raises ResourceError for the removal of the last default route."""
+        if self.ensure == "absent":
+            self._refuse_to_cut_off(state)
+            return tuple(self._removal(found) for found in state.found)
+        if not state.found:
+            words = f"the route {self._way}"
+            return (Action(f"Would have added {words}", f"added {words}", self._put),)
+        if len(state.found) == 1 and state.found[0].leads(self._way):
+            return ()
+        words = f"the route from {' and '.join(map(str, state.found))} to {self._way}"
+        return (Action(f"Would have changed {words}", f"changed {words}", partial(self._put, state.found)),)
+
+    def _refuse_to_cut_off(self, state: RouteState) -> None:
+        is_last_default = not self._network.prefixlen and self.table == MAIN_TABLE and not state.has_others
+        if state.found and is_last_default and not self.force:
+            words = "refusing to remove the last default route: this host may be out of reach then"
+            raise ResourceError(words, "set force: true if that is meant")
+
+    def _removal(self, found: FoundRoute) -> Action:
+        words = f"removed the route {found}"
+        return Action(f"Would have {words}", words, partial(self._remove, found))
+
+    @property
+    def _network(self) -> IPNetwork:
+        text = self.destination or self.name
+        if text == DEFAULT:
+            text = "::/0" if self.gateway is not None and ":" in self.gateway else "0.0.0.0/0"
+        return parse_network(text)
+
+    @property
+    def _metric(self) -> int:
+        return self.metric or (_METRIC_OF_IPV6 if self._network.version == IPV6 else 0)
+
+    @property
+    def _way(self) -> Way:
+        return Way(None if self.gateway is None else parse_ip(self.gateway), self.link)
+
+    @property
+    def _wanted(self) -> WantedRoute:
+        return WantedRoute(self._network, self._way, self._metric, self.table)
+
+    async def _put(self, found: tuple[FoundRoute, ...] = ()) -> None:
+        with Conversation(self.netns) as kernel:
+            await put(kernel, self._wanted, found)
+
+    async def _remove(self, found: FoundRoute) -> None:
+        with Conversation(self.netns) as kernel:
+            await remove(kernel, self._wanted, found)

@@ -1,0 +1,208 @@
+"""Reads and writes the entries of routing tables."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from resources.network.conversation import (
+    NLM_F_CREATE,
+    NLM_F_EXCL,
+    NLM_F_REPLACE,
+    Conversation,
+    decoded,
+    explained,
+    message,
+)
+from resources.network.links import find_link, index_of, name_of
+from resources.network.properties import FAMILIES, IPV4, IPAddress, IPNetwork
+from watchers.netlink_socket import Frame, attributes
+from watchers.netlink_subjects import RTM_DELROUTE, RTM_NEWROUTE
+
+MAIN_TABLE = 254
+
+_RTM_GETROUTE = 26
+_RTPROT_STATIC = 4
+_RTN_UNICAST = 1
+_SCOPE_UNIVERSE, _SCOPE_LINK = 0, 253
+_FIXED_SIZE = 12
+_RTA_DST, _RTA_PRIORITY, _RTA_TABLE = 1, 6, 15
+_DEFAULTS = {socket.AF_INET: ipaddress.ip_network("0.0.0.0/0"), socket.AF_INET6: ipaddress.ip_network("::/0")}
+
+
+class Way(NamedTuple):
+    """Where packets go next. With a gateway, the link may be left to the kernel."""
+
+    gateway: IPAddress | None
+    link: str | None
+
+    def __str__(self) -> str:
+        via = () if self.gateway is None else ("via", str(self.gateway))
+        return " ".join((*via, *(() if self.link is None else ("on", self.link))))
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRoute:
+    """A route as it should be. ``metric`` is as the kernel has it: never 0 for IPv6."""
+
+    network: IPNetwork
+    way: Way
+    metric: int
+    table: int
+
+    @property
+    def family(self) -> int:
+        """The kernel's number for IPv4 or IPv6."""
+        return FAMILIES[self.network.version]
+
+
+class FoundRoute(NamedTuple):
+    """A route as it is, and in the kernel's own words. One that leads nowhere, such as a blackhole, has no way."""
+
+    ways: tuple[Way, ...]
+    body: bytes
+
+    def leads(self, way: Way) -> bool:
+        """Whether it leads there and nowhere else."""
+        if len(self.ways) != 1:
+            return False
+        (found,) = self.ways
+        return found.gateway == way.gateway and way.link in (None, found.link)
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.ways)) or "nowhere"
+
+
+class RouteState(NamedTuple):
+    """The routes with the wanted destination, table and metric, the one in use first.
+
+    ``has_others`` tells of routes to the same destination with other metrics.
+    """
+
+    found: tuple[FoundRoute, ...]
+    has_others: bool = False
+
+
+async def read(kernel: Conversation, wanted: WantedRoute) -> RouteState:
+    """Look for the route. Raises OSError as the kernel does."""
+    frames = await _dump(kernel, wanted.family, wanted.table, wanted.network)
+    same = [frame for frame in frames if _number(frame, _RTA_PRIORITY, 0) == wanted.metric]
+    found = [await _found(kernel, frame) for frame in same]
+    return RouteState(tuple(found), has_others=len(frames) > len(same))
+
+
+async def put(kernel: Conversation, wanted: WantedRoute, found: Sequence[FoundRoute]) -> None:
+    """Add the route. One that was found is replaced in place, so that packets have a way at any time.
+
+    Raises ResourceError when its link is not there, or the kernel refuses.
+    """
+    for extra in found[1:]:
+        await remove(kernel, wanted, extra)
+    with explained(f"route {wanted.network} {wanted.way}"):
+        oif = None if wanted.way.link is None else await index_of(kernel, wanted.way.link)
+        await kernel.change(addition(wanted, oif, replace=bool(found)))
+
+
+async def remove(kernel: Conversation, wanted: WantedRoute, found: FoundRoute) -> None:
+    """Remove a route that was found. Raises ResourceError when the kernel refuses."""
+    with explained(f"remove the route to {wanted.network} {found}"):
+        await kernel.change(Frame(RTM_DELROUTE, 0, 0, found.body))
+
+
+def addition(wanted: WantedRoute, oif: int | None, *, replace: bool) -> Frame:
+    """The request for a route, through the link of that number."""
+    gateway = wanted.way.gateway
+    attrs = {
+        "RTA_DST": str(wanted.network.network_address) if wanted.network.prefixlen else None,
+        "RTA_GATEWAY": None if gateway is None else str(gateway),
+        "RTA_OIF": oif,
+        "RTA_PRIORITY": wanted.metric,
+        "RTA_TABLE": wanted.table,
+    }
+    is_direct = gateway is None and wanted.network.version == IPV4
+    return message(
+        RTM_NEWROUTE,
+        [(name, value) for name, value in attrs.items() if value is not None],
+        header=NLM_F_CREATE | (NLM_F_REPLACE if replace else NLM_F_EXCL),
+        family=wanted.family,
+        dst_len=wanted.network.prefixlen,
+        proto=_RTPROT_STATIC,
+        type=_RTN_UNICAST,
+        scope=_SCOPE_LINK if is_direct else _SCOPE_UNIVERSE,
+    )
+
+
+async def carries_default_route(kernel: Conversation, index: int) -> bool:
+    """Whether packets of a default route of the main table leave through the link, or through one on top of it."""
+    for family, network in _DEFAULTS.items():
+        for frame in await _dump(kernel, family, MAIN_TABLE, network):
+            for number, _ in _ways(frame):
+                if index in await _stack(kernel, number):
+                    return True
+    return False
+
+
+async def _stack(kernel: Conversation, index: int | None) -> set[int]:
+    """The link and all that it rests on: a VLAN on its parent, one end of a veth on the other."""
+    found: set[int] = set()
+    while index is not None and index not in found:
+        found.add(index)
+        link = await find_link(kernel, index)
+        # In another namespace that number means another link.
+        is_here = link is not None and link.get_attr("IFLA_LINK_NETNSID") is None
+        index = link.get_attr("IFLA_LINK") if is_here else None
+    return found
+
+
+async def _dump(kernel: Conversation, family: int, table: int, network: IPNetwork) -> list[Frame]:
+    """Every route to exactly that network in the table, for all types of service."""
+    packed = network.network_address.packed
+    question = message(_RTM_GETROUTE, [("RTA_TABLE", table)], family=family)
+    try:
+        frames = await kernel.dump(question, packed if network.prefixlen else b"")
+    except OSError as error:
+        if error.errno == errno.ENOENT:  # a table without any route is none
+            return []
+        raise
+    return [frame for frame in frames if _is_to(frame, network) and _number(frame, _RTA_TABLE, 0) == table]
+
+
+def _is_to(frame: Frame, network: IPNetwork) -> bool:
+    prefix_length, type_of_service = frame.body[1], frame.body[3]
+    if prefix_length != network.prefixlen or type_of_service:
+        return False
+    packed = network.network_address.packed
+    return dict(attributes(frame.body, _FIXED_SIZE)).get(_RTA_DST, bytes(len(packed))) == packed
+
+
+def _number(frame: Frame, kind: int, default: int) -> int:
+    value = dict(attributes(frame.body, _FIXED_SIZE)).get(kind)
+    return default if value is None else int.from_bytes(value, sys.byteorder)
+
+
+async def _found(kernel: Conversation, frame: Frame) -> FoundRoute:
+    ways = [Way(gateway, await name_of(kernel, oif)) for oif, gateway in _ways(frame)]
+    return FoundRoute(tuple(ways), frame.body)
+
+
+def _ways(frame: Frame) -> list[tuple[int | None, IPAddress | None]]:
+    """Number of the link and gateway of each way that a packet may take."""
+    route = decoded(frame)
+    if route["type"] != _RTN_UNICAST:
+        return []
+    several = route.get_attr("RTA_MULTIPATH")
+    if several is not None:
+        return [(each["oif"], _gateway(each)) for each in several]
+    return [(route.get_attr("RTA_OIF"), _gateway(route))]
+
+
+def _gateway(way: Any) -> IPAddress | None:
+    """The gateway, which for IPv4 may be one of IPv6."""
+    other_family = way.get_attr("RTA_VIA")
+    text = way.get_attr("RTA_GATEWAY") or (other_family and other_family["addr"])
+    return None if text is None else ipaddress.ip_address(text)

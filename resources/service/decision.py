@@ -1,0 +1,115 @@
+"""The decision table of a service: from what is wanted and what is there to the steps between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from reactor import ResourceError
+from resources.service.state import NOT_FOUND, UnitState
+from resources.service.systemd import FileChange, Job
+
+Step = Job | FileChange | Literal["daemon-reload"]
+"""One thing to ask of systemd."""
+
+DAEMON_RELOAD: Final = "daemon-reload"
+
+_DONE: Final = {
+    Job.START: "started",
+    Job.STOP: "stopped",
+    Job.RESTART: "restarted via subscribe",
+    Job.RELOAD: "reloaded via subscribe",
+    Job.RELOAD_OR_RESTART: "reloaded or restarted via subscribe",
+    FileChange.ENABLE: "enabled",
+    FileChange.DISABLE: "disabled",
+    FileChange.MASK: "masked",
+    FileChange.UNMASK: "unmasked",
+    DAEMON_RELOAD: "had systemd read the changed unit files",
+}
+
+_FIXED: Final = {"static", "indirect", "generated", "transient"}
+"""File states that `disable` does not change: nothing in the unit file says what enabling is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """What is wanted of a unit; None leaves it as it is."""
+
+    unit: str
+    ensure: str
+    enable: bool | None
+    masked: bool | None
+    on_refresh: Job
+
+    @property
+    def wants_files(self) -> bool:
+        """Whether it matters if the unit is enabled or masked."""
+        return self.enable is not None or self.masked is not None
+
+
+def done(step: Step) -> str:
+    """What a person is told when the step was made."""
+    return _DONE[step]
+
+
+def decide(desired: Desired, state: UnitState, *, refresh: bool) -> list[Step]:
+    """The steps, in order. Raises ResourceError when none lead there."""
+    _refuse(desired, state)
+    return [
+        *_before(desired, state),
+        *_running(desired, state, refresh=refresh),
+        *_after(desired, state),
+    ]
+
+
+def _refuse(desired: Desired, state: UnitState) -> None:
+    unit = desired.unit
+    if not state.is_there or (desired.wants_files and state.files == NOT_FOUND):
+        raise ResourceError(
+            f"service {unit} not found",
+            "require the resource that installs it or its unit file, or correct the name",
+        )
+    if desired.ensure == "running" and state.awaits_restart:
+        raise ResourceError(
+            f"{unit} has ended, and systemd waits to start it again", f"see why: journalctl --unit {unit}"
+        )
+    if desired.enable is None:
+        return
+    if not state.is_switchable:
+        raise ResourceError(
+            f"{unit} can't be enabled or disabled: systemd calls its unit file {state.files!r}",
+            "correct the unit file: systemd-analyze verify",
+        )
+    if desired.enable is False and state.files in _FIXED:
+        raise ResourceError(
+            f"{unit} is {state.files}, which can't be disabled",
+            "leave `enable` out, or write masked: true with ensure: stopped",
+        )
+    if desired.enable and state.is_masked and desired.masked is not False:
+        raise ResourceError(f"{unit} is masked, and can't be enabled", "write masked: false to unmask it")
+
+
+def _before(desired: Desired, state: UnitState) -> Iterator[Step]:
+    if desired.masked is False and state.is_masked:
+        yield FileChange.UNMASK
+    if state.stale:
+        yield DAEMON_RELOAD
+
+
+def _running(desired: Desired, state: UnitState, *, refresh: bool) -> Iterator[Step]:
+    """A start is as good as a refresh: it has read everything anew."""
+    if desired.ensure == "stopped":
+        if state.is_up:
+            yield Job.STOP
+    elif not state.is_running:
+        yield Job.START
+    elif refresh:
+        yield desired.on_refresh
+
+
+def _after(desired: Desired, state: UnitState) -> Iterator[Step]:
+    if desired.enable is not None and desired.enable != state.at_boot:
+        yield FileChange.ENABLE if desired.enable else FileChange.DISABLE
+    if desired.masked and not state.is_masked:
+        yield FileChange.MASK

@@ -1,0 +1,102 @@
+"""The kind `service`: its properties, and what of them goes together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Literal
+
+from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, Watch
+from resources.service.decision import DAEMON_RELOAD, Desired, Step, decide, done
+from resources.service.names import ALLOWED, fault_of, full_name
+from resources.service.on_bus import systemd_on_bus
+from resources.service.state import UnitState
+from resources.service.systemctl import Systemctl
+from resources.service.systemd import FileChange, Job, Systemd
+from watchers.dbus import NoBusError, Scope
+from watchers.systemd import UnitWatch
+from watchers.units import directories, template_of
+
+
+class Service(Resource, kind="service", providers=("systemd",)):
+    """Manage one systemd unit: whether it runs, whether it starts at boot, whether anything may start it."""
+
+    ensure: Literal["running", "stopped"] = "running"
+    """Whether it runs."""
+    enable: Flag | None = None
+    """Whether it starts at boot; unset leaves that alone."""
+    masked: Flag | None = None
+    """Whether nothing can start it, not even by hand; unset leaves that alone."""
+    on_refresh: Literal["restart", "reload", "reload-or-restart"] = "restart"
+    """What happens to a running unit when something that it subscribes to has changed."""
+    scope: Literal["system", "user"] = "system"
+    """Whether it is a unit of the machine, or of the user who runs reactor."""
+
+    @property
+    def unit(self) -> str:
+        """The full name of the unit."""
+        return full_name(self.name)
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """Adds names that are none, and masked units that are to be started."""
+        yield from super().conflicts()
+        if fault := fault_of(self.name):
+            yield PropertyProblem(("name",), fault, ALLOWED)
+        if self.masked:
+            hint = "write ensure: stopped, or take masked away"
+            if self.ensure == "running":
+                yield PropertyProblem(("masked",), "a masked unit can't be running", hint)
+            if self.enable:
+                yield PropertyProblem(("enable",), "a masked unit can't be enabled", "remove enable")
+
+    def watches(self) -> Iterable[Watch]:
+        """The unit, with its files and the links that enable it."""
+        yield UnitWatch(self.unit, Scope(self.scope))
+
+    def uses(self) -> Iterable[str]:
+        """Its unit file and its drop-ins, wherever they may be."""
+        for name in filter(None, (self.unit, template_of(self.unit))):
+            for directory in directories(Scope(self.scope)):
+                yield f"{directory}/{name}"
+                yield f"{directory}/{name}.d/"
+
+    def claims(self) -> Iterable[Claim]:
+        """The unit, with what is managed of it."""
+        wishes = {"ensure": self.ensure, "enable": self.enable, "masked": self.masked}
+        key = self.unit if self.scope == "system" else f"{self.unit} of the user"
+        yield Claim("unit", key, {name: wish for name, wish in wishes.items() if wish is not None})
+
+    async def observe(self) -> UnitState:
+        """The state of the unit, after whatever transition it is in. Raises ResourceError when systemd does not tell."""
+        look = self._look
+        try:
+            return await look(await systemd_on_bus(Scope(self.scope)))
+        except NoBusError:
+            return await look(Systemctl(Scope(self.scope)))
+
+    def plan(self, state: UnitState, *, refresh: bool) -> Plan:
+        """What to do, by the decision table. Raises ResourceError where that says so."""
+        return tuple(map(self._action, decide(self._desired, state, refresh=refresh)))
+
+    @property
+    def _desired(self) -> Desired:
+        return Desired(self.unit, self.ensure, self.enable, self.masked, Job(self.on_refresh))
+
+    async def _look(self, systemd: Systemd) -> UnitState:
+        return await systemd.state(self.unit, self.ensure, files=self._desired.wants_files)
+
+    def _action(self, step: Step) -> Action:
+        return Action(f"Would have {done(step)}", done(step), partial(self._do, step))
+
+    async def _do(self, step: Step) -> None:
+        systemd: Systemd
+        try:
+            systemd = await systemd_on_bus(Scope(self.scope))
+        except NoBusError:
+            systemd = Systemctl(Scope(self.scope))
+        if step == DAEMON_RELOAD:
+            await systemd.reread(self.unit)
+        elif isinstance(step, Job):
+            await systemd.run(step, self.unit)
+        elif isinstance(step, FileChange):
+            await systemd.change_files(step, self.unit)

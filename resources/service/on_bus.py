@@ -1,0 +1,217 @@
+"""systemd over D-Bus: jobs are awaited, states are those after the transition, the manager reloads only when needed."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+import trio
+
+from reactor import ResourceError
+from resources.service import trouble
+from resources.service.drop_ins import has_unread, own_drop_ins
+from resources.service.state import NOT_FOUND, UnitState
+from resources.service.systemd import FileChange, Job
+from watchers.dbus import Bus, CallError, Message, NoBusError, Scope, connect
+from watchers.units import (
+    MANAGER,
+    MANAGER_PATH,
+    SYSTEMD,
+    UNIT,
+    manager_signal,
+    pin,
+    properties_changed,
+    subscribe,
+)
+
+RESTART_PATIENCE = 10.0
+"""Seconds for which a unit that systemd restarts by itself is waited for."""
+
+PROOF = 0.1
+"""Seconds for which a unit of Type=simple must have run: its start is done before its program was even found."""
+
+_METHODS: Final = {
+    Job.START: "StartUnit",
+    Job.STOP: "StopUnit",
+    Job.RESTART: "RestartUnit",
+    Job.RELOAD: "ReloadUnit",
+    Job.RELOAD_OR_RESTART: "ReloadOrRestartUnit",
+}
+_AWAY: Final = {
+    f"org.freedesktop.DBus.Error.{name}"
+    for name in ("ServiceUnknown", "NameHasNoOwner", "NoReply", "Disconnected")
+}
+
+_latest: dict[Scope, SystemdOnBus] = {}
+
+
+async def systemd_on_bus(scope: Scope) -> SystemdOnBus:
+    """The systemd of ``scope``, by the one connection to its bus. Raises NoBusError when there is none."""
+    bus = await connect(scope)
+    systemd = _latest.get(scope)
+    if systemd is None or systemd.bus is not bus:
+        systemd = _latest[scope] = SystemdOnBus(bus, scope)
+    return systemd
+
+
+class SystemdOnBus:
+    """One systemd behind one connection. Everything raises NoBusError when either goes away."""
+
+    def __init__(self, bus: Bus, scope: Scope) -> None:
+        self.bus = bus
+        self._scope = scope
+        self._is_subscribed = False
+        self._reloading = trio.Lock()
+        self._reloads = 0
+
+    async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
+        """The state of ``unit``, once it is not on its way to another; a restart by systemd itself may take too long."""
+        state, path = await self._look(unit)
+        if state.is_on_its_way(ensure):
+            state = await self._settled(unit, path, ensure)
+        stale = await self._is_stale(unit, path)
+        return replace(state, stale=stale, files=await self._file_state(unit) if files else "")
+
+    async def run(self, job: Job, unit: str) -> None:
+        """Do it and wait for its end; what was started runs then."""
+        await pin(self.bus, unit)
+        # The end of a job may be told before its number is.
+        async with self.bus.signals(manager_signal("JobRemoved")) as removed:
+            (path,) = await self._call(unit, _METHODS[job], "ss", unit, "replace")
+            result = ""
+            while not result:
+                _, ended, _, its_result = (await _next(removed)).body
+                result = its_result if ended == path else ""
+        if result != "done":
+            raise await self._failed(unit, f"did not {job}" + (f" ({result})" if result != "failed" else ""))
+        if job is not Job.STOP and not await self._stays_up(unit):
+            raise await self._failed(unit, f"does not run after its {job}")
+
+    async def change_files(self, change: FileChange, unit: str) -> None:
+        """Do it, for this boot and for all others, and reload."""
+        match change:
+            case FileChange.ENABLE:
+                can_be_enabled, _ = await self._call(unit, "EnableUnitFiles", "asbb", [unit], False, False)
+                if not can_be_enabled:
+                    hint = "leave `enable` out, or have something else want it: it has no [Install] section"
+                    raise ResourceError(f"{unit} can't be enabled", hint)
+            case FileChange.MASK:
+                await self._call(unit, "MaskUnitFiles", "asbb", [unit], False, False)
+            case FileChange.DISABLE | FileChange.UNMASK:
+                method = "DisableUnitFiles" if change is FileChange.DISABLE else "UnmaskUnitFiles"
+                for runtime in (False, True):
+                    await self._call(unit, method, "asb", [unit], runtime)
+        await self._reload()
+
+    async def reread(self, unit: str) -> None:
+        """Reload if the files of ``unit`` have changed since the last time."""
+        async with self._reloading:
+            _, path = await self._look(unit)
+            if await self._is_stale(unit, path):
+                await self._reload_now()
+
+    # ---- looking ----
+
+    async def _look(self, unit: str) -> tuple[UnitState, str]:
+        """The running state as it is, and the unit's path."""
+        (found,) = await self._call(unit, "ListUnitsByNames", "as", [unit])
+        if not found:
+            raise ResourceError(f"{unit}: systemd does not take this for a unit")
+        _, _, load, active, sub, _, path, _, job, _ = found[0]
+        return UnitState(load, active, sub, job), path
+
+    async def _is_stale(self, unit: str, path: str) -> bool:
+        if await self.bus.get(SYSTEMD, path, UNIT, "NeedDaemonReload"):
+            return True
+        drop_ins = own_drop_ins(unit, self._scope)
+        return bool(drop_ins) and has_unread(drop_ins, await self.bus.get(SYSTEMD, path, UNIT, "DropInPaths"))
+
+    async def _settled(self, unit: str, path: str, ensure: str) -> UnitState:
+        await self._subscribe()
+        async with self.bus.signals(properties_changed(path), manager_signal("JobRemoved")) as news:
+            state, _ = await self._look(unit)
+            with trio.CancelScope() as patience:
+                while state.is_on_its_way(ensure):
+                    if state.awaits_restart and math.isinf(patience.deadline):
+                        patience.deadline = trio.current_time() + RESTART_PATIENCE
+                    await _some(news)
+                    state, _ = await self._look(unit)
+        return state
+
+    async def _file_state(self, unit: str) -> str:
+        """Asked of the manager: the unit's own property is as old as the last reload."""
+        try:
+            (state,) = await self.bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "GetUnitFileState", "s", unit)
+        except CallError as error:
+            if error.name.rpartition(".")[2] in {"FileNotFound", "NoSuchUnit"}:
+                return NOT_FOUND
+            raise trouble.refused(unit, error) from error
+        return str(state)
+
+    async def _stays_up(self, unit: str) -> bool:
+        """Whether the unit runs now that the job is done. ``done`` alone does not say so."""
+        state, path = await self._look(unit)
+        if state.is_running and await self._is_simple(unit, path):
+            await self._subscribe()
+            async with self.bus.signals(properties_changed(path)) as news:
+                with trio.move_on_after(PROOF):
+                    while (state := (await self._look(unit))[0]).is_running:
+                        await _some(news)
+        return state.is_running or (state.is_on_its_way("running") and not state.awaits_restart)
+
+    async def _is_simple(self, unit: str, path: str) -> bool:
+        if not unit.endswith(".service"):
+            return False
+        return await self.bus.get(SYSTEMD, path, f"{SYSTEMD}.Service", "Type") in {"simple", "idle"}
+
+    # ---- asking ----
+
+    async def _call(self, unit: str, member: str, signature: str = "", *body: Any) -> list[Any]:
+        try:
+            return await self.bus.call(SYSTEMD, MANAGER_PATH, MANAGER, member, signature, *body)
+        except CallError as error:
+            if error.name in _AWAY:
+                raise NoBusError(f"systemd is not on the {self._scope} bus now") from error
+            raise trouble.refused(unit, error) from error
+
+    async def _reload(self) -> None:
+        """One that begins after now; all who wait for the same one share it."""
+        reloads = self._reloads
+        async with self._reloading:
+            if self._reloads == reloads:
+                await self._reload_now()
+
+    async def _reload_now(self) -> None:
+        self._reloads += 1
+        await self._call("daemon-reload", "Reload")
+
+    async def _subscribe(self) -> None:
+        if not self._is_subscribed:
+            await subscribe(self.bus)
+            self._is_subscribed = True
+
+    async def _failed(self, unit: str, what: str) -> ResourceError:
+        """The error, with what systemd knows of its reason."""
+        _, path = await self._look(unit)
+        facts: dict[str, Any] = {}
+        for interface in (UNIT, f"{SYSTEMD}.{unit.rpartition('.')[2].capitalize()}"):
+            with suppress(CallError):
+                facts |= await self.bus.get_all(SYSTEMD, path, interface)
+        return await trouble.failed(self._scope, unit, what, facts)
+
+
+async def _next(news: trio.MemoryReceiveChannel[Message]) -> Message:
+    try:
+        return await news.receive()
+    except trio.EndOfChannel:
+        raise NoBusError("the connection to the bus was lost while waiting for systemd") from None
+
+
+async def _some(news: trio.MemoryReceiveChannel[Message]) -> None:
+    """Wait for news, and take all there is: one look is enough for all of it."""
+    await _next(news)
+    with suppress(trio.WouldBlock, trio.EndOfChannel):
+        while True:
+            news.receive_nowait()

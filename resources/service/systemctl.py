@@ -1,0 +1,79 @@
+"""systemd by its command, for where there is no bus: root reaches it without one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import trio
+
+from reactor import ResourceError
+from resources.process import ENVIRONMENT, Command, Completed, last_words, run
+from resources.service import trouble
+from resources.service.drop_ins import has_unread, own_drop_ins
+from resources.service.state import NOT_FOUND, UnitState
+from resources.service.systemd import FileChange, Job
+from watchers.dbus import Scope
+
+_INTERVAL: Final = 0.25
+_RESTART_ATTEMPTS: Final = 40
+_STATE: Final = "LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths"
+
+
+class Systemctl:
+    """One systemd, asked by processes."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
+        """The state of ``unit``, once it is not on its way to another; a restart by systemd itself may take too long."""
+        attempts = 0
+        while (state := await self._look(unit)).is_on_its_way(ensure) and attempts < _RESTART_ATTEMPTS:
+            attempts += state.awaits_restart
+            await trio.sleep(_INTERVAL)
+        if not files:
+            return state
+        answer = (await self._systemctl("is-enabled", unit)).stdout.strip()
+        return UnitState(state.load, state.active, state.sub, state.job, answer or NOT_FOUND, state.stale)
+
+    async def run(self, job: Job, unit: str) -> None:
+        """Do it and wait for its end; what was started runs then."""
+        completed = await self._systemctl(job, unit)
+        if completed.exit_code != 0:
+            raise await self._failed(unit, f"did not {job}", completed)
+        if job is not Job.STOP and not (await self._look(unit)).is_running:
+            raise await self._failed(unit, f"does not run after its {job}", completed)
+
+    async def change_files(self, change: FileChange, unit: str) -> None:
+        """Do it; this command reloads by itself."""
+        completed = await self._systemctl(change, unit)
+        if completed.exit_code != 0:
+            raise ResourceError(f"{unit}: can't {change} it{last_words('', completed.stderr)}")
+
+    async def reread(self, unit: str) -> None:
+        """Reload if the files of ``unit`` have changed since the last time."""
+        if (await self._look(unit)).stale:
+            await self._systemctl("daemon-reload")
+
+    async def _look(self, unit: str) -> UnitState:
+        shown = await self._show(unit, _STATE)
+        job = "some" if shown["Job"] not in {"", "0"} else ""
+        unread = has_unread(own_drop_ins(unit, self._scope), shown["DropInPaths"].split())
+        stale = shown["NeedDaemonReload"] == "yes" or unread
+        return UnitState(shown["LoadState"], shown["ActiveState"], shown["SubState"], job, stale=stale)
+
+    async def _show(self, unit: str, properties: str) -> dict[str, str]:
+        completed = await self._systemctl("show", f"--property={properties}", "--", unit)
+        if completed.exit_code != 0:
+            hint = "this kind needs systemd, and root or a bus to reach it"
+            raise ResourceError(f"systemd does not answer{last_words('', completed.stderr)}", hint)
+        lines = (line.partition("=") for line in completed.stdout.splitlines())
+        return dict.fromkeys(properties.split(","), "") | {name: value for name, _, value in lines}
+
+    async def _systemctl(self, *arguments: str) -> Completed:
+        return await run(Command(("systemctl", f"--{self._scope}", *arguments), "/", ENVIRONMENT))
+
+    async def _failed(self, unit: str, what: str, completed: Completed) -> ResourceError:
+        facts = await self._show(unit, ",".join(trouble.FACTS))
+        error = await trouble.failed(self._scope, unit, what, facts)
+        return ResourceError(error.message + last_words("", completed.stderr), error.hint)

@@ -1,0 +1,87 @@
+"""Explains why systemd did not do what it was asked: what it says itself, and the last lines of the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from reactor import ResourceError
+from resources.process import ENVIRONMENT, Command, run
+from watchers.dbus import CallError, Scope
+
+FACTS: Final = ("ConditionResult", "ConditionTimestamp", "Result", "ExecMainStatus", "Type")
+"""The properties of a unit that tell how it last ended."""
+
+_JOURNAL_LINES = 5
+_JOURNAL_WIDTH = 200
+_JOURNAL_PATIENCE = 3.0
+
+_NO: Final = {"no", "false"}
+_NEVER: Final = {"", "0", "n/a"}
+
+_HINTS: Final = {
+    "UnitMasked": "write masked: false to unmask it, or ensure: stopped",
+    "NoSuchUnit": "require the resource that installs it, or correct the name",
+    "JobTypeNotApplicable": "it can't be reloaded: write on_refresh: restart",
+    "UnitExists": "its unit file is in the place of the mask: have a file resource remove it first",
+    "AccessDenied": "run reactor as root, or allow it in polkit",
+    "InteractiveAuthorizationRequired": "run reactor as root, or allow it in polkit",
+}
+
+_TOO_OFTEN: Final = "Start request repeated too quickly"
+
+_START_LIMIT: Final = (
+    "it was started too often; it is tried again with growing waits, or at once after: systemctl reset-failed"
+)
+
+
+def refused(unit: str, error: CallError) -> ResourceError:
+    """What systemd refused outright."""
+    return ResourceError(f"{unit}: {error.text}", _HINTS.get(error.name.rpartition(".")[2]))
+
+
+async def failed(scope: Scope, unit: str, what: str, facts: Mapping[str, object]) -> ResourceError:
+    """What was tried and did not go well: ``what`` completes the sentence that begins with the unit's name."""
+    journal = await _journal(scope, unit)
+    words = {name: str(value).lower() for name, value in facts.items()}
+    # A unit that has failed before keeps the result of that time.
+    if _TOO_OFTEN in journal:
+        words["Result"] = "start-limit-hit"
+    lines = "".join(f"\n  {line[:_JOURNAL_WIDTH]}" for line in journal.splitlines())
+    return ResourceError(f"{unit} {what}{_reason(words)}{lines}", _hint(unit, words))
+
+
+def _reason(words: Mapping[str, str]) -> str:
+    """systemd's own reason; none for a unit that it has forgotten already, as it does when nothing refers to it."""
+    result = words.get("Result", "")
+    if words.get("ConditionTimestamp", "0") not in _NEVER and words.get("ConditionResult") in _NO:
+        return ": a condition in its unit file is not met"
+    if result == "exit-code":
+        return f": its process ended with status {words.get('ExecMainStatus')}"
+    return f": {result}" if result not in {"", "success"} else ""
+
+
+def _hint(unit: str, words: Mapping[str, str]) -> str | None:
+    if words.get("Result") == "start-limit-hit":
+        return f"{_START_LIMIT} {unit}"
+    if words.get("Type") == "oneshot" and words.get("Result") == "success":
+        return "a unit of Type=oneshot counts as running afterwards only with RemainAfterExit=yes"
+    return None
+
+
+async def _journal(scope: Scope, unit: str) -> str:
+    """What the unit and systemd said last; nothing where there is no journal."""
+    option = "--user-unit" if scope is Scope.USER else "--unit"
+    arguments = (
+        "journalctl",
+        "--quiet",
+        "--no-pager",
+        "--output=cat",
+        f"--lines={_JOURNAL_LINES}",
+        option,
+        unit,
+    )
+    try:
+        return (await run(Command(arguments, "/", ENVIRONMENT, _JOURNAL_PATIENCE))).stdout
+    except ResourceError:
+        return ""

@@ -1,0 +1,170 @@
+"""The kind `sysctl`: its properties and its decisions."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from functools import partial
+from typing import Annotated, Literal, NamedTuple, Self
+
+from pydantic import AfterValidator
+
+from reactor import Action, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
+from resources import textfile
+from resources.file.errors import Explaining
+from resources.file.posix import remove
+from resources.sysctl.key import Key, parse_key
+
+_HEADER = "# Managed by reactor: what is changed here is changed back.\n"
+
+
+def _check_key(name: str) -> str:
+    parse_key(name)
+    return name
+
+
+def _check_value(value: str) -> str:
+    if not value.replace("\t", " ").isprintable():
+        raise ValueError("a value is one line of text; write several numbers with spaces between them")
+    return " ".join(value.split())
+
+
+class SysctlState(NamedTuple):
+    """What was found: the value in the running kernel, and what our file holds. None where there is none."""
+
+    running: str | None
+    persisted: str | None = None
+
+
+class Sysctl(Resource, kind="sysctl"):
+    """Manage one parameter of the kernel: its value now, and at the next boot."""
+
+    name: Annotated[str, AfterValidator(_check_key)]
+    ensure: Literal["present", "absent"] = "present"
+    value: Annotated[str, AfterValidator(_check_value)] | None = None
+    """The value; where there are several, with spaces between them."""
+    persist: Flag = True
+    """Whether the value is set at boot, too, by a file in `/etc/sysctl.d`."""
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """What is wrong with the properties taken together."""
+        yield from super().conflicts()
+        if self.ensure == "present" and self.value is None:
+            yield PropertyProblem((), "value is required, unless ensure is absent", 'add it: value: "1"')
+        if self.ensure == "absent" and self.value is not None:
+            message = "what is absent has no value: the kernel keeps the one it has until the next boot"
+            yield PropertyProblem(("value",), message, "remove value, or ensure: absent")
+
+    def watches(self) -> Iterable[Watch]:
+        """Our file, and the parameter.
+
+        inotify tells of what is written to /proc/sys, but not of what the kernel changes by itself, as when one
+        parameter sets another. The watcher for paths knows that, and looks every few seconds as well.
+        """
+        yield PathWatch(self._key.file)
+        if self.ensure == "present":
+            yield PathWatch(self._key.path)
+
+    def provides(self) -> Iterable[str]:
+        """Our file."""
+        return () if self._text is None else (self._key.file,)
+
+    def removes(self) -> Iterable[str]:
+        """Our file, if there is to be none."""
+        return (self._key.file,) if self._text is None else ()
+
+    def uses(self) -> Iterable[str]:
+        """The directory of our file, and the link that the parameter is about."""
+        yield os.path.dirname(self._key.file)
+        match self._key.components:
+            case ("net", "ipv4" | "ipv6" | "mpls", "conf" | "neigh", link, *_) if self.ensure == "present":
+                yield f"/sys/class/net/{link}"
+
+    def claims(self) -> Iterable[Claim]:
+        """The parameter, whichever way its name is written."""
+        wishes = {"ensure": self.ensure, "value": self.value, "persist": self.persist}
+        yield Claim("kernel parameter", self._key.dotted, wishes)
+
+    async def observe(self) -> SysctlState:
+        """The value of the running kernel, and our file. Raises ResourceError when one can't be read."""
+        running = _read(self._key) if self.ensure == "present" else None
+        return SysctlState(running, textfile.read(self._key.file))
+
+    def plan(self, state: SysctlState, *, refresh: bool) -> Plan:  # noqa: ARG002  a value has nothing to refresh
+        """Set the value, then persist it: what the kernel refuses is not tried again at boot.
+
+        Raises ResourceError when the kernel has no such parameter.
+        """
+        plan = []
+        if self.value is not None:
+            if state.running is None:
+                hint = "load the module that brings it, require what does that, or correct the name"
+                raise ResourceError(f"the kernel has no parameter {self._key.dotted}", hint)
+            if state.running != self.value:
+                words = f"set it to {self.value}, from {state.running}"
+                plan.append(Action(f"Would have {words}", words, partial(_write, self._key, self.value)))
+        if state.persisted != self._text:
+            plan.append(self._persist())
+        return tuple(plan)
+
+    async def reversal(self, state: SysctlState) -> Self:
+        """The value that was there; persisted if our file was there, too."""
+        if state.running is not None:
+            return type(self)(name=self.name, value=state.running, persist=state.persisted is not None)
+        if state.persisted is None:
+            return type(self)(name=self.name, ensure="absent")
+        if value := state.persisted.rpartition("=")[2].strip():
+            return type(self)(name=self.name, value=value)
+        words = f"what is in {self._key.file} could not be brought back"
+        raise ResourceError(words, "change it by hand, or remove reverse")
+
+    @property
+    def _key(self) -> Key:
+        return parse_key(self.name)
+
+    @property
+    def _text(self) -> str | None:
+        """What our file is to hold; None for no file. A parameter with dots in it needs the form with slashes."""
+        if self.value is None or not self.persist:
+            return None
+        key = self._key
+        name = "/".join(key.components) if "/" in key.dotted else key.dotted
+        return f"{_HEADER}{name} = {self.value}\n"
+
+    def _persist(self) -> Action:
+        path, text = self._key.file, self._text
+        if text is None:
+            words = f"removed {path}"
+            return Action(f"Would have {words}", words, partial(remove, path, recursive=False))
+        words = f"wrote {path}"
+        return Action(
+            would=f"Would have {words}",
+            did=words,
+            run=partial(textfile.replace, path, text),
+            diff=partial(textfile.diff, path, lambda _: text),
+        )
+
+
+def _read(key: Key) -> str | None:
+    """The value, with its parts one space apart: the kernel likes tabs."""
+    with Explaining(f"read {key.path}"):
+        try:
+            with open(key.path, errors="surrogateescape") as file:
+                return " ".join(file.read().split())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
+async def _write(key: Key, value: str) -> None:
+    with Explaining(f"set {key.dotted}"):
+        fd = os.open(key.path, os.O_WRONLY | os.O_CLOEXEC)  # open() would create and truncate
+        try:
+            os.write(fd, f"{value}\n".encode())
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ERANGE):
+                raise
+            hint = "see its documentation for the values it takes"
+            raise ResourceError(f"the kernel refuses {value!r} for {key.dotted}", hint) from error
+        finally:
+            os.close(fd)

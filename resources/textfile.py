@@ -1,0 +1,70 @@
+"""Small configuration files that several resources, and people, have lines in."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+
+import trio
+
+from reactor import ResourceError
+from resources.file.content import Inline
+from resources.file.diffs import content_diff
+from resources.file.errors import Explaining
+from resources.file.posix import store
+from resources.file.state import Attributes
+
+_MODE = 0o644
+
+_editing = trio.Lock()
+"""Held from reading to writing: resources that edit one file run side by side."""
+
+Change = Callable[[str], str]
+"""From what a file holds to what it shall hold."""
+
+
+def read(path: str) -> str | None:
+    """What the file at ``path`` holds; None when there is none. Raises ResourceError when it can't be read."""
+    with Explaining(f"read {path}"):
+        try:
+            # Neither the kind of its newlines nor anything else may get lost between reading and writing.
+            with open(path, encoding="utf-8", newline="") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError as error:
+            hint = "correct it: nothing can be changed in it without spoiling the rest"
+            raise ResourceError(f"{path} is not UTF-8 text at byte {error.start}", hint) from error
+
+
+async def edit(path: str, change: Change) -> None:
+    """Put ``change`` of what the file holds in its place, in one step. A missing file is an empty one.
+
+    Owner and mode stay, and a symlink on the way to it. Raises ResourceError when it can't be written.
+    """
+    path = os.path.realpath(path)  # noqa: ASYNC240 - as fast as the read that follows
+    async with _editing:
+        before = read(path)
+        after = change(before or "")
+        if after != before:
+            await store(path, Inline(after), _attributes(path))
+
+
+async def replace(path: str, text: str) -> None:
+    """Let the file hold ``text``, whatever it held. Raises ResourceError when it can't be written."""
+    await edit(path, lambda _: text)
+
+
+async def diff(path: str, change: Change) -> str:
+    """What `edit` would do, as a unified diff."""
+    return await content_diff(path, Inline(change(read(path) or "")), ())
+
+
+def _attributes(path: str) -> Attributes:
+    with Explaining(f"look at {path}"):
+        try:
+            found = os.stat(path)
+        except FileNotFoundError:
+            return Attributes(os.geteuid(), os.getegid(), _MODE)
+        return Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))

@@ -1,0 +1,62 @@
+"""The case files: what goes in, and what CCM was seen to make of it.
+
+``REACTOR_CCM_CASES`` may name further files of the same format, separated by colons.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from reactor.resource.registry import kind_names
+
+HERE = Path(__file__).parent
+FILES = [
+    HERE / "cases-core.yaml",
+    HERE / "cases-more.yaml",
+    *map(Path, filter(None, os.environ.get("REACTOR_CCM_CASES", "").split(":"))),
+]
+
+WAITING = {
+    "package": "package resources, and the sections version_apt and version_generic_dnf",
+    "archive": "archive resources",
+    "scaffold": "scaffold resources",
+}
+"""Kinds that are not there yet, and what waits for them. A test fails as soon as one of them is there."""
+
+SECTIONS_OF_KINDS = {"version_apt": "package", "version_generic_dnf": "package"}
+SECTIONS = {"meta", "templates", "hiera", "manifest_validation", "apply_runs", *SECTIONS_OF_KINDS}
+
+DOCUMENTS = {path: yaml.safe_load(path.read_text()) for path in FILES}
+
+
+def templates():
+    """The cases of templates, each with the environment of its file."""
+    found = []
+    for path, document in DOCUMENTS.items():
+        section = document.get("templates") or {"cases": ()}
+        for number, case in enumerate(section["cases"], 1):
+            name = f"{path.stem}-{number}-{case['mode']}-{case['template'][:40]}"
+            found.append(pytest.param({"env": section.get("env", {}), **case}, id=name))
+    return found
+
+
+def named(section):
+    """The cases of a section whose cases have names."""
+    return [
+        pytest.param(case, id=f"{path.stem}-{case['name']}")
+        for path, document in DOCUMENTS.items()
+        for case in document.get(section, ())
+    ]
+
+
+def awaited(case):
+    """The kinds that the case uses and that are not there yet."""
+    texts = [case["manifest"], *case.get("files", {}).values()]
+    missing = WAITING.keys() - set(kind_names())
+    return {kind for kind in missing for text in texts if _uses(text, kind)}
+
+
+def _uses(text, kind):
+    return f"- {kind}:" in text or f"{{{kind}:" in text

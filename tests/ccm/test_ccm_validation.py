@@ -1,0 +1,36 @@
+"""What CCM takes is taken, what it refuses is refused, and for the same reason; where it is wrong, we are not."""
+
+import ccm_cases
+import pytest
+from ccm_wording import matters
+
+from reactor.cli.inputs import Given, host_facts
+from reactor.loading import load
+from reactor.manifest.inputs import Inputs
+from reactor.resource.diagnostic import ManifestError
+
+
+def problems(path, facts):
+    try:
+        load(str(path), Inputs(facts or host_facts(Given(None, ()))))
+    except ManifestError as error:
+        return error.diagnostics
+    return []
+
+
+def is_taken(case):
+    """Whether the manifest is valid: where CCM is wrong, the other way round."""
+    return case["ok"] is not (case.get("policy") == "fix")
+
+
+@pytest.mark.parametrize("case", ccm_cases.named("manifest_validation"))
+def test_a_manifest_is_taken_or_refused_as_it_is_there(case, world):
+    found = problems(world(case), case.get("facts"))
+    if kinds := ccm_cases.awaited(case):
+        assert {f"unknown kind {kind!r}" for kind in kinds} <= {each.message for each in found}
+        return
+    said = "\n".join(f"{each.place}: {each.message} ({each.hint})" for each in found)
+    assert is_taken(case) is not bool(found), said
+    assert all(each.place is not None for each in found)
+    if found and not case["ok"]:
+        assert matters(case["error_contains"], said), said

@@ -1,0 +1,169 @@
+"""Health checks on the command line: exit codes, expressions, memory over runs, ``--monitor-only``."""
+
+import json
+import signal
+
+import pytest
+from processes_of_cli import finish, spawned, wait_until
+
+CHECKED = """
+resources:
+  - file:
+      - {directory}/made:
+          ensure: present
+          content: x
+          owner: root
+          group: root
+          mode: "0644"
+          health_checks:
+            - {{command: "/bin/sh -c 'echo all is lost; exit {code}'", name: looks, interval: 50ms}}
+            - goss_rules: {{file: {{{directory}/well: {{exists: true}}}}}}
+  - exec:
+      - after:
+          command: /bin/touch {directory}/ran
+          require: file#{directory}/made
+"""
+
+
+@pytest.fixture
+def manifest(tmp_path):
+    def write(code=0):
+        path = tmp_path / "site.yaml"
+        path.write_text(CHECKED.format(directory=tmp_path, code=code))
+        return path
+
+    (tmp_path / "well").touch()
+    return write
+
+
+def run(*args):
+    with spawned("run", *args) as process:
+        return finish(process)
+
+
+def events(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def made(tmp_path):
+    return {path.name for path in tmp_path.iterdir()} & {"made", "ran"}
+
+
+def test_a_critical_check_fails_the_run_and_blocks_what_requires_it(manifest, tmp_path):
+    done = run("--converge-once", manifest(code=2))
+    assert done.code == 1
+    assert "health check 'looks' is critical: all is lost" in done.out
+    assert made(tmp_path) == {"made"}
+
+
+def test_without_complaints_the_run_is_as_any_other(manifest, tmp_path):
+    done = run("--converge-once", "--format", "json", manifest())
+    assert done.code == 0
+    assert made(tmp_path) == {"made", "ran"}
+    [checked] = [each for each in events(done.out) if each.get("health")]
+    assert [(each["name"], each["status"]) for each in checked["health"]] == [("looks", "ok"), ("goss", "ok")]
+
+
+def test_expressions_are_evaluated_also_in_the_keys_of_rules(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.write_text(
+        f"data: {{dir: {tmp_path}, word: fine}}\n"
+        "resources:\n"
+        "  - exec:\n"
+        "      - /bin/true:\n"
+        "          health_checks:\n"
+        "            - command: /bin/echo {{ Data.word }}\n"
+        "              name: is {{ Data.word }}\n"
+        '            - goss_rules: {file: {"{{ Data.dir }}/site.yaml": {contents: ["{{ Data.word }}"]}}}\n'
+    )
+    done = run("--converge-once", "--format", "json", path)
+    [checked] = [each for each in events(done.out) if each.get("health")]
+    assert [(each["name"], each["output"]) for each in checked["health"]] == [
+        ("is fine", "fine"),
+        ("goss", "1 rule holds"),
+    ]
+
+
+def test_a_refresh_that_was_made_is_not_made_again_by_the_next_run(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.write_text(
+        "resources:\n"
+        "  - file:\n"
+        f"      - {tmp_path}/watched: {{ensure: present, content: x, owner: root, group: root, mode: '0644'}}\n"
+        "  - exec:\n"
+        f"      - \"/bin/sh -c 'echo ran >> {tmp_path}/log'\":\n"
+        "          refreshonly: true\n"
+        f"          subscribe: file#{tmp_path}/watched\n"
+        "          health_checks: [{command: /bin/false}]\n"
+    )
+    assert [run("--converge-once", path).code for _ in range(2)] == [1, 1]
+    assert (tmp_path / "log").read_text() == "ran\n"
+
+
+@pytest.mark.parametrize(("code", "exit_code"), [(0, 0), (1, 1), (2, 1), (3, 1)])
+def test_monitor_only_applies_nothing_and_its_exit_code_tells(manifest, tmp_path, code, exit_code):
+    done = run("--monitor-only", "--converge-once", manifest(code))
+    assert done.code == exit_code
+    assert ("all is lost" in done.out) is bool(code)
+    assert made(tmp_path) == set()
+
+
+def test_monitor_only_stays_and_looks_on_intervals(manifest, tmp_path):
+    with spawned("run", "--monitor-only", "--format", "json", manifest()) as process:
+        seen = map(json.loads, process.stdout)
+        assert next(event for event in seen if event.get("health"))["result"] == "ok"
+        (tmp_path / "well").unlink()
+        sick = next(event for event in seen if event.get("result") == "failed")
+        assert sick["causes"] == ["drift"]
+        assert (
+            sick["error"]
+            == f"health check 'goss' is critical: file {tmp_path}/well: exists is false, expected true"
+        )
+        (tmp_path / "well").touch()
+        assert next(event for event in seen if event.get("result") == "ok")
+        process.send_signal(signal.SIGINT)
+        done = finish(process)
+    assert done.code == 0
+    assert made(tmp_path) == set()
+
+
+def test_monitor_only_runs_beside_a_converger(manifest):
+    path = manifest()
+    with spawned("run", "--format", "json", path) as converger:
+        wait_until(lambda: json.loads(converger.stdout.readline())["event"] == "converged")
+        assert run("--monitor-only", "--converge-once", path).code == 0
+
+
+@pytest.mark.parametrize(("detailed", "exit_code"), [((), 2), (("--detailed-exitcodes",), 1)])
+def test_monitor_only_and_noop_exclude_each_other(manifest, detailed, exit_code):
+    done = run("--monitor-only", "--noop", *detailed, manifest())
+    assert done.code == exit_code
+    assert "--noop and --monitor-only can't go together" in done.err
+
+
+def test_what_is_wrong_with_a_check_is_shown_where_it_stands(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.write_text(
+        "resources:\n"
+        "  - exec:\n"
+        "      - a:\n"
+        "          health_checks:\n"
+        '            - {command: "/bin/x \'a", tries: 0}\n'
+        "            - {command: /bin/true, goss_rules: {file: {/x: {exist: true}}}}\n"
+        "            - {command: /bin/true, goss_rules: {file: {/x: {}}}}\n"
+        "            - {command: /bin/true, format: goss}\n"
+        "            - {interval: 5}\n"
+    )
+    done = run("--converge-once", path)
+    assert done.code == 2
+    assert "hint: did you mean 'exists'?" in done.err
+    assert [
+        line.removeprefix(f"{path}:") for line in done.err.splitlines() if line.startswith(str(path))
+    ] == [
+        "5:25: error: health_checks[0].command: unterminated single quote",
+        "5:45: error: health_checks[0].tries: it must be greater than or equal to 1",
+        "6:61: error: health_checks[1].goss_rules.file./x has no property 'exist'",
+        "7:15: error: health_checks[2]: 'command' or 'goss_rules' are mutually exclusive: make them two health checks",
+        "8:15: error: health_checks[3]: 'format' must be 'nagios' when using 'command': remove it",
+        "9:26: error: health_checks[4].interval: a duration needs a unit: write 5s for seconds",
+    ]

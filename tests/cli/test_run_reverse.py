@@ -1,0 +1,202 @@
+"""``meta: {reverse: true}``: what left the manifest is undone, as a person meets it, on real files and processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+
+import pytest
+from processes_of_cli import environment, finish, spawned, wait_until
+
+
+def entry(path, text, **more):
+    properties = {"ensure": "present", "content": text, "mode": "0640", **more}
+    ids = {"owner": str(os.getuid()), "group": str(os.getgid())}
+    return f"      - {path}: {json.dumps({**properties, **ids, 'meta': {'reverse': True}})}\n"
+
+
+def manifest_of(*entries):
+    return "resources:\n  - file:\n" + "".join(entries) if entries else "resources: []\n"
+
+
+@pytest.fixture
+def site(tmp_path):
+    return tmp_path / "site.yaml"
+
+
+def run_once(reactor, site, *options):
+    return reactor("run", "--converge-once", "--format", "json", *options, site)
+
+
+def events_of(done):
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def test_content_owner_and_mode_come_back_after_a_restart(reactor, tmp_path, site, state_directory):
+    path = tmp_path / "motd"
+    path.write_text("before\n")
+    path.chmod(0o604)
+    site.write_text(manifest_of(entry(path, "managed\n")))
+    assert run_once(reactor, site).code == 0
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("managed\n", 0o640)
+    site.write_text(manifest_of(entry(path, "another version\n")))
+    assert run_once(reactor, site).code == 0
+
+    site.write_text(manifest_of())
+    done = run_once(reactor, site)
+    assert done.code == 0
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("before\n", 0o604)
+    kinds = [event["event"] for event in events_of(done)]
+    assert kinds == ["reversing", "checked", "reversed", "converged", "ended"]
+    checked = events_of(done)[1]
+    assert checked["causes"] == ["intent"]
+
+    path.write_text("mine again\n")
+    done = run_once(reactor, site)
+    assert path.read_text() == "mine again\n", "it is undone once"
+    assert "reversing" not in done.out
+    assert os.listdir(state_directory / "backups" / "held") == [], "what was held is freed"
+
+
+def test_what_was_not_there_before_is_removed_files_before_their_directory(reactor, tmp_path, site):
+    directory = tmp_path / "app"
+    made = entry(directory, None, ensure="directory").replace('"content": null, ', "")
+    site.write_text(manifest_of(made, entry(directory / "a", "a"), entry(directory / "b", "b")))
+    assert run_once(reactor, site).code == 0
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert not directory.exists()
+
+
+def test_what_was_as_desired_from_the_start_is_let_go(reactor, tmp_path, site):
+    path = tmp_path / "motd"
+    path.write_text("same\n")
+    path.chmod(0o640)
+    site.write_text(manifest_of(entry(path, "same\n")))
+    assert run_once(reactor, site).code == 0
+    path.write_text("drift\n")
+    assert run_once(reactor, site).code == 0
+    assert path.read_text() == "same\n"
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert path.read_text() == "same\n", "the drift is not what was there before"
+
+
+def test_a_removed_file_comes_back(reactor, tmp_path, site):
+    path = tmp_path / "nuisance"
+    path.write_text("precious\n")
+    path.chmod(0o600)
+    site.write_text(
+        "resources:\n  - file:\n" f"      - {path}: {{ensure: absent, meta: {{reverse: true}}}}\n"
+    )
+    assert run_once(reactor, site).code == 0
+    assert not path.exists()
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert path.read_text() == "precious\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_symlink_in_the_way_is_not_touched_because_it_could_not_come_back(reactor, tmp_path, site):
+    path = tmp_path / "link"
+    path.symlink_to("/nowhere")
+    site.write_text(manifest_of(entry(path, "x")))
+    done = run_once(reactor, site)
+    assert done.code == 1
+    assert "could not be brought back" in done.out
+    assert os.readlink(path) == "/nowhere"
+
+
+def test_noop_a_part_of_the_manifest_and_another_manifest_undo_nothing(reactor, tmp_path, site):
+    path, other = tmp_path / "motd", tmp_path / "other"
+    path.write_text("before")
+    site.write_text(manifest_of(entry(path, "managed"), entry(other, "other")))
+    assert run_once(reactor, site).code == 0
+    assert run_once(reactor, site, "--only", f"file#{other}").code == 0
+    elsewhere = tmp_path / "elsewhere.yaml"
+    elsewhere.write_text(manifest_of())
+    assert run_once(reactor, elsewhere).code == 0
+    site.write_text(manifest_of(entry(other, "other")))
+    assert run_once(reactor, site, "--noop").code == 0
+    assert path.read_text() == "managed"
+    assert run_once(reactor, site).code == 0
+    assert path.read_text() == "before"
+    assert other.read_text() == "other"
+
+
+def test_who_takes_reverse_back_keeps_what_there_is(reactor, tmp_path, site):
+    path = tmp_path / "motd"
+    path.write_text("before")
+    kept = entry(path, "managed")
+    site.write_text(manifest_of(kept))
+    assert run_once(reactor, site).code == 0
+    site.write_text(manifest_of(kept.replace("true", "false")))
+    assert run_once(reactor, site).code == 0
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert path.read_text() == "managed"
+
+
+def test_a_reload_undoes_too_and_a_later_entry_is_managed_again(reactor, tmp_path, site):
+    path, stays = tmp_path / "motd", tmp_path / "stays"
+    path.write_text("before")
+    site.write_text(manifest_of(entry(path, "managed"), entry(stays, "stays")))
+    with spawned("run", "--format", "json", site) as process:
+        wait_until(lambda: path.read_text() == "managed" and stays.exists())
+        site.write_text(manifest_of(entry(stays, "stays")))
+        wait_until(lambda: path.read_text() == "before")
+        path.write_text("mine")
+        stays.write_text("drift")
+        wait_until(lambda: stays.read_text() == "stays")
+        assert path.read_text() == "mine", "it is nobody's business any more"
+        site.write_text(manifest_of(entry(path, "managed"), entry(stays, "stays")))
+        wait_until(lambda: path.read_text() == "managed")
+        process.send_signal(signal.SIGTERM)
+        out = finish(process).out
+    reloaded = next(json.loads(line) for line in out.splitlines() if '"reloaded"' in line)
+    assert (reloaded["changed"], reloaded["added"], reloaded["gone"]) == ([], [], [f"file#{path}"])
+
+
+def test_a_kind_that_can_not_be_undone_says_so_at_load(reactor, site):
+    site.write_text("resources:\n  - exec:\n      - ls: {meta: {reverse: true}}\n")
+    done = reactor("validate", site)
+    assert done.code != 0
+    assert "exec can't be undone" in done.err + done.out
+    assert f"{site}:3:" in done.err + done.out
+
+
+@pytest.mark.parametrize("kill_at", ["undone", "hold"])
+def test_a_kill_at_any_step_loses_nothing(reactor, tmp_path, site, kill_at):
+    """Killed right before the state is noted: the next run does it again, and ends in the same place."""
+    path = tmp_path / "motd"
+    path.write_text("before")
+    site.write_text(manifest_of(entry(path, "managed")))
+    if kill_at == "hold":
+        killed(site, "reactor.journal.journal", "Journal.record_reversal")
+        assert path.read_text() == "before", "nothing is changed before it can be brought back"
+    assert run_once(reactor, site).code == 0
+    site.write_text(manifest_of())
+    if kill_at == "undone":
+        killed(site, "reactor.journal.journal", "Journal.undone")
+        assert path.read_text() == "before"
+    assert run_once(reactor, site).code == 0
+    assert path.read_text() == "before"
+    path.write_text("mine")
+    assert run_once(reactor, site).code == 0
+    assert path.read_text() == "mine"
+
+
+def killed(site, module, method):
+    """A run that kills itself when it comes to ``method``."""
+    code = (
+        f"import os, signal, sys, {module} as module\n"
+        f"module.{method} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from reactor.cli.group import reactor\n"
+        f"reactor(['run', '--converge-once', {str(site)!r}])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()

@@ -1,0 +1,313 @@
+"""The kind mount, in a mount namespace: real mounts, and an /etc/fstab of the test's own."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hostkinds_undone import assert_undone
+
+from reactor.engine.events import Result
+from reactor.engine.options import Options
+from reactor.resource.diagnostic import InvalidPropertiesError
+from reactor.resource.plan import ResourceError
+from reactor.testing.contract import CONTRACT, Case
+from reactor.testing.story import converge_once, graph_of, running
+from resources.file import File
+from resources.mount import Mount
+from resources.mount.decision import decide
+from resources.mount.fstab import Entry, entries_at
+from resources.mount.state import Desired, MountState
+from resources.mount.table import Mounted, mounts_at
+
+FSTAB = Path("/etc/fstab")
+TMPFS = {"device": "tmpfs", "fstype": "tmpfs"}
+
+
+@pytest.fixture
+def point(tmp_path):
+    """A mount point with a space in its name, as some have."""
+    path = tmp_path / "mount point"
+    path.mkdir()
+    yield path
+    while mounts_at(str(path)):
+        subprocess.run(["umount", "--lazy", path], check=True)
+
+
+def shell(command, *arguments):
+    subprocess.run(["sh", "-ec", command, "sh", *arguments], check=True)
+
+
+def world(point):
+    return FSTAB.read_text(), mounts_at(str(point)), point.is_dir()
+
+
+def sized(point, **properties):
+    wanted = {**TMPFS, "options": "size=1m,mode=0750,noexec,nofail", **properties}
+    return Mount(name=str(point), **wanted)
+
+
+def a_tmpfs(point):
+    return Case(lambda: sized(point), lambda: world(point), lambda: shell('umount "$1"', point))
+
+
+def a_bind_mount(point):
+    source = point.parent / "source"
+    source.mkdir()
+    (source / "file").touch()
+
+    def make():
+        return Mount(name=str(point), device=str(source), fstype="none", options=("bind", "ro"))
+
+    return Case(make, lambda: world(point), lambda: shell('mount -o remount,bind,rw "$1"', point))
+
+
+def a_line(point):
+    def make():
+        return sized(point, ensure="present")
+
+    return Case(make, lambda: world(point), lambda: shell("sed -i '$d' /etc/fstab"))
+
+
+def unmounted(point):
+    shell('mount -t tmpfs one "$1"; mount -t tmpfs two "$1"', point)
+
+    def make():
+        return sized(point, ensure="unmounted")
+
+    return Case(make, lambda: world(point), lambda: shell('mount -t tmpfs three "$1"', point))
+
+
+def absent(point):
+    shell('mount -t tmpfs one "$1"', point)
+    with FSTAB.open("a") as file:
+        file.write(f"none {str(point).replace(' ', chr(92) + '040')} tmpfs defaults\n")
+
+    def make():
+        return Mount(name=str(point), ensure="absent")
+
+    return Case(make, lambda: world(point), lambda: shell('mount -t tmpfs two "$1"', point))
+
+
+CASES = [a_tmpfs, a_bind_mount, a_line, unmounted, absent]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_the_mount_kind_keeps_the_contract(promise, case, point):
+    await promise(case(point))
+
+
+ENTRY = Entry("/dev/sdb1", "/srv", "ext4", frozenset({"noatime"}), 0, 2)
+OTHER = ENTRY._replace(options=frozenset())
+GOOD = Mounted("/dev/sdb1", "ext4", frozenset({"rw", "noatime"}))
+READ_ONLY = Mounted("/dev/sdb1", "ext4", frozenset({"ro", "relatime"}))
+FOREIGN = Mounted("/dev/sdc1", "xfs", frozenset({"rw"}))
+ADD, UPDATE = "added it to /etc/fstab", "updated its line in /etc/fstab"
+REMOVE = "removed it from /etc/fstab"
+
+
+@pytest.mark.parametrize(
+    ("ensure", "state", "steps"),
+    [
+        ("mounted", MountState((ENTRY,), (GOOD,)), []),
+        ("mounted", MountState((), ()), ["mounted /dev/sdb1", ADD]),
+        ("mounted", MountState((ENTRY,), ()), ["mounted /dev/sdb1"]),
+        ("mounted", MountState((), (GOOD,)), [ADD]),
+        ("mounted", MountState((OTHER,), (GOOD,)), [UPDATE]),
+        ("mounted", MountState((ENTRY, OTHER), (GOOD,)), [UPDATE]),
+        ("mounted", MountState((ENTRY,), (READ_ONLY,)), ["remounted with rw,noatime"]),
+        ("mounted", MountState((ENTRY,), (READ_ONLY, GOOD)), []),
+        (
+            "mounted",
+            MountState((ENTRY,), (FOREIGN,), same_device=False),
+            ["mounted /dev/sdb1 in place of /dev/sdc1 (xfs)"],
+        ),
+        ("present", MountState((), ()), [ADD]),
+        ("present", MountState((), (FOREIGN,)), [ADD]),
+        ("present", MountState((ENTRY,), (READ_ONLY,)), []),
+        ("unmounted", MountState((ENTRY,), ()), []),
+        ("unmounted", MountState((), ()), [ADD]),
+        ("unmounted", MountState((ENTRY,), (FOREIGN,)), ["unmounted it"]),
+        ("unmounted", MountState((OTHER,), (FOREIGN, GOOD)), ["unmounted it, 2 times", UPDATE]),
+        ("absent", MountState((), ()), []),
+        ("absent", MountState((OTHER,), ()), [REMOVE]),
+        ("absent", MountState((), (GOOD,)), ["unmounted it"]),
+        ("absent", MountState((ENTRY, OTHER), (GOOD,)), ["unmounted it", REMOVE]),
+    ],
+)
+def test_decisions(ensure, state, steps):
+    plan = decide(Desired(ensure, ENTRY, ("noatime",)), state)
+    assert [action.did for action in plan] == steps
+    assert [action.would for action in plan] == [f"Would have {step}" for step in steps]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        'umount "$1"',
+        'umount --lazy "$1"',
+        'mount -o remount,ro "$1"',
+        'mount -o remount,exec "$1"',
+        'mount -o remount,noatime "$1"',
+        'mount -o remount,size=2m "$1"',
+        'mount -t ramfs vandal "$1"',
+        "sed -i '$d' /etc/fstab",
+        "sed -i s/noexec/exec/ /etc/fstab",
+        "rm /etc/fstab",
+    ],
+)
+async def test_what_is_done_behind_its_back_is_undone_without_polling(spoil, point):
+    resource = sized(point)
+    async with running(resource) as story:
+        await story.converged()
+        shell(spoil, point)
+        await story.until(lambda: len(story.checks(resource.ref)) > 1 and mended(story, resource))
+    top = mounts_at(str(point))[-1]
+    assert top.fstype == "tmpfs"
+    assert {"rw", "noexec", "relatime", "size=1024k", "mode=750"} <= top.options
+    assert FSTAB.read_text().count("noexec") == 1
+
+
+def mended(story, resource):
+    return [check.result for check in story.checks(resource.ref)].count(Result.CHANGED) > 1
+
+
+async def test_another_mount_elsewhere_is_none_of_its_business(point, tmp_path):
+    resource = sized(point)
+    async with running(resource) as story:
+        await story.converged()
+        before = len(story.checks(resource.ref))
+        shell('mkdir "$1"; mount -t tmpfs other "$1"; umount "$1"', tmp_path / "elsewhere")
+        await story.until(lambda: len(story.checks(resource.ref)) > before)
+        assert not mended(story, resource)
+
+
+async def test_a_remount_keeps_what_is_in_the_file_system(point):
+    await converge_once(sized(point))
+    (point / "data").write_text("precious")
+    ended, story = await converge_once(sized(point, options="size=2m,ro,nosuid"))
+    assert ended.counts[Result.CHANGED] == 1
+    actions = story.checks(f"mount#{point}")[0].actions
+    assert actions == ("remounted with ro,nosuid,exec,size=2m", UPDATE)
+    assert (point / "data").read_text() == "precious"
+
+
+async def test_a_bind_mount_of_another_directory_is_exchanged(point, tmp_path):
+    for name in ("wanted", "wrong"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    shell('mount --bind "$1" "$2"', tmp_path / "wrong", point)
+    await converge_once(
+        Mount(name=str(point), device=str(tmp_path / "wanted"), fstype="none", options="bind")
+    )
+    assert [path.name for path in point.iterdir()] == ["wanted"]
+    assert len(mounts_at(str(point))) == 1
+
+
+async def test_what_can_not_be_mounted_is_not_listed_for_the_next_boot(point):
+    before = FSTAB.read_text()
+    ended, story = await converge_once(Mount(name=str(point), device="/dev/nothing", fstype="ext4"))
+    assert ended.counts[Result.FAILED] == 1
+    error = story.checks(f"mount#{point}")[-1].error
+    assert "mount failed with exit code 32" in error
+    assert "/dev/nothing" in error
+    assert FSTAB.read_text() == before
+
+
+async def test_what_can_not_be_unmounted_stays_listed(point):
+    await converge_once(sized(point))
+    with (point / "open").open("w"):
+        ended, story = await converge_once(Mount(name=str(point), ensure="absent"))
+    assert ended.counts[Result.FAILED] == 1
+    check = story.checks(f"mount#{point}")[-1]
+    assert "busy" in check.error
+    assert check.hint == f"see who uses it: fuser -vm {point}"
+    assert str(point).rpartition(" ")[2] in FSTAB.read_text()
+
+
+async def test_a_mount_point_that_is_missing_is_named(tmp_path):
+    missing = tmp_path / "missing"
+    ended, story = await converge_once(Mount(name=str(missing), **TMPFS))
+    assert ended.counts[Result.FAILED] == 1
+    assert story.checks(f"mount#{missing}")[-1].hint == f"declare file#{missing} with ensure: directory"
+
+
+async def test_mounts_that_converge_at_the_same_time_all_get_their_line(tmp_path):
+    points = [tmp_path / f"m{number}" for number in range(8)]
+    for path in points:
+        path.mkdir()
+    before = FSTAB.read_text()
+    ended, _ = await converge_once(*(sized(path) for path in points))
+    assert ended.counts[Result.CHANGED] == len(points)
+    text = FSTAB.read_text()
+    assert text.startswith(before)
+    assert text.count("\n") == before.count("\n") + len(points)
+    for path in points:
+        subprocess.run(["umount", path], check=True)
+
+
+async def test_noop_shows_the_line_and_changes_nothing(point):
+    before = world(point)
+    _, story = await converge_once(sized(point), options=Options(noop=True, diff=True))
+    (check,) = story.checks(f"mount#{point}")
+    assert check.actions == ("Would have mounted tmpfs", "Would have added it to /etc/fstab")
+    escaped = str(point).replace(" ", "\\040")
+    assert f"+tmpfs\t{escaped}\ttmpfs\tsize=1m,mode=0750,noexec,nofail\t0\t0\n" in check.diffs[0]
+    assert world(point) == before
+
+
+def test_the_directory_goes_first_and_what_is_in_the_mount_goes_after(point):
+    owner = {"owner": "root", "group": "root", "mode": "0755"}
+    resources = [
+        File(name=f"{point}/data", ensure="directory", **owner),
+        Mount(name=str(point), device="/srv/image", fstype="ext4", options="loop"),
+        File(name=str(point), ensure="directory", **owner),
+        File(name="/srv/image", ensure="present", **owner),
+    ]
+    graph = graph_of(resources)
+    edges = {(edge.first, edge.second) for edge in graph.edges}
+    mount = resources[1].ref
+    assert {(resources[2].ref, mount), (resources[3].ref, mount), (mount, resources[0].ref)} <= edges
+
+
+@pytest.mark.parametrize("ensure", ["mounted", "unmounted", "absent", "present"])
+@pytest.mark.parametrize("former", ["nothing", "listed", "mounted"])
+async def test_it_is_undone_by_what_was_there(ensure, former, point):
+    if former != "nothing":
+        states = {"listed": "unmounted", "mounted": "mounted"}
+        await converge_once(sized(point, ensure=states[former], options="size=2m,mode=0750", **{"pass": 2}))
+    resource = sized(point, ensure=ensure)
+    if await resource.verify():
+        await assert_undone(
+            resource, lambda: (entries_at(FSTAB.read_text(), str(point)), mounts_at(str(point)))
+        )
+
+
+async def test_a_mount_that_no_line_tells_of_can_not_be_undone(point):
+    shell('mount -t tmpfs one "$1"', point)
+    resource = sized(point, ensure="absent")
+    with pytest.raises(ResourceError, match="is not in /etc/fstab, and could not be brought back"):
+        await resource.reversal(await resource.observe())
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"ensure": "absent", "name": "/"}, "/ can't be absent"),
+        ({"ensure": "unmounted", "name": "/proc", **TMPFS}, "/proc can't be unmounted"),
+        ({"fstype": "tmpfs"}, "device is required"),
+        ({"device": "tmpfs", "ensure": "present"}, "fstype is required"),
+        ({**TMPFS, "fstype": "tmp;fs"}, "no type of file system"),
+        ({**TMPFS, "device": "a\nb"}, "write a device"),
+        ({**TMPFS, "options": ["a b"]}, "is not an option"),
+        ({**TMPFS, "options": ["a,b"]}, "is not an option"),
+        ({**TMPFS, "options": "remount,ro"}, "remount is no option"),
+        ({**TMPFS, "name": "srv"}, "must be absolute"),
+        ({**TMPFS, "pass": -1}, "greater than or equal"),
+    ],
+)
+def test_what_can_not_be_meant_is_refused(properties, message):
+    with pytest.raises((ValueError, InvalidPropertiesError), match=message):
+        Mount(**{"name": "/srv", **properties})

@@ -1,0 +1,142 @@
+"""The watcher for files whose poll(2) tells of a change, on the real ones."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from reactor.resource.watch import WatchState
+from watchers.readiness import HOST_NAME, MOUNTS, ReadinessWatch, ReadinessWatcher
+
+
+class Marks:
+    """A sink that keeps what it is told."""
+
+    def __init__(self):
+        self.marked = []
+        self.reports = []
+        self._news = trio.Event()
+
+    def mark(self, vertex, delay=0.0):
+        self.marked.append(vertex)
+        self._news.set()
+
+    def report(self, state, reason, vertex=None):
+        self.reports.append((state, reason, vertex))
+
+    async def next(self):
+        """Every vertex marked, once there is one and nothing more is on its way."""
+        with trio.fail_after(5):
+            await self._news.wait()
+            await wait_all_tasks_blocked(0.001)
+        self._news = trio.Event()
+        marked, self.marked = self.marked, []
+        return sorted(marked)
+
+
+@asynccontextmanager
+async def listening(*paths):
+    """A watcher at work, with a vertex for each path."""
+    sink = Marks()
+    watcher = ReadinessWatcher(sink)
+    for vertex, path in enumerate(paths):
+        await watcher.arm(ReadinessWatch(path), vertex)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watcher.run)
+        await wait_all_tasks_blocked()
+        yield watcher, sink
+        nursery.cancel_scope.cancel()
+    watcher.close()
+
+
+def mount(tmp_path):
+    subprocess.run(["mount", "-t", "tmpfs", "none", tmp_path], check=True)
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+async def test_each_file_marks_those_who_watch_it_and_no_one_else(tmp_path):
+    async with listening(HOST_NAME, MOUNTS, HOST_NAME) as (_, sink):
+        socket.sethostname("a")
+        assert await sink.next() == [0, 2]
+        mount(tmp_path)
+        assert set(await sink.next()) == {1}
+        subprocess.run(["umount", tmp_path], check=True)
+        assert set(await sink.next()) == {1}
+
+
+async def test_without_a_change_nothing_is_marked_and_nobody_runs():
+    async with listening(HOST_NAME, MOUNTS) as (_, sink):
+        await wait_all_tasks_blocked(0.02)
+        assert sink.marked == []
+
+
+async def test_many_changes_at_once_are_one_mark():
+    async with listening(HOST_NAME) as (_, sink):
+        for number in range(100):
+            socket.sethostname(f"host{number}")
+        assert await sink.next() == [0]
+
+
+async def test_a_change_between_arming_and_listening_is_heard():
+    sink = Marks()
+    watcher = ReadinessWatcher(sink)
+    await watcher.arm(ReadinessWatch(HOST_NAME), 7)
+    socket.sethostname("between")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watcher.run)
+        assert await sink.next() == [7]
+        nursery.cancel_scope.cancel()
+    watcher.close()
+
+
+async def test_no_change_is_lost_whatever_the_watcher_does_meanwhile():
+    """A change before the wait has begun wakes nobody: poll(2) answers once, and the wait asks as it begins."""
+    async with listening(HOST_NAME) as (_, sink):
+        for steps in range(300):
+            sink.marked.clear()
+            socket.sethostname("first")
+            for _ in range(steps % 10):
+                await trio.lowlevel.checkpoint()
+            sink.marked.clear()
+            socket.sethostname("second")
+            with trio.fail_after(5):
+                while not sink.marked:
+                    await trio.lowlevel.checkpoint()
+
+
+async def test_what_is_disarmed_is_not_marked_and_its_descriptors_are_free():
+    before = descriptors()
+    async with listening(HOST_NAME, HOST_NAME, MOUNTS) as (watcher, sink):
+        armed = descriptors()
+        watcher.disarm(ReadinessWatch(HOST_NAME), 0)
+        assert descriptors() == armed
+        socket.sethostname("c")
+        assert await sink.next() == [1]
+        watcher.disarm(ReadinessWatch(HOST_NAME), 1)
+        assert descriptors() == armed - 2
+        socket.sethostname("d")
+        await wait_all_tasks_blocked(0.005)
+        assert sink.marked == []
+    assert descriptors() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("/proc/nothing", "No such file or directory"), ("/proc/self/exe", "Operation not permitted")],
+)
+async def test_a_file_that_tells_of_nothing_is_reported(path, reason):
+    before = descriptors()
+    async with listening(path) as (watcher, sink):
+        text = f"can't listen to {path} ({reason}); only the audit will notice drift"
+        assert sink.reports == [(WatchState.DOWN, text, 0)]
+        watcher.disarm(ReadinessWatch(path), 0)
+    assert descriptors() == before

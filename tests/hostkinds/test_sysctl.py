@@ -1,0 +1,247 @@
+"""The kind sysctl, on the parameters of a network namespace of the test's own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hostkinds_undone import assert_undone
+
+from reactor.engine.events import Result
+from reactor.engine.options import Options
+from reactor.resource.diagnostic import InvalidPropertiesError
+from reactor.resource.plan import ResourceError
+from reactor.resource.watch import WatchState
+from reactor.testing.contract import CONTRACT, Case
+from reactor.testing.story import converge_once, running
+from resources.sysctl import Sysctl
+from resources.sysctl.key import Key, parse_key
+from resources.sysctl.kind import SysctlState
+
+FORWARD = Path("/proc/sys/net/ipv4/ip_forward")
+PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+OURS = Path("/etc/sysctl.d/zz-reactor-net.ipv4.ip_forward.conf")
+HEADER = "# Managed by reactor: what is changed here is changed back.\n"
+
+
+@pytest.fixture(autouse=True)
+def former_values():
+    before = {path: path.read_text() for path in (FORWARD, PORTS)}
+    yield
+    for path, value in before.items():
+        path.write_text(value)
+
+
+def world():
+    files = {path.name: path.read_text() for path in Path("/etc/sysctl.d").iterdir()}
+    return FORWARD.read_text(), PORTS.read_text(), files
+
+
+def now():
+    return FORWARD.read_text(), OURS.read_text() if OURS.exists() else None
+
+
+def one_number():
+    return Case(lambda: Sysctl(name="net.ipv4.ip_forward", value="1"), world, lambda: FORWARD.write_text("0"))
+
+
+def several_numbers():
+    return Case(
+        lambda: Sysctl(name="net/ipv4/ip_local_port_range", value="20000  30000"),
+        world,
+        lambda: PORTS.write_text("20000 30001"),
+    )
+
+
+def now_only():
+    return Case(
+        lambda: Sysctl(name="net.ipv4.ip_forward", value="1", persist=False),
+        world,
+        lambda: OURS.write_text("vandal"),
+    )
+
+
+def absent():
+    OURS.write_text("net.ipv4.ip_forward = 1\n")
+    return Case(
+        lambda: Sysctl(name="net.ipv4.ip_forward", ensure="absent"), world, lambda: OURS.write_text("vandal")
+    )
+
+
+@pytest.mark.parametrize(
+    "case", [one_number, several_numbers, now_only, absent], ids=lambda case: case.__name__
+)
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_the_sysctl_kind_keeps_the_contract(promise, case):
+    await promise(case())
+
+
+TEXT = f"{HEADER}net.ipv4.ip_forward = 1\n"
+SET, WRITE, REMOVE = "set it to 1, from 0", f"wrote {OURS}", f"removed {OURS}"
+
+
+@pytest.mark.parametrize(
+    ("properties", "state", "steps"),
+    [
+        ({"value": "1"}, SysctlState("1", TEXT), []),
+        ({"value": "1"}, SysctlState("0", TEXT), [SET]),
+        ({"value": "1"}, SysctlState("1", None), [WRITE]),
+        ({"value": "1"}, SysctlState("1", "other"), [WRITE]),
+        ({"value": "1"}, SysctlState("0", None), [SET, WRITE]),
+        ({"value": "1", "persist": False}, SysctlState("1", None), []),
+        ({"value": "1", "persist": False}, SysctlState("0", TEXT), [SET, REMOVE]),
+        ({"ensure": "absent"}, SysctlState(None, None), []),
+        ({"ensure": "absent"}, SysctlState(None, TEXT), [REMOVE]),
+    ],
+)
+def test_decisions(properties, state, steps):
+    plan = Sysctl(name="net.ipv4.ip_forward", **properties).plan(state, refresh=False)
+    assert [action.did for action in plan] == steps
+    assert [action.would for action in plan] == [f"Would have {step}" for step in steps]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "echo 0 > /proc/sys/net/ipv4/ip_forward",
+        "sysctl -qw net.ipv4.ip_forward=0",
+        f"rm {OURS}",
+        f"echo net.ipv4.ip_forward=0 > {OURS}",
+        "rm -r /etc/sysctl.d; mkdir /etc/sysctl.d",
+    ],
+)
+async def test_what_is_done_behind_its_back_is_undone_by_its_event(spoil):
+    resource = Sysctl(name="net.ipv4.ip_forward", value="1")
+    async with running(resource) as story:
+        await story.converged()
+        subprocess.run(["sh", "-ec", spoil], check=True)
+        wanted = ("1\n", TEXT)
+        assert now() != wanted
+        await story.until(lambda: now() == wanted)
+
+
+async def test_a_value_that_the_kernel_changes_by_itself_is_found_by_polling_and_that_is_said(autojump_clock):
+    """Setting forwarding of all interfaces sets ip_forward, too, and raises no event for it."""
+    resource = Sysctl(name="net.ipv4.ip_forward", value="1", persist=False)
+    async with running(resource) as story:
+        await story.converged()
+        reports = [event for event in story.events if getattr(event, "state", None) is WatchState.POLLING]
+        assert {report.ref for report in reports} == {resource.ref}
+        assert "proc at /proc/sys/net/ipv4 does not announce every change" in reports[0].reason
+        Path("/proc/sys/net/ipv4/conf/all/forwarding").write_text("0")
+        assert FORWARD.read_text() == "0\n"
+        await story.until(lambda: FORWARD.read_text() == "1\n")
+
+
+async def test_a_value_that_the_kernel_refuses_is_not_kept_for_the_next_boot():
+    resource = Sysctl(name="net.ipv4.ip_local_port_range", value="30000 20000")
+    before = world()
+    ended, story = await converge_once(resource)
+    assert ended.counts[Result.FAILED] == 1
+    words = "the kernel refuses '30000 20000' for net.ipv4.ip_local_port_range"
+    assert story.checks(resource.ref)[-1].error == words
+    assert world() == before
+
+
+async def test_a_parameter_that_the_kernel_has_not_is_named():
+    resource = Sysctl(name="net.ipv4.ip_froward", value="1")
+    with pytest.raises(ResourceError, match=r"the kernel has no parameter net\.ipv4\.ip_froward"):
+        resource.plan(await resource.observe(), refresh=False)
+
+
+async def test_a_parameter_of_an_interface_with_a_dot_is_persisted_in_the_form_with_slashes():
+    subprocess.run(["ip", "link", "add", "eth0.100", "type", "veth", "peer", "name", "peer0"], check=True)
+    try:
+        await converge_once(Sysctl(name="net.ipv4.conf.eth0/100.forwarding", value="1"))
+        assert Path("/proc/sys/net/ipv4/conf/eth0.100/forwarding").read_text() == "1\n"
+        file = Path("/etc/sysctl.d/zz-reactor-net.ipv4.conf.eth0:100.forwarding.conf")
+        assert file.read_text() == f"{HEADER}net/ipv4/conf/eth0.100/forwarding = 1\n"
+        Path("/proc/sys/net/ipv4/conf/eth0.100/forwarding").write_text("0")
+        subprocess.run(["sysctl", "-q", "-p", file], check=True)
+        assert Path("/proc/sys/net/ipv4/conf/eth0.100/forwarding").read_text() == "1\n"
+    finally:
+        subprocess.run(["ip", "link", "del", "eth0.100"], check=True)
+
+
+async def test_our_file_is_read_after_all_others():
+    await converge_once(Sysctl(name="net.ipv4.ip_forward", value="1"))
+    names = sorted([*os.listdir("/etc/sysctl.d"), "99-sysctl.conf"])
+    assert names[-1] == OURS.name
+
+
+@pytest.mark.parametrize(
+    ("file", "resource"),
+    [
+        (None, Sysctl(name="net.ipv4.ip_forward", value="1")),
+        (None, Sysctl(name="net.ipv4.ip_forward", value="1", persist=False)),
+        (f"{HEADER}net.ipv4.ip_forward = 0\n", Sysctl(name="net.ipv4.ip_forward", value="1")),
+        (f"{HEADER}net.ipv4.ip_forward = 0\n", Sysctl(name="net.ipv4.ip_forward", ensure="absent")),
+    ],
+)
+async def test_it_is_undone_by_the_value_that_was_there(file, resource):
+    if file is not None:
+        OURS.write_text(file)
+    await assert_undone(resource, world)
+
+
+@pytest.mark.parametrize(
+    ("name", "uses"),
+    [
+        ("net.ipv4.ip_forward", ["/etc/sysctl.d"]),
+        ("net.ipv6.conf.eth0/100.accept_ra", ["/etc/sysctl.d", "/sys/class/net/eth0.100"]),
+        ("net.ipv4.neigh.br0.gc_stale_time", ["/etc/sysctl.d", "/sys/class/net/br0"]),
+    ],
+)
+def test_a_parameter_of_a_link_goes_after_the_link(name, uses):
+    assert list(Sysctl(name=name, value="1").uses()) == uses
+
+
+async def test_noop_shows_the_file():
+    _, story = await converge_once(
+        Sysctl(name="net.ipv4.ip_forward", value="1"), options=Options(noop=True, diff=True)
+    )
+    (check,) = story.checks("sysctl#net.ipv4.ip_forward")
+    assert check.actions == (f"Would have {SET}", f"Would have {WRITE}")
+    assert "+net.ipv4.ip_forward = 1\n" in check.diffs[0]
+    assert FORWARD.read_text() == "0\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "components"),
+    [
+        ("net.ipv4.ip_forward", ("net", "ipv4", "ip_forward")),
+        ("net/ipv4/ip_forward", ("net", "ipv4", "ip_forward")),
+        ("net.ipv4.conf.eth0/100.forwarding", ("net", "ipv4", "conf", "eth0.100", "forwarding")),
+        ("net/ipv4/conf/eth0.100/forwarding", ("net", "ipv4", "conf", "eth0.100", "forwarding")),
+    ],
+)
+def test_both_forms_of_a_name_mean_the_same(name, components):
+    assert parse_key(name) == Key(components)
+    assert parse_key(Key(components).dotted) == Key(components)
+    assert list(Sysctl(name=name, value="1").claims()) == [
+        *Sysctl(name="/".join(components), value="1").claims()
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["forward", "net.ipv4.*", "net..ipv4", ".net.ipv4", "net.ipv4.", "/net/ipv4", "net/../ipv4", "a.b c", "a.$(id)", "net.ipv4\n"],
+)  # fmt: skip
+def test_what_is_no_parameter_is_refused(name):
+    with pytest.raises(ValueError, match="no kernel parameter"):
+        Sysctl(name=name, value="1")
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({}, "value is required"),
+        ({"ensure": "absent", "value": "1"}, "what is absent has no value"),
+        ({"value": "1\n2"}, "one line of text"),
+    ],
+)
+def test_what_can_not_be_meant_is_refused(properties, message):
+    with pytest.raises((ValueError, InvalidPropertiesError), match=message):
+        Sysctl(name="kernel.hostname", **properties)

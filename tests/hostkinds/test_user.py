@@ -1,0 +1,323 @@
+"""The kind user, in an /etc and /home of the test's own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hostkinds_undone import assert_undone
+
+from reactor.engine.events import Result
+from reactor.engine.options import Options
+from reactor.graph.export.picture import properties
+from reactor.resource.diagnostic import InvalidPropertiesError
+from reactor.resource.plan import ResourceError
+from reactor.testing.contract import CONTRACT, Case
+from reactor.testing.story import converge_once, running
+from resources.accounts import Group, User
+from resources.accounts.database import PasswdLine, ShadowLine
+from resources.accounts.decision import UserState
+
+HASH = "$6$saltsalt$qFmFH.bQmmtXzyBY0s9v7Oicd2z4XSIecDzlB5KiA2/jctKu9YterLp8wwnSq.qc.eoxqOmSuNp2xS0ktL3nh/"
+OTHER_HASH = "$5$rounds=5000$salt$abcdefghijklmnop"
+FILES = [Path("/etc", name) for name in ("passwd", "group", "shadow", "gshadow")]
+
+
+def world():
+    return [path.read_text() for path in FILES], sorted(map(str, Path("/home").rglob("*")))
+
+
+def line(file, name):
+    return next(
+        (found for found in Path("/etc", file).read_text().splitlines() if found.startswith(f"{name}:")), None
+    )
+
+
+def shell(command):
+    subprocess.run(["sh", "-ec", command], check=True)
+
+
+def a_user():
+    def make():
+        return User(
+            name="alice", uid=1234, groups=["staff"], shell="/bin/sh", comment="Alice A.", manage_home=True
+        )
+
+    return Case(make, world, lambda: shell("usermod -s /bin/false alice"))
+
+
+def a_user_with_a_password():
+    return Case(
+        lambda: User(name="alice", password=HASH, expires="2030-12-31"),
+        world,
+        lambda: shell("usermod -p '*' alice"),
+    )
+
+
+def a_user_with_groups():
+    shell("groupadd web; groupadd db; useradd -G web,db alice")
+    return Case(
+        lambda: User(name="alice", groups=["web", "staff"], membership="inclusive"),
+        lambda: sorted(Path("/etc/group").read_text().splitlines()),
+        lambda: shell("gpasswd -d alice staff >/dev/null"),
+    )
+
+
+def no_user():
+    shell("useradd -m alice")
+    return Case(
+        lambda: User(name="alice", ensure="absent", manage_home=True),
+        world,
+        lambda: shell("useradd -M alice"),
+    )
+
+
+CASES = [a_user, a_user_with_a_password, a_user_with_groups, no_user]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_the_user_kind_keeps_the_contract(promise, case):
+    await promise(case())
+
+
+ACCOUNT = PasswdLine(1000, 1000, "Alice", "/home/alice", "/bin/sh")
+NUMBERS = {"alice": 1000, "staff": 50, "web": 60, "www": 60}
+
+
+@pytest.mark.parametrize(
+    ("properties", "found", "steps"),
+    [
+        ({}, {}, []),
+        ({}, {"account": None}, ["created the user"]),
+        ({"password": HASH}, {"account": None}, ["created the user", "set the password"]),
+        ({"groups": ["staff"]}, {"account": None, "groups": ("web",)}, ["created the user"]),
+        ({"uid": 1000, "shell": "/bin/sh", "home": "/home/alice", "comment": "Alice"}, {}, []),
+        ({"uid": 1001}, {}, ["changed uid from 1000 to 1001"]),
+        (
+            {"shell": "/bin/false", "comment": ""},
+            {},
+            ["changed shell from /bin/sh to /bin/false, changed comment from Alice to "],
+        ),
+        ({"comment": "never"}, {}, ["changed comment from Alice to never"]),
+        ({"home": "/srv/alice"}, {}, ["changed home from /home/alice to /srv/alice"]),
+        ({"group": "alice"}, {}, []),
+        ({"group": 1000}, {}, []),
+        ({"group": "staff"}, {}, ["changed group from alice to staff"]),
+        ({"group": 50}, {}, ["changed group from 1000 to 50"]),
+        ({"group": "missing"}, {}, ["changed group from alice to missing"]),
+        ({"group": "www"}, {"account": ACCOUNT._replace(gid=60)}, []),
+        ({"group": "alice"}, {"account": ACCOUNT._replace(gid=99)}, ["changed group from 99 to alice"]),
+        ({"groups": ["web"]}, {"groups": ("web", "staff")}, []),
+        ({"groups": ["web", "www"]}, {"groups": ("staff",)}, ["added the user to web, www"]),
+        ({"groups": [], "membership": "inclusive"}, {"groups": ("web",)}, ["took the user out of web"]),
+        (
+            {"groups": ["www"], "membership": "inclusive"},
+            {"groups": ("web", "staff")},
+            ["added the user to www and took the user out of web, staff"],
+        ),
+        ({"password": HASH}, {"shadow": ShadowLine(HASH, "never")}, []),
+        ({"password": HASH}, {"shadow": ShadowLine("!", "never")}, ["set the password"]),
+        ({"password": HASH}, {}, ["set the password"]),
+        ({"expires": "never"}, {"shadow": ShadowLine("!", "never")}, []),
+        ({"expires": "never"}, {"shadow": ShadowLine("!", "2030-01-01")}, ["changed expires from 2030-01-01 to never"]),
+        ({"ensure": "absent"}, {"account": None}, []),
+        ({"ensure": "absent"}, {}, ["removed the user"]),
+        ({"ensure": "absent", "manage_home": True}, {}, ["removed the user and /home/alice"]),
+    ],
+)  # fmt: skip
+def test_decisions(properties, found, steps):
+    state = UserState(**{"account": ACCOUNT, "numbers": NUMBERS, **found})
+    plan = User(name="alice", **properties).plan(state, refresh=False)
+    assert [action.did for action in plan] == steps
+    assert [action.would for action in plan] == [f"Would have {step}" for step in steps]
+
+
+@pytest.mark.parametrize("uid", [0, os.geteuid()])
+def test_root_and_who_we_are_are_never_removed_whatever_they_are_called(uid):
+    state = UserState(ACCOUNT._replace(uid=uid))
+    with pytest.raises(ResourceError, match="refusing to remove the user"):
+        User(name="toor", ensure="absent").plan(state, refresh=False)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "userdel alice",
+        "usermod -s /bin/false alice",
+        "usermod -l bob alice",
+        "usermod -c Vandal alice",
+        "gpasswd -d alice staff",
+        "chage -E 2020-01-01 alice",
+        "passwd -l alice",
+        "sed -i /^alice:/d /etc/passwd",
+    ],
+)
+async def test_what_is_done_behind_its_back_is_undone_without_polling(spoil):
+    wanted = {"shell": "/bin/sh", "comment": "Alice", "password": HASH, "expires": "2030-12-31"}
+    async with running(User(name="alice", groups=["staff"], **wanted)) as story:
+        await story.converged()
+        shell(f"{spoil} >/dev/null")
+        await story.until(
+            lambda: [check.result for check in story.checks("user#alice")].count(Result.CHANGED) > 1
+        )
+        await story.rest()
+        assert line("passwd", "alice").endswith(":Alice:/home/alice:/bin/sh")
+        assert line("shadow", "alice").split(":")[1::6] == [HASH, "22279"]
+        assert "alice" in line("group", "staff")
+
+
+async def test_a_home_directory_comes_moves_and_goes_with_its_user():
+    await converge_once(User(name="alice", home="/home/a", manage_home=True))
+    assert Path("/home/a/.profile").read_text() == "# of skel\n"
+    assert Path("/home/a").owner() == "alice"
+    Path("/home/a/letter").write_text("dear")
+    await converge_once(User(name="alice", home="/home/b", manage_home=True))
+    assert Path("/home/b/letter").read_text() == "dear"
+    await converge_once(User(name="alice", ensure="absent", manage_home=True))
+    assert list(Path("/home").iterdir()) == []
+
+
+async def test_a_home_directory_that_is_not_managed_is_left_alone():
+    await converge_once(User(name="alice"))
+    assert list(Path("/home").iterdir()) == []
+    shell("mkdir /home/alice; touch /home/alice/letter")
+    await converge_once(User(name="alice", ensure="absent"))
+    assert Path("/home/alice/letter").exists()
+
+
+async def test_a_group_of_the_same_name_that_is_there_becomes_the_primary_one():
+    shell("groupadd -g 77 alice")
+    await converge_once(User(name="alice"))
+    assert line("passwd", "alice").split(":")[3] == "77"
+
+
+async def test_users_and_groups_of_one_manifest_converge_together():
+    people = [f"user{number}" for number in range(10)]
+    users = [
+        User(name=name, group="web", groups=["db"], require="group#web", subscribe="group#db")
+        for name in people
+    ]
+    ended, _ = await converge_once(*users, Group(name="web", gid=700), Group(name="db"))
+    assert ended.counts[Result.CHANGED] == 12
+    assert all(line("passwd", name).split(":")[3] == "700" for name in people)
+    assert sorted(line("group", "db").rpartition(":")[2].split(",")) == people
+
+
+async def test_a_group_that_is_missing_is_an_error_that_says_what_to_do():
+    ended, story = await converge_once(User(name="alice", groups=["missing"]))
+    assert ended.counts[Result.FAILED] == 1
+    check = story.checks("user#alice")[-1]
+    assert "group 'missing' does not exist" in check.error
+    assert check.hint == "declare the group, and let this require it"
+
+
+async def test_a_number_that_is_taken_is_an_error_of_useradd():
+    ended, story = await converge_once(User(name="alice", uid=65534))
+    assert ended.counts[Result.FAILED] == 1
+    assert "UID 65534 is not unique" in story.checks("user#alice")[-1].error
+    assert line("passwd", "alice") is None
+
+
+async def test_the_hash_of_a_password_is_nowhere_to_be_seen(capfd):
+    """Not in what is said, and not among the arguments of a process, which everyone on the host can read."""
+    user = User(name="alice", password=HASH, expires="2030-12-31")
+    _, noop = await converge_once(user, options=Options(noop=True, diff=True))
+    _, story = await converge_once(user, options=Options(diff=True))
+    assert line("shadow", "alice").split(":")[1] == HASH
+    said = repr(
+        (noop.events, story.events, user, await user.observe(), user.plan(UserState(), refresh=False))
+    )
+    assert HASH not in said
+    assert "set the password" in said
+    assert HASH not in "".join(capfd.readouterr())
+
+
+async def test_a_user_without_a_password_has_a_diff():
+    _, story = await converge_once(
+        User(name="nobody", shell="/bin/sh"), options=Options(noop=True, diff=True)
+    )
+    (check,) = story.checks("user#nobody")
+    assert check.diffs == ("--- user#nobody\n+++ user#nobody\n-shell: /usr/sbin/nologin\n+shell: /bin/sh\n",)
+
+
+def test_the_password_is_a_secret_and_stays_one_beside_others():
+    assert User(name="alice").secrets == frozenset()
+    user = User(name="alice", password=HASH)
+    assert user.secrets == {"password"}
+    user.keep_secret(["comment"])
+    assert user.secrets == {"password", "comment"}
+    assert HASH not in repr(properties(user))
+
+
+async def test_no_process_has_the_hash_among_its_arguments(tmp_path, monkeypatch):
+    log = tmp_path / "arguments"
+    real = tmp_path / "real"
+    shell(f"cp /usr/sbin/chpasswd {real}; chmod u-s {real}")
+    spy = tmp_path / "chpasswd"
+    spy.write_text(f'#!/bin/sh\necho "$0 $*" >> {log}\nexec {real} "$@"\n')
+    spy.chmod(0o755)
+    shell(f"mount --bind {spy} /usr/sbin/chpasswd")
+    try:
+        await converge_once(User(name="alice", password=HASH))
+    finally:
+        shell("umount /usr/sbin/chpasswd")
+    assert line("shadow", "alice").split(":")[1] == HASH
+    assert log.read_text() == "/usr/sbin/chpasswd --encrypted\n"
+
+
+@pytest.mark.parametrize(
+    "password", ["hunter2", "", "a:b", "$6$salt$ha:sh", "$6$salt$hash\n", "secret with spaces"]
+)
+def test_what_is_no_hash_is_refused_without_showing_it(password):
+    with pytest.raises(ValueError, match="this is no hash of a password") as raised:
+        User(name="alice", password=password)
+    assert not password or password not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "password", [HASH, OTHER_HASH, f"!{HASH}", "!", "*", "!!", "$y$j9T$abc./$defG", "$2b$12$abc"]
+)
+def test_hashes_of_all_methods_are_accepted(password):
+    assert User(name="alice", password=password).password == password
+
+
+@pytest.mark.parametrize(
+    "former", [None, f"useradd -u 77 -s /bin/sh -c A -p '{OTHER_HASH}' -G staff -e 2029-01-01 alice"]
+)
+@pytest.mark.parametrize(
+    "properties",
+    [{"ensure": "absent"}, {"uid": 88, "password": HASH, "expires": "never", "groups": ["nogroup"]}],
+    ids=["absent", "present"],
+)
+async def test_it_is_undone_by_what_was_there(former, properties):
+    if former:
+        shell(former)
+    resource = User(name="alice", meta={"reverse": True}, **properties)
+    if await resource.verify():
+        await assert_undone(resource, lambda: [line(file, "alice") for file in ("passwd", "shadow", "group")])
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"name": "root", "ensure": "absent"}, "the user root can't be absent"),
+        ({"uid": 0, "ensure": "absent"}, "the user root can't be absent"),
+        ({"name": "a b"}, "is not the name of an account"),
+        ({"name": "a;reboot"}, "is not the name of an account"),
+        ({"group": "a b"}, "is not the name of an account"),
+        ({"groups": ["a", "a"]}, "a is there twice"),
+        ({"group": "a", "groups": ["a"]}, "a is the primary group already"),
+        ({"home": "home"}, "must be absolute"),
+        ({"home": "/a:b"}, "colons"),
+        ({"shell": "/bin/\x1b"}, "control characters"),
+        ({"comment": "a:b"}, "without colons"),
+        ({"expires": "2030-02-30"}, "is no date"),
+        ({"expires": "tomorrow"}, "is no date"),
+    ],
+)
+def test_what_can_not_be_meant_is_refused(properties, message):
+    with pytest.raises((ValueError, InvalidPropertiesError), match=message):
+        User(**{"name": "alice", **properties})

@@ -1,0 +1,279 @@
+"""The netlink watcher: what a notification is about, who is marked for it, and who is not."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import trio
+from network_worlds import ip, namespace
+
+from reactor.engine.events import EventsLost, WatcherChanged
+from reactor.resource.watch import WatchState
+from reactor.testing.scripted import Scripted
+from reactor.testing.story import running
+from resources.network.conversation import message
+from watchers import netlink_ear
+from watchers.mounts import MountTable
+from watchers.netlink import NetlinkWatch, NetlinkWatcher
+from watchers.netlink_subjects import LinkNames, Subject, Topic
+
+NEW_LINK, DEL_LINK, NEW_ADDRESS, DEL_ADDRESS, NEW_ROUTE, DEL_ROUTE = 16, 17, 20, 21, 24, 25
+NEIGHBOUR = 28
+BRIDGE_FAMILY = 7
+V4, V6 = 2, 10
+
+
+def link(kind, name, index, family=0):
+    return message(kind, [("IFLA_MTU", 1500), ("IFLA_IFNAME", name)], index=index, family=family)
+
+
+def address(kind, ip_address, index, **other):
+    attrs = [("IFA_ADDRESS", other.get("peer", ip_address)), ("IFA_LOCAL", ip_address)]
+    return message(kind, attrs, index=index, family=V6 if ":" in ip_address else V4, prefixlen=24)
+
+
+def route(kind, destination, length, table, family=V4):
+    attrs = [("RTA_TABLE", table), *([("RTA_DST", destination)] if destination else [])]
+    return message(kind, attrs, family=family, dst_len=length, table=min(table, 252))
+
+
+LINK_2 = {"link a", "link "}
+SUBJECTS = [
+    (link(NEW_LINK, "a", 2), LINK_2),
+    (link(NEW_LINK, "b", 2), {"presence a", "presence b", "link a", "link b", "link "}),
+    (link(NEW_LINK, "c", 3), {"presence c", "link c", "link "}),
+    (link(DEL_LINK, "a", 2), {"presence a", *LINK_2}),
+    (link(DEL_LINK, "a", 2, BRIDGE_FAMILY), LINK_2),
+    (link(NEW_LINK, "a", 2, BRIDGE_FAMILY), LINK_2),
+    (address(NEW_ADDRESS, "192.0.2.1", 2), {"address c0000201", "addresses a", "addresses "}),
+    (address(DEL_ADDRESS, "192.0.2.1", 9), {"address c0000201", "addresses "}),
+    (
+        address(DEL_ADDRESS, "192.0.2.1", 2, peer="192.0.2.9"),
+        {"address c0000201", "address c0000209", "addresses a", "addresses "},
+    ),
+    (address(NEW_ADDRESS, "::1", 2), {f"address {'0' * 31}1", "addresses a", "addresses "}),
+    (route(NEW_ROUTE, "10.0.0.0", 8, 254), {"route 254 0a000000/8"}),
+    (route(DEL_ROUTE, "10.0.0.0", 8, 1000), {"route 1000 0a000000/8"}),
+    (route(DEL_ROUTE, None, 0, 254), {"route 254 00000000/0"}),
+    (route(DEL_ROUTE, None, 0, 254, V6), {f"route 254 {'0' * 32}/0"}),
+    (message(NEW_LINK)._replace(type=NEIGHBOUR), set()),
+]
+
+
+@pytest.mark.parametrize(("frame", "subjects"), SUBJECTS)
+def test_what_a_notification_is_about(frame, subjects):
+    names = LinkNames()
+    list(names.subjects(link(NEW_LINK, "a", 2)))
+    assert {f"{each.topic.value[0]} {each.key}" for each in names.subjects(frame)} == subjects
+
+
+def test_names_are_learnt_from_the_kernel_and_kept(world):
+    names = LinkNames()
+    names.load(world.name)
+    index = world.link("v0")["ifindex"]
+    assert Subject(Topic.ADDRESSES, "v0") in names.subjects(address(NEW_ADDRESS, "192.0.2.1", index))
+    list(names.subjects(link(DEL_LINK, "v0", index)))
+    assert Subject(Topic.ADDRESSES, "v0") not in names.subjects(address(NEW_ADDRESS, "192.0.2.1", index))
+
+
+def listener(name, world, *subjects):
+    return Scripted(name=name).watch_for(
+        *(NetlinkWatch(world and world.name, subject) for subject in subjects)
+    )
+
+
+@pytest.mark.parametrize(
+    ("subject", "change"),
+    [
+        (Subject(Topic.LINK, "v0"), "link set v0 mtu 1400"),
+        (Subject(Topic.LINK, ""), "link set v0 mtu 1400"),
+        (Subject(Topic.LINK, "v1"), "link delete v0"),
+        (Subject(Topic.LINK, "new"), "link add new type bridge"),
+        (Subject(Topic.LINK, "v0"), "link set v0 name w0"),
+        (Subject(Topic.PRESENCE, "v0"), "link set v0 name w0"),
+        (Subject(Topic.PRESENCE, "new"), "link add new type bridge"),
+        (Subject(Topic.ADDRESS, "c0000201"), "address add 192.0.2.1/24 dev v0"),
+        (Subject(Topic.ADDRESSES, "v0"), "address add 2001:db8::1/64 dev v0"),
+        (Subject(Topic.ROUTE, "1000 0a000000/8"), "route add 10.0.0.0/8 dev v0 table 1000"),
+        (Subject(Topic.ROUTE, f"254 20010db8{'0' * 24}/32"), "route add 2001:db8::/32 dev v0"),
+    ],
+)
+async def test_a_change_marks_who_listens_for_it_and_nobody_else(world, subject, change):
+    about_it, bystander = listener("a", world, subject), listener("b", world, Subject(Topic.PRESENCE, "no"))
+    async with running(about_it, bystander, watchers={NetlinkWatch: NetlinkWatcher}) as story:
+        await story.converged()
+        before = len(about_it.script.checks)
+        world.run(change)
+        await about_it.script.begun(before + 1)
+        assert len(bystander.script.checks) == 1
+
+
+async def test_changed_settings_of_a_link_do_not_mark_who_asks_whether_it_is_there(world):
+    asks, hears = (
+        listener("a", world, Subject(Topic.PRESENCE, "v0")),
+        listener("b", world, Subject(Topic.LINK, "v0")),
+    )
+    async with running(asks, hears, watchers={NetlinkWatch: NetlinkWatcher}) as story:
+        await story.converged()
+        world.run("link set v0 mtu 1400 \n link set v0 down")
+        await hears.script.begun(2)
+        assert len(asks.script.checks) == 1
+
+
+async def test_equal_names_in_another_namespace_are_something_else(world):
+    with namespace() as other:
+        other.run("link add v0 type bridge")
+        here, there = (
+            listener(name, each, Subject(Topic.LINK, "v0")) for name, each in (("a", world), ("b", other))
+        )
+        async with running(here, there, watchers={NetlinkWatch: NetlinkWatcher}) as story:
+            await story.converged()
+            other.run("link set v0 mtu 1400")
+            await there.script.begun(2)
+            world.run("link set v0 mtu 1400")
+            await here.script.begun(2)
+
+
+async def test_the_namespace_of_the_process_is_heard_too():
+    hears = listener("a", None, Subject(Topic.LINK, "reactor-v0"))
+    async with running(hears, watchers={NetlinkWatch: NetlinkWatcher}) as story:
+        await story.converged()
+        ip("link", "add", "reactor-v0", "type", "veth", "peer", "name", "reactor-v1")
+        try:
+            await hears.script.begun(2)
+        finally:
+            ip("link", "delete", "reactor-v0")
+
+
+class Sink:
+    """Takes what it is told."""
+
+    def __init__(self):
+        self.marks, self.reports = [], []
+
+    def mark(self, vertex, delay=0.0):
+        self.marks.append(vertex)
+
+    def mark_all(self, reason):
+        raise AssertionError(reason)
+
+    def report(self, state, reason, vertex=None):
+        self.reports.append((state, vertex))
+
+
+def netlink_sockets():
+    links = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
+    inodes = {os.readlink(each) for each in links if os.path.islink(each)}
+    return sum(each.startswith("socket:") for each in inodes)
+
+
+async def test_there_is_one_socket_for_each_namespace_and_none_when_nobody_listens(world):
+    before = netlink_sockets()
+    watcher = NetlinkWatcher(Sink())
+    watches = [
+        NetlinkWatch(netns, Subject(Topic.LINK, f"l{n}")) for n in range(20) for netns in (None, world.name)
+    ]
+    for vertex, watch in enumerate(watches):
+        await watcher.arm(watch, vertex)
+    assert netlink_sockets() - before == 2
+    for vertex, watch in enumerate(watches):
+        watcher.disarm(watch, vertex)
+    assert netlink_sockets() - before == 0
+    await watcher.arm(watches[0], 0)
+    assert netlink_sockets() - before == 1
+    watcher.close()
+    assert netlink_sockets() - before == 0
+
+
+async def test_who_was_disarmed_is_not_marked(world):
+    sink = Sink()
+    watcher = NetlinkWatcher(sink)
+    watch = NetlinkWatch(world.name, Subject(Topic.LINK, "v0"))
+    for vertex in (1, 2):
+        await watcher.arm(watch, vertex)
+    watcher.disarm(watch, 1)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watcher.run)
+        world.run("link set v0 mtu 1400")
+        with trio.fail_after(5):
+            while not sink.marks:
+                await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+    assert set(sink.marks) == {2}
+    watcher.close()
+
+
+async def test_routes_wake_nobody_who_did_not_ask_for_them(world):
+    sink = Sink()
+    watcher = NetlinkWatcher(sink)
+    await watcher.arm(NetlinkWatch(world.name, Subject(Topic.LINK, "v0")), 1)
+    world.run("route add 10.0.0.0/8 dev v0")
+    (ear,) = watcher._ears.values()
+    with pytest.raises(BlockingIOError):
+        ear._socket.recv(65536)
+    await watcher.arm(NetlinkWatch(world.name, Subject.route(254, bytes(4), 0)), 2)
+    world.run("route add 10.1.0.0/16 dev v0")
+    assert ear._socket.recv(65536)
+    watcher.close()
+
+
+async def test_a_namespace_that_may_not_be_entered_is_said_and_spoils_no_other(world):
+    """In a user namespace of its own, where it has no rights over the network of others."""
+    code = (
+        "import trio\n"
+        "from test_netlink_watcher import *\n"
+        "async def main():\n"
+        "    sink = Sink()\n"
+        "    watcher = NetlinkWatcher(sink)\n"
+        f"    await watcher.arm(NetlinkWatch({world.name!r}, Subject(Topic.LINK, 'v0')), 1)\n"
+        "    await watcher.arm(NetlinkWatch(None, Subject(Topic.LINK, 'v0')), 2)\n"
+        "    assert sink.reports == [(WatchState.DEGRADED, 1)], sink.reports\n"
+        "    watcher.close()\n"
+        "trio.run(main)\n"
+    )
+    command = ["unshare", "--user", sys.executable, "-c", code]
+    paths = f"{os.getcwd()}:{os.path.dirname(__file__)}"
+    done = subprocess.run(command, env={"PYTHONPATH": paths}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+async def test_an_overflow_is_counted_once_and_names_are_read_afresh(monkeypatch, world):
+    monkeypatch.setattr(netlink_ear, "RECEIVE_BUFFER", 4096)
+    hears, renamed = (
+        listener("a", world, Subject(Topic.LINK, "v0")),
+        listener("b", world, Subject(Topic.ADDRESSES, "w1")),
+    )
+    async with running(hears, renamed, watchers={NetlinkWatch: NetlinkWatcher}) as story:
+        await story.converged()
+        world.run_at_once([*(f"link set v0 mtu {1400 + n}" for n in range(50)), "link set v1 name w1"])
+        await story.until(lambda: story.all(EventsLost))
+        await hears.script.begun(2)
+        await renamed.script.begun(2)
+        world.run("address add 192.0.2.1/24 dev w1")
+        await renamed.script.begun(3)
+        assert len(story.all(EventsLost)) == 1
+
+
+async def test_a_watcher_whose_socket_is_dead_is_replaced_and_nothing_is_missed(world, monkeypatch):
+    hears = listener("a", world, Subject(Topic.LINK, "v0"))
+    async with running(hears, watchers={NetlinkWatch: NetlinkWatcher}) as story:
+        await story.converged()
+        with monkeypatch.context() as broken:
+            broken.setattr(netlink_ear, "unpack", lambda _: 1 / 0)
+            world.run("link set v0 mtu 1400")
+            await story.until(
+                lambda: any(event.state is WatchState.DOWN for event in story.all(WatcherChanged))
+            )
+        await hears.script.begun(2)
+        await story.until(lambda: story.all(WatcherChanged)[-1].state is WatchState.ARMED)
+        before = len(hears.script.checks)
+        world.run("link set v0 mtu 1401")
+        await hears.script.begun(before + 1)
+
+
+async def test_a_mount_before_the_wait_begins_is_told():
+    table = MountTable()
+    with namespace() as world, trio.fail_after(5):
+        assert f"/run/netns/{world.name}".encode() in await table.changed()
+    table.close()

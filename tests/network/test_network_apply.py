@@ -1,0 +1,282 @@
+"""The network kinds on the real kernel, in a namespace of each test's own: made, changed, removed, refused."""
+
+import pytest
+from network_worlds import types_the_kernel_lacks
+
+from reactor import Options
+from reactor.engine.events import Checked, Result
+from reactor.testing.story import converge_once
+from resources.network import Address, Link, Route
+
+
+async def converge(*resources, noop=False):
+    """The checks of one run, by name."""
+    _, story = await converge_once(*resources, options=Options(noop=noop))
+    return {check.ref: check for check in story.all(Checked)}
+
+
+async def apply(resource):
+    """The one check of one resource, which must not have to be done twice."""
+    (check,) = (await converge(resource)).values()
+    if check.result is not Result.FAILED:
+        (again,) = (await converge(resource)).values()
+        assert again.result is Result.OK, again
+    return check
+
+
+MADE = {
+    "bridge": {},
+    "veth": {"peer": "y"},
+    "vlan": {"parent": "v0", "id": 5},
+    "macvlan": {"parent": "v0"},
+    "vxlan": {"id": 5, "remote": "192.0.2.9", "parent": "v0"},
+    "bond": {"mode": "active-backup"},
+    "dummy": {},
+}
+
+
+@pytest.mark.parametrize("kind", MADE)
+async def test_a_link_is_made_or_the_kernel_is_said_to_lack_its_type(world, kind):
+    before = set(world.links())
+    check = await apply(Link(name="x", type=kind, netns=world.name, mtu=1400, **MADE[kind]))
+    if kind in types_the_kernel_lacks():
+        assert check.error.startswith(f"this kernel can't make a {kind}")
+        assert "module" in check.hint
+        assert set(world.links()) == before
+        return
+    found = world.link("x")
+    assert check.actions == (f"created the {kind} x",)
+    assert found["linkinfo"]["info_kind"] == kind
+    assert "UP" in found["flags"]
+    assert found["mtu"] == 1400
+
+
+def test_the_kernel_of_the_tests_has_some_types():
+    assert not {"bridge", "veth", "macvlan", "vxlan"} & types_the_kernel_lacks()
+
+
+async def test_a_whole_network_is_made_in_one_run_and_left_alone_in_the_next(world):
+    inside = {"netns": world.name}
+
+    def network():
+        return (
+            Route(name="default", gateway="192.0.2.9", link="br0", **inside),
+            Route(
+                name="default6", destination="default", gateway="2001:db8::9", link="br0", metric=7, **inside
+            ),
+            Route(name="10.0.0.0/8", link="br0", table=1000, **inside),
+            Address(name="192.0.2.1/24", link="br0", **inside),
+            Address(name="2001:db8::1/64", link="br0", **inside),
+            Link(name="w0", type="veth", peer="w1", master="br0", **inside),
+            Link(name="w1", address="02:00:00:00:00:01", mtu=1400, **inside),
+            Link(name="br0", type="bridge", **inside),
+        )
+
+    first = await converge(*network())
+    assert {check.result for check in first.values()} == {Result.CHANGED}
+    assert world.addresses("br0") == {"192.0.2.1/24", "2001:db8::1/64"}
+    assert world.link("w0")["master"] == "br0"
+    assert (world.link("w1")["address"], world.link("w1")["mtu"]) == ("02:00:00:00:00:01", 1400)
+    assert world.routes() == {
+        "default via 192.0.2.9 dev br0 proto static",
+        "default via 2001:db8::9 dev br0 proto static metric 7 pref medium",
+        "10.0.0.0/8 dev br0 table 1000 proto static scope link",
+    }
+    before = world.everything()
+    again = await converge(*network())
+    assert {check.result for check in again.values()} == {Result.OK}
+    assert world.everything() == before
+
+
+async def test_noop_says_all_that_would_be_done_and_does_nothing(world):
+    before = world.everything()
+    inside = {"netns": world.name}
+    checks = await converge(
+        Link(name="br0", type="bridge", **inside),
+        Link(name="w0", type="veth", peer="w1", master="br0", **inside),
+        Link(name="w1", **inside),
+        Address(name="192.0.2.1/24", link="br0", **inside),
+        Route(name="default", gateway="192.0.2.9", link="br0", **inside),
+        noop=True,
+    )
+    assert {check.result for check in checks.values()} == {Result.WOULD_CHANGE}
+    assert checks["link#w1"].actions == ("Would have set up the link",)
+    assert world.everything() == before
+
+
+ADDRESSES = [
+    ([], "192.0.2.1/24", "present", ["added 192.0.2.1/24 to v0"], {"192.0.2.1/24"}),
+    ([], "2001:db8::1/64", "present", ["added 2001:db8::1/64 to v0"], {"2001:db8::1/64"}),
+    ([], "2001:DB8:0::1/64", "present", ["added 2001:db8::1/64 to v0"], {"2001:db8::1/64"}),
+    ([], "::ffff:192.0.2.1/128", "present", None, {"::ffff:192.0.2.1/128"}),
+    (
+        ["192.0.2.1/32"], "192.0.2.1/24", "present",
+        ["added 192.0.2.1/24 to v0", "removed 192.0.2.1/32 from v0"], {"192.0.2.1/24"},
+    ),
+    (
+        ["192.0.2.1/32", "192.0.2.1/24"], "192.0.2.1/24", "present",
+        ["removed 192.0.2.1/32 from v0"], {"192.0.2.1/24"},
+    ),
+    (
+        ["2001:db8::1/128"], "2001:db8::1/64", "present",
+        ["removed 2001:db8::1/128 from v0", "added 2001:db8::1/64 to v0"], {"2001:db8::1/64"},
+    ),
+    (["192.0.2.1/24", "192.0.2.2/24"], "192.0.2.2/24", "absent", ["removed 192.0.2.2/24 from v0"], {"192.0.2.1/24"}),
+    (["2001:db8::1/64"], "2001:db8::1/64", "absent", ["removed 2001:db8::1/64 from v0"], set()),
+    (["192.0.2.1 peer 192.0.2.9/32"], "192.0.2.1/32", "absent", ["removed 192.0.2.1/32 from v0"], set()),
+    ([], "192.0.2.1/24", "absent", [], set()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ADDRESSES, ids=str)
+async def test_addresses(world, row):
+    there, name, ensure, said, left = row
+    for each in there:
+        world.run(f"address add {each} dev v0")
+    check = await apply(Address(name=name, link="v0", ensure=ensure, netns=world.name))
+    assert said is None or list(check.actions) == said
+    assert world.addresses("v0") == left
+
+
+VIA, ON = "via 192.0.2.9 dev v0", "dev v0"
+ROUTES = [
+    ([], {"gateway": "192.0.2.9"}, f"10.0.0.0/8 {VIA} proto static"),
+    ([], {"link": "v0"}, f"10.0.0.0/8 {ON} proto static scope link"),
+    ([], {"gateway": "192.0.2.9", "link": "v0", "metric": 5}, f"10.0.0.0/8 {VIA} proto static metric 5"),
+    ([f"10.0.0.0/8 {VIA}"], {"gateway": "192.0.2.9"}, f"10.0.0.0/8 {VIA}"),
+    (["10.0.0.0/8 via 192.0.2.8"], {"gateway": "192.0.2.9"}, f"10.0.0.0/8 {VIA} proto static"),
+    (["10.0.0.0/8 dev v1"], {"link": "v0"}, f"10.0.0.0/8 {ON} proto static scope link"),
+    (["blackhole 10.0.0.0/8"], {"gateway": "192.0.2.9"}, f"10.0.0.0/8 {VIA} proto static"),
+    (
+        ["10.0.0.0/8 nexthop via 192.0.2.8 nexthop via 192.0.2.9"],
+        {"gateway": "192.0.2.9"}, f"10.0.0.0/8 {VIA} proto static",
+    ),
+    (["10.0.0.0/8 via inet6 fe80::1 dev v0"], {"gateway": "192.0.2.9"}, f"10.0.0.0/8 {VIA} proto static"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("there", "properties", "left"), ROUTES)
+async def test_routes(world, there, properties, left):
+    world.run("address add 192.0.2.1/24 dev v0")
+    for each in there:
+        world.run(f"route add {each}")
+    check = await apply(Route(name="10.0.0.0/8", netns=world.name, **properties))
+    assert check.error is None
+    assert world.routes() == {left}
+
+
+async def test_the_extra_routes_go_and_the_one_in_use_is_replaced_in_place(world):
+    world.run(
+        """
+        address add 192.0.2.1/24 dev v0
+        route append 10.0.0.0/8 via 192.0.2.7
+        route append 10.0.0.0/8 via 192.0.2.8
+        route append 10.0.0.0/8 via 192.0.2.9
+        """
+    )
+    check = await apply(Route(name="10.0.0.0/8", gateway="192.0.2.9", netns=world.name))
+    assert check.actions == (
+        "changed the route from via 192.0.2.7 on v0 and via 192.0.2.8 on v0 and via 192.0.2.9 on v0 to via 192.0.2.9",
+    )
+    assert world.routes() == {f"10.0.0.0/8 {VIA} proto static"}
+
+
+async def test_other_metrics_tables_and_types_of_service_are_left_alone(world):
+    world.run(
+        """
+        address add 192.0.2.1/24 dev v0
+        route add 10.0.0.0/8 via 192.0.2.8 metric 9
+        route add 10.0.0.0/8 via 192.0.2.8 table 7
+        route add 10.0.0.0/8 via 192.0.2.8 tos 0x10
+        route add 10.0.0.0/9 via 192.0.2.8
+        """
+    )
+    before = world.routes()
+    await apply(Route(name="10.0.0.0/8", gateway="192.0.2.9", netns=world.name))
+    assert world.routes() == before | {f"10.0.0.0/8 {VIA} proto static"}
+    await apply(Route(name="10.0.0.0/8", ensure="absent", netns=world.name))
+    assert world.routes() == before
+
+
+REFUSED = [
+    (lambda inside: Link(name="nope", **inside), "there is no link nope"),
+    (lambda inside: Link(name="v0", master="nope", **inside), "there is no link nope"),
+    (lambda inside: Link(name="x", type="macvlan", parent="nope", **inside), "there is no link nope"),
+    (lambda inside: Link(name="v0", master="v1", **inside), "could not change v0: "),
+    (lambda inside: Link(name="v0", type="bridge", **inside), "there is a link v0 with type veth"),
+    (lambda inside: Link(name="lo", ensure="absent", **inside), "could not remove lo: "),
+    (lambda inside: Address(name="192.0.2.1/24", link="nope", **inside), "there is no link nope"),
+    (lambda inside: Route(name="10.0.0.0/8", link="nope", **inside), "there is no link nope"),
+    (lambda inside: Route(name="10.0.0.0/8", gateway="192.0.2.9", **inside), "Nexthop has invalid gateway"),
+    (lambda _: Link(name="lo", netns="reactor-nowhere"), "there is no network namespace reactor-nowhere"),
+    (lambda _: Address(name="192.0.2.1/24", link="lo", netns="reactor-nowhere"), "there is no network namespace"),
+    (lambda _: Route(name="default", link="lo", netns="reactor-nowhere"), "there is no network namespace"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "words"), REFUSED)
+async def test_what_can_not_be_done_is_said_in_words(world, make, words):
+    before = world.everything()
+    check = await apply(make({"netns": world.name}))
+    assert words in check.error
+    assert "Traceback" not in check.error
+    assert "unexpectedly" not in check.error
+    assert world.everything() == before
+
+
+async def test_the_link_that_carries_the_default_route_is_not_cut_off(world):
+    world.run(
+        """
+        link add m0 link v0 type macvlan mode bridge
+        link set m0 up
+        address add 192.0.2.1/24 dev m0
+        route add default via 192.0.2.9
+        """
+    )
+    before = world.everything()
+    for name in ("m0", "v0", "v1"):  # the last two below it: what a macvlan is on, and the other end of that
+        for properties, what in (({"state": "down"}, "take down"), ({"ensure": "absent"}, "remove")):
+            check = await apply(Link(name=name, netns=world.name, **properties))
+            assert check.error == f"refusing to {what} {name}: it carries the default route"
+            assert check.hint == "set force: true if that is meant"
+    assert world.everything() == before
+    check = await apply(Link(name="m0", ensure="absent", force=True, netns=world.name))
+    assert check.actions == ("removed the link",)
+
+
+async def test_a_link_that_carries_no_default_route_is_taken_down_and_removed(world):
+    world.run(
+        """
+        link add br0 type bridge
+        address add 192.0.2.1/24 dev v0
+        route add default via 192.0.2.9
+        route add default via 192.0.2.9 table 7
+        """
+    )
+    await apply(Link(name="br0", state="down", netns=world.name))
+    await apply(Link(name="br0", ensure="absent", netns=world.name))
+    assert "br0" not in world.links()
+
+
+async def test_the_last_default_route_is_removed_only_by_force(world):
+    world.run(
+        """
+        address add 192.0.2.1/24 dev v0
+        route add default via 192.0.2.8
+        route add default via 192.0.2.9 metric 5
+        """
+    )
+    await apply(Route(name="default", ensure="absent", netns=world.name))
+    (left,) = world.routes()
+    check = await apply(Route(name="default", metric=5, ensure="absent", netns=world.name))
+    assert check.error.startswith("refusing to remove the last default route")
+    assert world.routes() == {left}
+    await apply(Route(name="default", metric=5, ensure="absent", force=True, netns=world.name))
+    assert not world.routes()
+
+
+async def test_a_link_made_as_something_else_is_replaced_by_force(world):
+    world.run("link add x link v0 type macvlan mode private")
+    check = await apply(Link(name="x", type="macvlan", parent="v1", force=True, netns=world.name))
+    assert check.actions == ("removed a link x with parent v0", "created the macvlan x")
+    assert world.link("x")["link"] == "v1"

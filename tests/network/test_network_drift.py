@@ -1,0 +1,265 @@
+"""Drift of links, addresses and routes is announced by the kernel and undone by a running engine."""
+
+import os
+import random
+from contextlib import suppress
+
+import pytest
+import trio
+from network_worlds import ip, namespace
+from trio.testing import wait_all_tasks_blocked
+
+from reactor.engine.events import Cause, Checked, EventsLost, Flapping, Result, WatcherChanged
+from reactor.resource.watch import WatchState
+from reactor.testing.story import running
+from resources.network import Address, Link, Route
+from watchers import netlink_ear
+
+
+def network(netns):
+    """A bridge with one end of a veth in it, addresses and routes, all with fixed MAC addresses to compare."""
+    inside = {"netns": netns}
+    return [
+        Link(name="br0", type="bridge", address="02:00:00:00:00:01", **inside),
+        Link(name="br1", type="bridge", address="02:00:00:00:00:02", **inside),
+        Link(
+            name="w0", type="veth", peer="w1", master="br0", mtu=1400, address="02:00:00:00:00:03", **inside
+        ),
+        Link(name="w1", state="down", address="02:00:00:00:00:04", **inside),
+        Link(name="gone", ensure="absent", **inside),
+        Address(name="192.0.2.1/24", link="br0", **inside),
+        Address(name="2001:db8::1/64", link="br0", **inside),
+        Address(name="192.0.2.7/24", link="br0", ensure="absent", **inside),
+        Route(name="10.0.0.0/8", gateway="192.0.2.9", link="br0", **inside),
+        Route(name="10.1.0.0/16", gateway="192.0.2.9", metric=5, **inside),
+        Route(name="2001:db8:1::/48", gateway="2001:db8::9", link="br0", **inside),
+        Route(name="10.2.0.0/16", link="br0", table=1000, **inside),
+        Route(name="10.3.0.0/16", ensure="absent", **inside),
+    ]
+
+
+DRIFTS = {
+    "link down": "link set br0 down",
+    "link up": "link set w1 up",
+    "mtu": "link set w0 mtu 1300",
+    "MAC address": "link set w1 address 02:00:00:00:00:99",
+    "master taken away": "link set w0 nomaster",
+    "another master": "link set w0 master br1",
+    "link deleted": "link delete w0",
+    "bridge deleted": "link delete br0",
+    "link replaced": "link delete br1 \n link add br1 type bridge",
+    "link renamed": "link set br1 down \n link set br1 name gone",
+    "unwanted link": "link add gone type bridge",
+    "address deleted": "address delete 192.0.2.1/24 dev br0",
+    "IPv6 address deleted": "address delete 2001:db8::1/64 dev br0",
+    "addresses flushed": "address flush dev br0",
+    "unwanted address": "address add 192.0.2.7/24 dev br0",
+    "another prefix length": "address add 192.0.2.1/25 dev br0 \n address delete 192.0.2.1/24 dev br0",
+    "route deleted": "route delete 10.0.0.0/8",
+    "IPv6 route deleted": "-6 route delete 2001:db8:1::/48",
+    "route replaced": "route replace 10.0.0.0/8 via 192.0.2.8",
+    "route put before": "route prepend 10.0.0.0/8 via 192.0.2.8",
+    "route of another table deleted": "route delete 10.2.0.0/16 table 1000",
+    "unwanted route": "route add 10.3.0.0/16 via 192.0.2.9",
+    "routes flushed": "route flush table 1000 \n route flush proto static",
+    "all at once": "link delete br0 \n link delete br1 \n link delete w0 \n link add gone type bridge",
+}
+
+
+def repaired(story, since=0):
+    """What was repaired, in order, leaving out the first ``since`` events."""
+    checks = [event for event in story.events[since:] if isinstance(event, Checked)]
+    return [check.ref for check in checks if Cause.DRIFT in check.causes and check.result is Result.CHANGED]
+
+
+async def settled(story):
+    """Wait for the end of the first convergence and of what it has set off itself; how many events that were."""
+    await story.converged()
+    await wait_all_tasks_blocked(0.01)
+    await story.rest()
+    return len(story.events)
+
+
+@pytest.mark.parametrize("drift", DRIFTS)
+async def test_drift_is_undone(drift):
+    with namespace() as world:
+        async with running(*network(world.name)) as story:
+            since = await settled(story)
+            desired = world.everything()
+            world.run(DRIFTS[drift])
+            await story.until(lambda: repaired(story, since) and world.everything() == desired)
+            assert not story.all(Flapping)
+            assert not story.all(EventsLost)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "address add 192.0.2.99/24 dev br0",
+        "address add 198.51.100.1/24 dev br1",
+        "route add 10.99.0.0/16 via 192.0.2.9",
+        "route add 10.0.0.0/8 via 192.0.2.8 metric 9",
+        "link add other type bridge",
+    ],
+)
+async def test_what_is_not_managed_is_left_alone(change):
+    with namespace() as world:
+        async with running(*network(world.name)) as story:
+            since = await settled(story)
+            world.run(change)
+            changed = world.everything()
+            world.run("link set w0 mtu 1300")  # is heard after that
+            await story.until(lambda: "link#w0" in repaired(story, since))
+            await story.rest()
+            assert repaired(story, since) == ["link#w0"]
+            assert world.everything() == changed
+
+
+async def test_only_what_a_change_is_about_is_checked():
+    with namespace() as world:
+        async with running(*network(world.name)) as story:
+            since = await settled(story)
+            world.run("address delete 192.0.2.1/24 dev br0")
+            await story.until(lambda: "address#192.0.2.1/24" in repaired(story, since))
+            await story.rest()
+            checked = {event.ref for event in story.events[since:] if isinstance(event, Checked)}
+            routes_of_br0 = {"route#10.0.0.0/8", "route#2001:db8:1::/48", "route#10.2.0.0/16"}
+            routes_of_any_link = {"route#10.1.0.0/16"}
+            assert checked <= {"address#192.0.2.1/24"} | routes_of_br0 | routes_of_any_link
+
+
+async def test_random_drift_of_many_addresses_is_undone_each_time_once():
+    """200 deletions among 50 addresses, by a process that does not wait for us."""
+    chance = random.Random(5)
+    with namespace() as world:
+        world.run("link add v0 type veth peer name v1 \n link set v0 up")
+        names = [f"10.0.{number}.1/24" for number in range(40)] + [
+            f"2001:db8::{n:x}/64" for n in range(1, 11)
+        ]
+        deleted = dict.fromkeys(names, 0)
+        async with running(*(Address(name=name, link="v0", netns=world.name) for name in names)) as story:
+            since = await settled(story)
+            for _ in range(10):
+                chosen = chance.sample(names, 20)
+                world.run_at_once(f"address delete {name} dev v0" for name in chosen)
+                for name in chosen:
+                    deleted[name] += 1
+                await story.until(lambda: len(repaired(story, since)) >= sum(deleted.values()))
+                assert world.addresses("v0") == set(names)
+            await story.rest()
+            assert sum(deleted.values()) == 200
+            assert {name: repaired(story, since).count(f"address#{name}") for name in names} == deleted
+            assert not story.all(Flapping)
+
+
+async def test_a_primary_address_that_takes_the_others_with_it_brings_them_all_back():
+    with namespace() as world:
+        world.run("link add v0 type veth peer name v1")
+        names = {f"192.0.2.{number}/24" for number in range(1, 51)}
+        async with running(*(Address(name=name, link="v0", netns=world.name) for name in names)) as story:
+            since = await settled(story)
+            first = world.ip("address", "show", "dev", "v0", "primary").split("inet ")[1].split()[0]
+            world.run(f"address delete {first} dev v0")
+            await story.until(lambda: len(repaired(story, since)) >= 50)
+            assert world.addresses("v0") == names
+
+
+async def test_a_failed_address_is_added_as_soon_as_its_link_comes(world):
+    async with running(Address(name="192.0.2.1/24", link="late", netns=world.name)) as story:
+        await story.until(lambda: story.result("address#192.0.2.1/24") is Result.FAILED)
+        world.run("link add late type bridge")
+        await story.converged()
+        assert world.addresses("late") == {"192.0.2.1/24"}
+
+
+async def test_a_failed_route_is_added_as_soon_as_its_gateway_can_be_reached(world):
+    async with running(Route(name="10.0.0.0/8", gateway="192.0.2.9", netns=world.name)) as story:
+        await story.until(lambda: story.result("route#10.0.0.0/8") is Result.FAILED)
+        world.run("address add 192.0.2.1/24 dev v0")
+        await story.converged()
+        assert world.routes() == {"10.0.0.0/8 via 192.0.2.9 dev v0 proto static"}
+
+
+async def test_a_namespace_may_come_go_and_come_again():
+    with namespace() as world:
+        ip("netns", "delete", world.name)
+        resources = [Link(name="br0", type="bridge", netns=world.name)]
+        async with running(*resources) as story:
+            await story.until(lambda: story.result("link#br0") is Result.FAILED)
+            for _ in range(2):
+                ip("netns", "add", world.name)
+                await story.until(lambda: story.result("link#br0") is not Result.FAILED)
+                assert "br0" in world.links()
+                world.run("link set br0 down")
+                await story.until(lambda: "UP" in world.link("br0")["flags"])
+                ip("netns", "delete", world.name)
+                await story.until(lambda: story.result("link#br0") is Result.FAILED)
+        ip("netns", "add", world.name)
+        states = [event.state for event in story.all(WatcherChanged) if event.ref == "link#br0"]
+        assert states == [WatchState.DEGRADED, WatchState.ARMED] * 2 + [WatchState.DEGRADED]
+
+
+async def test_a_namespace_that_is_another_one_at_once_is_noticed():
+    with namespace() as world:
+        async with running(Link(name="br0", type="bridge", netns=world.name)) as story:
+            await story.converged()
+            ip("netns", "delete", world.name)
+            ip("netns", "add", world.name)
+            await story.until(lambda: "br0" in world.links())
+            world.run("link set br0 down")
+            await story.until(lambda: "UP" in world.link("br0")["flags"])
+
+
+async def test_a_deleted_namespace_is_not_kept_alive(world):
+    """The far end of a veth goes when the namespace goes that its near end is in."""
+    with namespace() as other:
+        world.run(f"link add far type veth peer name near netns {other.name}")
+        async with running(Link(name="near", netns=other.name), Link(name="far", netns=world.name)) as story:
+            await story.converged()
+            ip("netns", "delete", other.name)
+            await story.until(lambda: story.result("link#far") is Result.FAILED)
+            assert "far" not in world.links()
+
+
+def namespaces_of_threads():
+    """The network namespaces that this process is in."""
+    tasks = f"/proc/{os.getpid()}/task"
+    found = set()
+    for task in os.listdir(tasks):
+        with suppress(FileNotFoundError):  # it has just ended
+            found.add(os.readlink(f"{tasks}/{task}/ns/net"))
+    return found
+
+
+async def test_the_process_itself_stays_in_its_namespace(world):
+    before = namespaces_of_threads()
+    async with running(Link(name="v0", mtu=1400, netns=world.name)) as story:
+        await story.converged()
+        world.run("link set v0 mtu 1300")
+        await story.until(lambda: repaired(story))
+        with trio.fail_after(5):
+            while namespaces_of_threads() != before:  # the last helper is on its way out
+                await trio.lowlevel.checkpoint()
+
+
+async def test_lost_notifications_are_said_and_everything_is_checked(monkeypatch, world):
+    monkeypatch.setattr(netlink_ear, "RECEIVE_BUFFER", 4096)
+    names = [f"192.0.2.{number}/24" for number in range(1, 4)]
+    resources = [Address(name=name, link="v0", netns=world.name) for name in names]
+    async with running(*resources, Link(name="v1", mtu=1400, netns=world.name)) as story:
+        await story.converged()
+        burst = [
+            f"{verb} 10.0.0.{n}/32 dev v1"
+            for n in range(1, 100)
+            for verb in ("address add", "address delete")
+        ]
+        world.run_at_once([*burst, f"address delete {names[2]} dev v0", "link set v1 mtu 1300"])
+        await story.until(lambda: world.link("v1")["mtu"] == 1400 and world.addresses("v0") == set(names))
+        (first, *_) = story.all(EventsLost)
+        assert first.watcher == "netlink"
+        assert first.reason == (
+            f"the netlink buffer of the network namespace {world.name} overflowed, notifications were lost"
+        )
+        await story.rest()
+        world.run("link set v1 mtu 1300")
+        await story.until(lambda: world.link("v1")["mtu"] == 1400)

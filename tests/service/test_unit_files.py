@@ -1,0 +1,113 @@
+"""Which files have a say in which unit, and that changes of them are heard."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from resources.service.drop_ins import has_unread
+from watchers.unit_files import UnitFiles, concerns
+
+
+@pytest.mark.parametrize(
+    ("file", "unit", "expected"),
+    [
+        ("app.service", "app.service", True),
+        ("app.service.d", "app.service", True),
+        ("app.service", "other.service", False),
+        ("app.socket", "app.service", False),
+        ("app@.service", "app@1.service", True),
+        ("app@.service.d", "app@1.service", True),
+        ("app@1.service", "app@1.service", True),
+        ("app@2.service", "app@1.service", False),
+        ("app-.service.d", "app-web.service", True),
+        ("app-.service.d", "apple.service", False),
+        ("service.d", "app.service", True),
+        ("service.d", "app.socket", False),
+        (".app.service.swp", "app.service", False),
+    ],
+)
+def test_which_files_concern_a_unit(file, unit, expected):
+    assert concerns(file, unit) is expected
+
+
+@pytest.mark.parametrize(
+    ("found", "read", "unread"),
+    [
+        (set(), [], False),
+        ({"a.conf"}, [], True),
+        ({"a.conf"}, ["/etc/systemd/system/app.service.d/a.conf"], False),
+        (set(), ["/etc/systemd/system/service.d/x.conf"], False),
+    ],
+)
+def test_drop_ins_that_systemd_has_not_read(found, read, unread):
+    assert has_unread(found, read) is unread
+
+
+class Ears:
+    def __init__(self):
+        self.names = []
+        self.losses = 0
+
+    def lose(self):
+        self.losses += 1
+
+    async def until(self, name):
+        with trio.fail_after(5):
+            while name not in self.names:
+                await trio.lowlevel.checkpoint()
+        self.names.clear()
+
+
+@pytest.fixture
+async def ears(tmp_path, nursery):
+    (tmp_path / "multi-user.target.wants").mkdir()
+    files = UnitFiles([str(tmp_path), str(tmp_path / "missing")])
+    heard = Ears()
+    nursery.start_soon(files.run, heard.names.append, heard.lose)
+    await wait_all_tasks_blocked()
+    yield heard
+    nursery.cancel_scope.cancel()
+    with trio.CancelScope(shield=True):
+        await wait_all_tasks_blocked()
+    files.close()
+
+
+async def test_files_links_and_drop_ins_are_heard_by_the_name_of_their_unit(tmp_path, ears):
+    (tmp_path / "app.service").write_text("x")
+    await ears.until("app.service")
+    link = tmp_path / "multi-user.target.wants" / "app.service"
+    link.symlink_to(tmp_path / "app.service")
+    await ears.until("app.service")
+    link.unlink()
+    await ears.until("app.service")
+    (tmp_path / "app.service.d").mkdir()
+    await ears.until("app.service.d")
+    (tmp_path / "app.service.d" / "a.conf").write_text("x")
+    await ears.until("app.service.d")
+    (tmp_path / "app.service").unlink()
+    await ears.until("app.service")
+
+
+async def test_a_new_directory_of_links_is_heard_with_what_is_in_it_already(tmp_path, ears):
+    ready = tmp_path / "ready"
+    (ready / "x").mkdir(parents=True)
+    (ready / "x" / "early.service").symlink_to("/dev/null")
+    os.rename(ready / "x", tmp_path / "new.target.wants")
+    await ears.until("early.service")
+    (tmp_path / "new.target.wants" / "late.service").symlink_to("/dev/null")
+    await ears.until("late.service")
+
+
+async def test_a_directory_that_was_removed_and_made_again_is_heard(tmp_path, ears):
+    wants = tmp_path / "multi-user.target.wants"
+    wants.rmdir()
+    await ears.until("multi-user.target.wants")
+    wants.mkdir()
+    await ears.until("multi-user.target.wants")
+    (wants / "app.service").symlink_to("/dev/null")
+    await ears.until("app.service")
+    assert not ears.losses

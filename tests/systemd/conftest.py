@@ -1,0 +1,36 @@
+"""The tests of this directory run inside a real systemd: ``pytest`` boots one for them, and shows what they report.
+
+To debug one, go in yourself: ``tests/systemd/with-systemd .venv/bin/pytest tests/systemd --pdb``.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from inside_systemd import REPORTS, InnerRun, Reporter, is_inside
+
+HERE = Path(__file__).parent
+INNER_RUN = pytest.StashKey[InnerRun]()
+
+
+def pytest_configure(config):
+    if is_inside() and REPORTS in os.environ:
+        config.pluginmanager.register(Reporter(config, int(os.environ.pop(REPORTS))))
+
+
+def pytest_runtest_protocol(item):
+    """Outside, hand the test over. Returns whether that was done."""
+    if is_inside() or not item.path.is_relative_to(HERE):
+        return None
+    stash = item.config.stash
+    if INNER_RUN not in stash:
+        stash[INNER_RUN] = InnerRun([one for one in item.session.items if one.path.is_relative_to(HERE)])
+    stash[INNER_RUN].replay(item)
+    return True
+
+
+def pytest_sessionfinish(session):
+    if (inner := session.config.stash.get(INNER_RUN, None)) is not None:
+        inner.end()

@@ -1,0 +1,333 @@
+"""What an apply does to units of a real systemd, and what it says when that can't be done."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+from unit_worlds import ETC, VENDOR, Unit, eventually, systemctl
+
+from reactor.engine.events import Result
+from reactor.engine.options import Options
+from reactor.testing.contract import CONTRACT, Case
+from reactor.testing.story import converge_once, running
+from resources.file import File
+from resources.service import Service
+from watchers.dbus import Scope, connect
+from watchers.units import manager_signal, subscribe
+
+OWNERS = {"owner": "root", "group": "root", "mode": "0644"}
+
+
+@pytest.fixture
+def app():
+    return Unit().write()
+
+
+async def apply(*resources, **options):
+    """Converge once; the checks of the last resource."""
+    _, story = await converge_once(*resources, options=Options(**options))
+    return story.checks(resources[-1].ref)
+
+
+@pytest.fixture(params=["bus", "systemctl"])
+def way(request, monkeypatch):
+    """Both ways to systemd."""
+    if request.param == "systemctl":
+        monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
+    return request.param
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+@pytest.mark.parametrize("is_running", [True, False])
+@pytest.mark.parametrize("enable", [True, False, None])
+@pytest.mark.parametrize("ensure", ["running", "stopped"])
+async def test_every_state_is_reached_from_every_other(app, ensure, enable, is_running, is_enabled):
+    if is_enabled:
+        app.ctl("enable", "--no-reload")
+    if is_running:
+        app.ctl("start")
+    service = Service(name=app.name, ensure=ensure, enable=enable)
+    await apply(service)
+    assert app.active == ("active" if ensure == "running" else "inactive")
+    assert app.enabled == ("enabled" if (is_enabled if enable is None else enable) else "disabled")
+    assert app.starts <= 1
+    (check,) = await apply(service)
+    assert check.result is Result.OK
+
+
+async def test_without_a_bus_a_service_goes_through_all_its_states(monkeypatch):
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
+    app = Unit(VENDOR).write()
+    for properties, active, enabled in [
+        ({"enable": True}, "active", "enabled"),
+        ({"ensure": "stopped", "enable": False}, "inactive", "disabled"),
+        ({"ensure": "stopped", "masked": True}, "inactive", "masked"),
+        ({"masked": False}, "active", "disabled"),
+    ]:
+        (check,) = await apply(Service(name=app.name, **properties))
+        assert check.result is Result.CHANGED
+        assert (app.active, app.enabled) == (active, enabled)
+
+
+async def test_noop_says_both_and_does_neither(app, way):
+    (check,) = await apply(Service(name=app.name, enable=True), noop=True)
+    assert check.actions == ("Would have started", "Would have enabled")
+    assert (app.active, app.enabled, app.starts) == ("inactive", "disabled", 0)
+
+
+@pytest.mark.parametrize(
+    ("on_refresh", "reload", "starts", "reloads"),
+    [
+        ("restart", True, 2, 0),
+        ("reload", True, 1, 1),
+        ("reload-or-restart", True, 1, 1),
+        ("reload-or-restart", False, 2, 0),
+    ],
+)
+async def test_a_refresh_restarts_or_reloads(on_refresh, reload, starts, reloads, tmp_path, way):
+    app = Unit().write(f"ExecReload=/bin/sh -c 'echo >>{tmp_path}/reloads'" if reload else "")
+    app.ctl("start")
+    trigger = File(name=str(tmp_path / "conf"), ensure="present", content="x", **OWNERS)
+    (check,) = await apply(trigger, Service(name=app.name, on_refresh=on_refresh, subscribe=[trigger.ref]))
+    assert check.result is Result.CHANGED
+    assert app.starts == starts
+    assert (tmp_path / "reloads").exists() == bool(reloads)
+
+
+async def test_what_the_plan_itself_starts_owes_no_restart(app, tmp_path):
+    trigger = File(name=str(tmp_path / "conf"), ensure="present", content="x", **OWNERS)
+    (check,) = await apply(trigger, Service(name=app.name, subscribe=[trigger.ref]))
+    assert check.actions == ("started",)
+    assert app.starts == 1
+
+
+async def test_a_stopped_service_ignores_what_it_subscribes_to(app, tmp_path):
+    trigger = File(name=str(tmp_path / "conf"), ensure="present", content="x", **OWNERS)
+    (check,) = await apply(trigger, Service(name=app.name, ensure="stopped", subscribe=[trigger.ref]))
+    assert check.result is Result.OK
+    assert app.starts == 0
+
+
+async def test_a_unit_file_of_the_same_manifest_is_written_first(way):
+    app = Unit()
+    service = Service(name=app.name, enable=True)
+    unit_file = File(name=str(app.path), ensure="present", content=app.text(), **OWNERS)
+    ended, _ = await converge_once(service, unit_file)
+    assert ended.counts[Result.CHANGED] == 2
+    assert (app.active, app.enabled, app.starts) == ("active", "enabled", 1)
+
+
+@pytest.mark.parametrize(
+    ("service", "more", "error", "hint"),
+    [
+        ("", {"command": "echo that is why; exit 3"}, ["ended with status 3", "that is why"], None),
+        ("ExecStart=\nExecStart=/nowhere/program", {}, ["does not run after its start", "203/EXEC"], None),
+        ("Type=exec\nExecStart=\nExecStart=/nowhere/program", {}, ["did not start", "203/EXEC"], None),
+        ("", {"unit": "ConditionPathExists=/nowhere"}, ["ConditionPathExists=/nowhere"], None),
+        ("", {"unit": "Requires=nowhere.service"}, ["nowhere.service not found"], "require"),
+        ("Type=oneshot", {"command": "true"}, ["does not run after its start"], "RemainAfterExit=yes"),
+        ("Type=notify\nTimeoutStartSec=0.2", {}, ["did not start: timeout"], None),
+        ("NoSuch=\nExecStart=", {}, ["bad unit file setting"], None),
+    ],
+)
+async def test_what_does_not_start_is_told_with_its_reason(service, more, error, hint):
+    app = Unit().write(service, **more)
+    (check,) = await apply(Service(name=app.name))
+    assert check.result is Result.FAILED
+    for words in error:
+        assert words in check.error
+    assert hint is None or hint in check.hint
+
+
+async def test_a_failure_is_told_without_a_bus_too(monkeypatch):
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
+    app = Unit().write("Type=exec\nExecStart=\nExecStart=/nowhere/program")
+    (check,) = await apply(Service(name=app.name))
+    assert "203/EXEC" in check.error
+
+
+@pytest.mark.parametrize("properties", [{}, {"ensure": "stopped"}, {"enable": True}])
+async def test_a_missing_unit_is_an_error(properties, way):
+    (check,) = await apply(Service(name="nowhere", **properties))
+    assert check.error == "service nowhere.service not found"
+
+
+async def test_a_masked_unit_can_t_be_started_and_the_error_says_how_it_can(way):
+    app = Unit(VENDOR).write()
+    app.ctl("mask")
+    (check,) = await apply(Service(name=app.name))
+    assert "masked" in check.error
+    assert way == "systemctl" or "masked: false" in check.hint
+
+
+async def test_a_mask_that_has_no_place_says_what_is_in_the_way(app):
+    (check,) = await apply(Service(name=app.name, ensure="stopped", masked=True))
+    assert "unit file is in the place of the mask" in check.hint
+
+
+async def test_a_unit_without_an_install_section_counts_as_enabled():
+    app = Unit().write()
+    app.path.write_text(app.text().partition("[Install]")[0])
+    (check,) = await apply(Service(name=app.name, enable=True))
+    assert check.actions == ("started",)
+    (check,) = await apply(Service(name=app.name, enable=False))
+    assert "is static" in check.error
+
+
+async def test_instances_of_a_template_are_units_of_their_own():
+    template = Unit()
+    path = ETC / f"{template.name}@.service"
+    path.write_text(template.text().replace(str(template.log), "/tmp/%p-%i.log"))
+    await apply(Service(name=f"{template.name}@one", enable=True))
+    assert systemctl("is-active", f"{template.name}@one", f"{template.name}@two").split() == [
+        "active",
+        "inactive",
+    ]
+    assert systemctl("is-enabled", f"{template.name}@one") == "enabled"
+
+
+async def test_units_of_other_types_are_managed_alike():
+    app = Unit().write()
+    timer, socket = f"{app.name}.timer", f"{app.name}.socket"
+    (ETC / timer).write_text("[Timer]\nOnCalendar=yearly\n[Install]\nWantedBy=timers.target\n")
+    (ETC / socket).write_text(f"[Socket]\nListenStream=/run/{app.name}\n[Install]\nWantedBy=sockets.target\n")
+    async with running(Service(name=timer, enable=True), Service(name=socket)) as story:
+        await story.converged()
+        assert systemctl("is-active", timer, socket).split() == ["active", "active"]
+        systemctl("stop", timer, socket)
+        await eventually(lambda: systemctl("is-active", timer, socket).split() == ["active", "active"])
+    assert app.starts == 0
+
+
+async def test_many_units_edited_at_once_are_few_reloads():
+    apps = [Unit().write() for _ in range(10)]
+    services = [Service(name=app.name) for app in apps]
+    await converge_once(*services)
+    for app in apps:
+        app.write("Nice=5")
+    bus = await connect(Scope.SYSTEM)
+    await subscribe(bus)
+    async with bus.signals(manager_signal("Reloading")) as reloads:
+        ended, _ = await converge_once(*services)
+        assert ended.counts[Result.OK] + ended.counts[Result.CHANGED] == 10
+        assert all(app.show("Nice") == "5" for app in apps)
+        await converge_once(*services)
+        begun = 0
+        with pytest.raises(trio.WouldBlock):
+            while True:
+                begun += reloads.receive_nowait().body[0]
+    assert begun == 1
+
+
+async def test_many_units_enabled_at_once_are_few_reloads():
+    apps = [Unit().write() for _ in range(10)]
+    bus = await connect(Scope.SYSTEM)
+    await subscribe(bus)
+    async with bus.signals(manager_signal("Reloading")) as reloads:
+        await converge_once(*(Service(name=app.name, enable=True) for app in apps))
+        assert {app.enabled for app in apps} == {"enabled"}
+        begun = 0
+        with pytest.raises(trio.WouldBlock):
+            while True:
+                begun += reloads.receive_nowait().body[0]
+    assert 1 <= begun <= 3
+
+
+async def test_the_end_of_every_job_is_heard(app, monkeypatch):
+    """It may be told before the number of the job is."""
+    monkeypatch.setattr("resources.service.on_bus.PROOF", 0.0)
+    service = Service(name=app.name)
+    for ensure in ["running", "stopped"] * 25:
+        (check,) = await apply(service.model_copy(update={"ensure": ensure}))
+        assert check.result is Result.CHANGED
+    assert app.starts == 25
+
+
+async def test_a_transition_under_way_is_waited_for():
+    app = Unit().write("ExecStop=/bin/sleep 0.3")
+    app.ctl("start")
+    app.ctl("stop", "--no-block")
+    (check,) = await apply(Service(name=app.name))
+    assert check.actions == ("started",)
+    assert (app.active, app.starts) == ("active", 2)
+
+
+async def test_somebody_else_s_start_is_waited_for_and_not_repeated(way):
+    app = Unit().write("ExecStartPre=/bin/sleep 0.3")
+    app.ctl("start", "--no-block")
+    (check,) = await apply(Service(name=app.name))
+    assert check.result is Result.OK
+    assert (app.active, app.starts) == ("active", 1)
+
+
+def test_the_command_line_manages_services(app, tmp_path):
+    manifest = tmp_path / "site.yaml"
+    manifest.write_text(f"resources:\n  - service:\n      - {app.name}: {{enable: true}}\n")
+    command = [sys.executable, "-m", "reactor", "run", "--converge-once"]
+    noop = subprocess.run([*command, "--noop", manifest], check=True, capture_output=True, text=True)
+    assert "Would have started, Would have enabled" in noop.stdout
+    done = subprocess.run([*command, manifest], check=True, capture_output=True, text=True)
+    assert f"service#{app.name}  changed  started, enabled" in done.stdout
+    assert not done.stderr
+    again = subprocess.run([*command, manifest], check=True, capture_output=True, text=True)
+    assert "ok 1  changed 0" in again.stdout
+
+
+async def test_who_may_not_is_told_what_would_help(app, tmp_path):
+    manifest = tmp_path / "site.yaml"
+    manifest.write_text(f"resources:\n  - service:\n      - {app.name}: {{}}\n")
+    for directory in (tmp_path, *tmp_path.parents):
+        if directory != Path("/"):
+            directory.chmod(directory.stat().st_mode | 0o055)
+    state = tmp_path / "state"
+    state.mkdir()
+    os.chown(state, 65534, 65534)
+    command = [sys.executable, "-m", "reactor", "run", "--converge-once", "--state-dir", state, manifest]
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command],
+        capture_output=True, text=True, check=False, env={"PATH": os.environ["PATH"], "PYTHONPATH": os.getcwd()},
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "polkit" in done.stdout
+    assert app.starts == 0
+
+
+def world(app):
+    return app.active, app.enabled
+
+
+def stopped_and_enabled():
+    app = Unit().write()
+    return Case(lambda: Service(name=app.name, enable=True), lambda: world(app), lambda: app.ctl("stop"))
+
+
+def started_by_others():
+    app = Unit().write()
+    app.ctl("enable", "--now")
+    return Case(
+        lambda: Service(name=app.name, ensure="stopped", enable=False),
+        lambda: world(app),
+        lambda: app.ctl("enable"),
+    )
+
+
+def masked():
+    app = Unit(VENDOR).write()
+    return Case(
+        lambda: Service(name=app.name, ensure="stopped", masked=True),
+        lambda: world(app),
+        lambda: app.ctl("unmask"),
+    )
+
+
+@pytest.mark.parametrize(
+    "case", [stopped_and_enabled, started_by_others, masked], ids=lambda case: case.__name__
+)
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_the_service_kind_keeps_the_contract(promise, case):
+    await promise(case())

@@ -1,0 +1,251 @@
+"""What others do to a unit behind our back, on a real systemd, and what becomes of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from unit_worlds import VENDOR, Unit, eventually, kill_bus, systemctl
+
+from reactor.engine.events import Cause, EventsLost, Result
+from reactor.testing.story import running
+from resources.file import File
+from resources.service import Service
+
+OWNERS = {"owner": "root", "group": "root", "mode": "0644"}
+
+
+def last(story, ref):
+    """How the last check of ``ref`` ended."""
+    return story.checks(ref)[-1].result
+
+
+def done(story, ref, since=0):
+    """What was done to ``ref`` since its check of that number."""
+    return [action for check in story.checks(ref)[since:] for action in check.actions]
+
+
+@pytest.fixture
+def app():
+    return Unit().write()
+
+
+async def test_a_stopped_unit_is_running_again(app):
+    async with running(Service(name=app.name)) as story:
+        await story.converged()
+        before = len(story.checks(f"service#{app.name}"))
+        app.ctl("stop")
+        await story.converged(2)
+        assert app.active == "active"
+        assert app.starts == 2
+        assert done(story, f"service#{app.name}", before) == ["started"]
+
+
+async def test_a_started_unit_is_stopped_again(app):
+    async with running(Service(name=app.name, ensure="stopped")) as story:
+        await story.converged()
+        app.ctl("start")
+        await eventually(lambda: app.active == "inactive")
+        assert app.starts == 1
+
+
+async def test_a_unit_whose_process_was_killed_is_started_once(app):
+    async with running(Service(name=app.name)) as story:
+        await story.converged()
+        before = len(story.checks(f"service#{app.name}"))
+        os.kill(app.pid, signal.SIGKILL)
+        await story.converged(2)
+        assert app.active == "active"
+        assert app.starts == 2
+        assert done(story, f"service#{app.name}", before) == ["started"]
+
+
+@pytest.mark.parametrize("wait", ["100ms", "1s"])
+async def test_a_unit_that_systemd_restarts_is_left_to_it(wait):
+    app = Unit().write(f"Restart=always\nRestartSec={wait}")
+    async with running(Service(name=app.name)) as story:
+        await story.converged()
+        before = len(story.checks(f"service#{app.name}"))
+        os.kill(app.pid, signal.SIGKILL)
+        await story.until(lambda: app.starts == 2)
+        await story.rest()
+        assert app.active == "active"
+        assert app.show("NRestarts") == "1"
+        assert done(story, f"service#{app.name}", before) == []
+        assert not [check for check in story.checks(f"service#{app.name}") if check.error]
+
+
+async def test_a_disabled_unit_is_enabled_again(app):
+    async with running(Service(name=app.name, enable=True)) as story:
+        await story.converged()
+        app.ctl("disable")
+        await eventually(lambda: app.enabled == "enabled")
+        assert app.starts == 1
+
+
+async def test_a_link_removed_by_hand_is_there_again(app):
+    """systemd sends no signal for that."""
+    link = Path(f"/etc/systemd/system/multi-user.target.wants/{app.full}")
+    async with running(Service(name=app.name, enable=True)) as story:
+        await story.converged()
+        link.unlink()
+        await eventually(link.is_symlink)
+        assert app.starts == 1
+
+
+async def test_a_unit_linked_by_hand_is_disabled_again(app):
+    link = Path(f"/etc/systemd/system/late{app.name}.target.wants/{app.full}")
+    async with running(Service(name=app.name, enable=False)) as story:
+        await story.converged()
+        link.parent.mkdir()
+        link.symlink_to(app.path)
+        await eventually(lambda: not link.is_symlink())
+
+
+async def test_a_masked_unit_is_unmasked_where_that_is_asked_for():
+    app = Unit(VENDOR).write()
+    async with running(Service(name=app.name, masked=False, enable=True)) as story:
+        await story.converged()
+        app.ctl("mask")
+        await eventually(lambda: app.enabled == "enabled")
+        app.ctl("mask", "--now")
+        await eventually(lambda: app.enabled == "enabled" and app.active == "active")
+        await story.rest()
+        assert app.starts == 2
+
+
+async def test_a_masked_unit_fails_and_says_how_to_mend_it():
+    app = Unit(VENDOR).write()
+    ref = f"service#{app.name}"
+    async with running(Service(name=app.name, enable=True)) as story:
+        await story.converged()
+        app.ctl("mask")
+        await story.until(lambda: last(story, ref) is Result.FAILED)
+        assert "masked: false" in story.checks(ref)[-1].hint
+        app.ctl("unmask")
+        app.ctl("enable")
+        await story.until(lambda: last(story, ref) is Result.OK)
+        assert app.starts == 1
+
+
+async def test_a_unit_is_kept_masked():
+    app = Unit(VENDOR).write()
+    app.ctl("enable", "--now")
+    async with running(Service(name=app.name, ensure="stopped", masked=True)) as story:
+        await story.converged()
+        assert done(story, f"service#{app.name}") == ["stopped", "masked"]
+        app.ctl("unmask")
+        await eventually(lambda: app.enabled == "masked")
+        assert app.active == "inactive"
+
+
+async def test_an_edited_unit_file_is_read_and_nothing_is_restarted(app):
+    async with running(Service(name=app.name)) as story:
+        await story.converged()
+        app.write("Nice=5")
+        await story.until(lambda: app.show("Nice") == "5")
+        await story.rest()
+        assert app.show("NeedDaemonReload") == "no"
+        assert done(story, f"service#{app.name}", 1) == ["had systemd read the changed unit files"]
+        assert app.starts == 1
+
+
+async def test_a_drop_in_is_read(app):
+    drop_in = Path(f"{app.path}.d/nice.conf")
+    async with running(Service(name=app.name)) as story:
+        await story.converged()
+        drop_in.parent.mkdir()
+        drop_in.write_text("[Service]\nNice=7\n")
+        await story.until(lambda: app.show("Nice") == "7")
+        drop_in.write_text("[Service]\nNice=8\n")
+        await story.until(lambda: app.show("Nice") == "8")
+        assert app.starts == 1
+
+
+async def test_a_unit_that_subscribes_to_its_file_is_restarted_after_the_file_is_mended(app):
+    unit_file = File(name=str(app.path), ensure="present", content=app.text("Nice=3"), **OWNERS)
+    service = Service(name=app.name, subscribe=[unit_file.ref])
+    async with running(unit_file, service) as story:
+        await story.converged()
+        assert app.starts == 1, "what the plan itself starts owes no restart"
+        before = len(story.checks(service.ref))
+        app.write("Nice=9")
+        await story.until(lambda: app.starts == 2)
+        await story.rest()
+        assert app.show("Nice") == "3"
+        assert [a for a in done(story, service.ref, before) if "unit files" not in a] == [
+            "restarted via subscribe"
+        ]
+
+
+async def test_a_removed_unit_runs_on_and_is_said_to_be_missing(app):
+    ref = f"service#{app.name}"
+    async with running(Service(name=app.name, enable=True)) as story:
+        await story.converged()
+        app.path.unlink()
+        await story.until(lambda: last(story, ref) is Result.FAILED)
+        assert "not found" in story.checks(ref)[-1].error
+        assert app.active == "active"
+        app.write()
+        await story.until(lambda: last(story, ref) is Result.OK)
+        await story.rest()
+        assert app.starts == 1
+
+
+async def test_ten_units_stopped_at_once_are_each_started_once():
+    apps = [Unit().write() for _ in range(10)]
+    async with running(*(Service(name=app.name) for app in apps)) as story:
+        await story.converged()
+        systemctl("stop", *(app.full for app in apps))
+        await story.until(lambda: all(app.starts == 2 for app in apps))
+        await story.rest()
+        assert all(app.active == "active" for app in apps)
+        assert [app.starts for app in apps] == [2] * 10
+        for app in apps:
+            assert done(story, f"service#{app.name}", 1) == ["started"]
+
+
+async def test_a_unit_that_does_not_stay_up_is_tried_with_growing_waits():
+    """systemd's own start limit is respected: nobody lifts it but time."""
+    app = Unit().write(unit="StartLimitBurst=3\nStartLimitIntervalSec=60", command="exit 3")
+    ref = f"service#{app.name}"
+    async with running(Service(name=app.name)) as story:
+        await story.until(lambda: "start-limit-hit" in str([check.error for check in story.checks(ref)]))
+        assert app.starts == 3
+        failed = [check for check in story.checks(ref) if check.error]
+        assert "ended with status 3" in failed[0].error
+        assert "reset-failed" in failed[-1].hint
+        assert [check.retry_in for check in failed] == sorted(check.retry_in for check in failed)
+
+
+async def test_a_lost_bus_is_found_again_and_what_drifted_meanwhile_is_mended(app):
+    ref = f"service#{app.name}"
+    async with running(Service(name=app.name, enable=True)) as story:
+        await story.converged()
+        before = len(story.checks(ref))
+        kill_bus()
+        app.ctl("stop")  # root's systemctl needs no bus
+        await story.until(lambda: story.all(EventsLost) and app.starts == 2)
+        await story.rest()
+        assert app.active == "active"
+        assert len(story.checks(ref)) - before < 10
+        app.ctl("stop")
+        await story.until(lambda: app.starts == 3)
+
+
+async def test_drift_while_systemd_is_executed_anew_is_mended(app):
+    ref = f"service#{app.name}"
+    async with running(Service(name=app.name)) as story:
+        await story.converged()
+        before = len(story.checks(ref))
+        systemctl("daemon-reexec")
+        await story.until(lambda: story.all(EventsLost))
+        await story.rest()
+        assert app.starts == 1
+        app.ctl("stop")
+        await story.until(lambda: app.starts == 2)
+        await story.rest()
+        assert len(story.checks(ref)) - before < 12
+        assert all(check.causes & (Cause.DRIFT | Cause.RETRY) for check in story.checks(ref)[1:])

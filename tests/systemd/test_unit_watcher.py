@@ -1,0 +1,233 @@
+"""What the unit watcher hears of a real systemd, and what it leaves alone. Over either D-Bus library."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import Counter
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+from unit_worlds import ETC, Unit, eventually, kill_bus, systemctl
+
+from reactor.resource.watch import WatchState
+from reactor.testing.story import running
+from resources.service import Service
+from watchers.dbus import Scope, connect
+from watchers.systemd import UnitWatch, UnitWatcher
+from watchers.units import manager_signal, subscribe
+
+
+@pytest.fixture(params=["dbus_next", "dbus_fast"])
+def library(request, monkeypatch):
+    monkeypatch.setattr("watchers.dbus.connections.DEFAULT", request.param)
+
+
+@pytest.fixture
+def app():
+    return Unit().write()
+
+
+class Sink:
+    def __init__(self):
+        self.marks = Counter()
+        self.losses = []
+        self.states = []
+
+    def mark(self, vertex, delay=0.0):
+        self.marks[vertex] += 1
+
+    def mark_all(self, reason):
+        self.losses.append(reason)
+
+    def report(self, state, reason, vertex=None):
+        self.states.append(state)
+
+    async def until(self, condition):
+        with trio.fail_after(10):
+            while not condition():
+                await trio.sleep(0.005)
+
+
+@asynccontextmanager
+async def watching(*units):
+    """A watcher at work on ``units``, whose vertices are 0, 1, ..."""
+    sink = Sink()
+    watcher = UnitWatcher(sink)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watcher.run)
+        with trio.fail_after(10):
+            for vertex, unit in enumerate(units):
+                await watcher.arm(UnitWatch(unit), vertex)
+        yield sink, watcher
+        nursery.cancel_scope.cancel()
+    watcher.close()
+
+
+async def quiet(sink):
+    """Wait until nothing is heard any more; then forget what was."""
+    heard = -1
+    while heard != sink.marks.total():
+        heard = sink.marks.total()
+        await trio.sleep(0.1)
+    sink.marks.clear()
+
+
+async def test_only_the_unit_that_changes_is_marked(library, app):
+    other = Unit().write()
+    async with watching(app.full, other.full) as (sink, _):
+        app.ctl("start")
+        await sink.until(lambda: sink.marks[0])
+        await quiet(sink)
+        app.ctl("stop")
+        await sink.until(lambda: sink.marks[0])
+        assert not sink.marks[1]
+        assert not sink.losses
+        assert not sink.states
+
+
+async def test_an_alias_is_heard_where_its_unit_is(app):
+    alias = f"alias-{app.full}"
+    (ETC / alias).symlink_to(app.path)
+    async with watching(alias) as (sink, _):
+        app.ctl("start")
+        await sink.until(lambda: sink.marks[0])
+
+
+async def test_a_unit_that_does_not_run_is_watched_without_loading_it_over_and_over(library, app):
+    """To look at such a unit is to load and unload it: who looks when units come and go never ends."""
+    bus = await connect(Scope.SYSTEM)
+    await subscribe(bus)
+    async with watching(app.full, "nowhere.service") as (sink, _):
+        await quiet(sink)
+        async with bus.signals(manager_signal("UnitNew")) as news:
+            await trio.sleep(0.3)
+            with pytest.raises(trio.WouldBlock):
+                news.receive_nowait()
+        assert not sink.marks
+
+
+async def test_a_daemon_reload_marks_once_and_is_not_answered_with_another(app):
+    async with running(Service(name=app.name)) as story:
+        await story.converged()
+        before = len(story.checks(f"service#{app.name}"))
+        bus = await connect(Scope.SYSTEM)
+        async with bus.signals(manager_signal("Reloading")) as reloads:
+            systemctl("daemon-reload")
+            await story.until(lambda: len(story.checks(f"service#{app.name}")) > before)
+            await story.rest()
+            begun = 0
+            with pytest.raises(trio.WouldBlock):
+                while True:
+                    begun += reloads.receive_nowait().body[0]
+        assert begun == 1
+        assert len(story.checks(f"service#{app.name}")) <= before + 2
+
+
+async def test_one_that_is_disarmed_is_not_marked(app):
+    async with watching(app.full, app.full) as (sink, watcher):
+        watcher.disarm(UnitWatch(app.full), 0)
+        app.ctl("start")
+        await sink.until(lambda: sink.marks[1])
+        watcher.disarm(UnitWatch(app.full), 1)
+        sink.marks.clear()
+        app.ctl("stop")
+        await trio.sleep(0.1)
+        assert not sink.marks
+
+
+async def test_more_units_than_the_bus_has_rules_for_are_all_heard(monkeypatch, library):
+    monkeypatch.setattr("watchers.dbus.matches.RULES", 6)
+    apps = [Unit().write() for _ in range(6)]
+    async with watching(*(app.full for app in apps)) as (sink, _):
+        systemctl("start", *(app.full for app in apps))
+        await sink.until(lambda: all(sink.marks[vertex] for vertex in range(6)))
+
+
+async def test_a_bus_that_comes_back_again_and_again_is_no_busy_loop(library, app):
+    async with watching(app.full) as (sink, _):
+        for times in range(1, 4):
+            kill_bus()
+            await sink.until(lambda times=times: sink.states.count(WatchState.ARMED) == times)
+        assert len(sink.states) < 12
+        assert len(sink.losses) < 12
+        sink.marks.clear()
+        app.ctl("start")
+        await sink.until(lambda: sink.marks[0])
+
+
+async def test_without_a_bus_units_are_polled_and_that_is_said(monkeypatch, app, autojump_clock):
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
+    async with watching(app.full) as (sink, _):
+        assert sink.states == [WatchState.POLLING]
+        before = trio.current_time()
+        await sink.until(lambda: sink.marks[0] >= 1)
+        assert 4 < trio.current_time() - before < 12
+        assert sink.states == [WatchState.POLLING]
+
+
+async def test_a_service_without_a_bus_is_mended_by_polling(monkeypatch, app):
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
+    monkeypatch.setattr("watchers.unit_listener.POLL_INTERVAL", 0.2)
+    async with running(Service(name=app.name)) as story:
+        await story.converged()
+        app.ctl("stop")
+        await story.until(lambda: app.starts == 2)
+
+
+async def test_watchers_and_checks_share_one_connection(app):
+    bus = await connect(Scope.SYSTEM)
+    async with running(*(Service(name=unit.name) for unit in (app, Unit().write(), Unit().write()))) as story:
+        await story.converged()
+        assert await connect(Scope.SYSTEM) is bus
+        daemon = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+        (names,) = await bus.call(*daemon, "ListNames")
+        owners = [
+            await bus.call(*daemon, "GetConnectionUnixProcessID", "s", name)
+            for name in names
+            if name.startswith(":")
+        ]
+        assert owners.count([os.getpid()]) == 1
+
+
+def test_the_connection_of_a_run_is_closed_after_it():
+    descriptors = len(os.listdir("/proc/self/fd"))
+    bus = trio.run(connect, Scope.SYSTEM)
+    assert not bus.is_connected
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+async def test_a_unit_of_the_user_is_managed_by_the_systemd_of_the_user(tmp_path, monkeypatch):
+    runtime = Path("/run/user/0")
+    runtime.mkdir(parents=True, exist_ok=True)
+    runtime.chmod(0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    properties = [
+        "--property=Delegate=yes",
+        f"--setenv=XDG_RUNTIME_DIR={runtime}",
+        f"--setenv=XDG_CONFIG_HOME={tmp_path}",
+    ]
+    bus = ["dbus-daemon", "--session", "--nofork", f"--address=unix:path={runtime}/bus"]
+    subprocess.run(["systemd-run", "--quiet", "--unit=user-bus", *properties, *bus], check=True)
+    await eventually((runtime / "bus").exists)
+    environment = f"--setenv=DBUS_SESSION_BUS_ADDRESS=unix:path={runtime}/bus"
+    manager = ["/lib/systemd/systemd", "--user"]
+    subprocess.run(
+        ["systemd-run", "--quiet", "--unit=user-manager", *properties, environment, *manager], check=True
+    )
+    await eventually(lambda: systemctl("--user", "is-system-running") in {"running", "degraded"})
+    directory = tmp_path / "systemd" / "user"
+    directory.mkdir(parents=True)
+    unit = directory / "mine.service"
+    unit.write_text("[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=default.target\n")
+    async with running(Service(name="mine", scope="user", enable=True)) as story:
+        await story.converged()
+        assert systemctl("--user", "is-active", "mine") == "active"
+        assert systemctl("--user", "is-enabled", "mine") == "enabled"
+        assert systemctl("is-active", "mine") == "inactive"
+        systemctl("--user", "stop", "mine")
+        await eventually(lambda: systemctl("--user", "is-active", "mine") == "active")
+    systemctl("stop", "user-manager", "user-bus")

@@ -1,0 +1,85 @@
+"""Units for tests: each writes down when it starts, so that a test can tell once from twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import trio
+
+ETC = Path("/etc/systemd/system")
+VENDOR = Path("/usr/lib/systemd/system")
+PATIENCE = 20.0
+
+_numbers = count()
+
+
+def systemctl(*arguments: str) -> str:
+    """What it writes; it may fail."""
+    return subprocess.run(
+        ["systemctl", *arguments], capture_output=True, text=True, check=False
+    ).stdout.strip()
+
+
+def kill_bus() -> None:
+    """End the bus daemon; systemd starts another as soon as somebody asks for it."""
+    systemctl("reset-failed", "dbus.service", "dbus.socket")  # however often it was started
+    os.kill(int(systemctl("show", "--value", "--property=MainPID", "dbus.service")), signal.SIGKILL)
+
+
+class Unit:
+    """One service of its own name. Its unit file is written when ``write`` is called."""
+
+    def __init__(self, directory: Path = ETC, prefix: str = "app") -> None:
+        self.name = f"{prefix}{next(_numbers)}"
+        self.full = f"{self.name}.service"
+        self.path = directory / self.full
+        self.log = Path(f"/tmp/{self.name}.log")
+
+    def text(self, service: str = "", unit: str = "", command: str = "exec sleep 1000") -> str:
+        """A unit file whose main process notes its start and then does ``command``."""
+        start = f"/bin/sh -c 'echo started >>{self.log}; {command}'"
+        return (
+            f"[Unit]\nStartLimitIntervalSec=0\n{unit}\n[Service]\nExecStart={start}\n{service}\n"
+            "[Install]\nWantedBy=multi-user.target\n"
+        )
+
+    def write(self, service: str = "", **more: str) -> Unit:
+        """Write the unit file, in a way that one event is enough to see it; nothing is told to systemd."""
+        temporary = self.path.with_name(f".{self.full}.new")
+        temporary.write_text(self.text(service, **more))
+        os.replace(temporary, self.path)
+        return self
+
+    def ctl(self, verb: str, *more: str) -> str:
+        return systemctl(verb, self.full, *more)
+
+    def show(self, name: str) -> str:
+        return systemctl("show", "--value", f"--property={name}", self.full)
+
+    @property
+    def active(self) -> str:
+        return systemctl("is-active", self.full)
+
+    @property
+    def enabled(self) -> str:
+        return systemctl("is-enabled", self.full)
+
+    @property
+    def starts(self) -> int:
+        return len(self.log.read_text().splitlines()) if self.log.exists() else 0
+
+    @property
+    def pid(self) -> int:
+        return int(self.show("MainPID"))
+
+
+async def eventually(condition: Callable[[], object]) -> None:
+    """Wait for something that only asking can tell."""
+    with trio.fail_after(PATIENCE):
+        while not condition():
+            await trio.sleep(0.01)

@@ -1,0 +1,72 @@
+"""Go templates do what Go's do: the cases were made by running them in Go."""
+
+import copy
+import re
+
+import pytest
+from template_worlds import cases, render, rendered
+
+from reactor.templates import TemplateError
+
+CONTEXT, CASES = cases("go-cases.yaml")
+
+
+def words(message):
+    """A message without the type in it: Go says ``interface {}`` for all that comes from a map, we say what it is."""
+    return re.sub(r" in type .*|; got .*", "", message)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["input"][:60])
+def test_it_renders_what_go_renders_and_refuses_what_go_refuses(case):
+    if "output" in case:
+        assert rendered("go", case, CONTEXT) == case["output"]
+        return
+    with pytest.raises(TemplateError) as caught:
+        rendered("go", case, CONTEXT)
+    assert (words(caught.value.message), caught.value.line) == (words(case["error"]), case["line"])
+
+
+def test_there_are_enough_cases():
+    assert len(CASES) >= 150
+
+
+@pytest.mark.parametrize(
+    ("source", "message", "place"),
+    [
+        ("a\n  {{ .n.x }}", "can't evaluate field x in type int", (2, 6)),
+        ("{{ nope 1 }}", 'function "nope" not defined', (1, 4)),
+        ("{{ index .l 7 }}", "error calling index: index out of range: 7", (1, 4)),
+        ("{{ eq .l .l }}", "error calling eq: non-comparable type [1 2]: []interface {}", (1, 4)),
+        ("x\n{{ .n", "unclosed action", (2, 3)),
+        ('{{ mustRegexMatch "(" "a" }}', "error calling mustRegexMatch: error parsing regexp: missing ): (", (1, 4)),
+    ],
+)  # fmt: skip
+def test_where_it_says_more_than_go_it_says_it_with_line_and_column(source, message, place):
+    with pytest.raises(TemplateError) as caught:
+        render("go", source, {"n": 1, "l": [1, 2]})
+    assert caught.value.message.startswith(message[:60])
+    assert (caught.value.line, caught.value.column) == place
+
+
+def test_a_function_that_is_nearly_known_is_suggested():
+    with pytest.raises(TemplateError) as caught:
+        render("go", "{{ uper .n }}")
+    assert caught.value.hint == "did you mean upper?"
+
+
+def test_texts_are_cut_between_characters_and_never_inside_of_one():
+    assert render("go", "{{ trunc 2 .u }}{{ substr 1 3 .u }}", {"u": "héllo"}) == "héél"
+
+
+def test_data_from_outside_cannot_be_changed():
+    context = {"map": {"a": {"b": 1}}, "list": [1]}
+    before = copy.deepcopy(context)
+    with pytest.raises(TemplateError, match="can't change data from outside"):
+        render("go", '{{ $_ := set .map "x" 1 }}', context)
+    merged = render(
+        "go", '{{ merge .map (dict "a" (dict "c" 2)) }}{{ $l := append .list 2 }}{{ $l }}', context
+    )
+    assert merged == "map[a:map[b:1 c:2]][1 2]"
+    changed = render("go", '{{ $d := deepCopy .map }}{{ $_ := set $d.a "b" 9 }}{{ $d }}{{ .map }}', context)
+    assert changed == "map[a:map[b:9]]map[a:map[b:1]]"
+    assert context == before

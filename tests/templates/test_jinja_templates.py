@@ -1,0 +1,94 @@
+"""Jinja templates: strict, sandboxed, and with a place in every error."""
+
+import copy
+
+import pytest
+from template_worlds import render
+
+from reactor.templates import TemplateError
+
+CONTEXT = {"n": 3, "l": [1, 2], "d": {"a": 1, "items": 5}, "s": "abc", "nul": None}
+
+
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [
+        ("a {{ n }}\n", "a 3\n"),
+        ("{% for x in l %}{{ loop.index0 }}{{ x }}{{ ',' if not loop.last }}{% endfor %}", "01,12"),
+        ("{% for k, v in d.items() %}{{ k }}={{ v }};{% endfor %}", "a=1;items=5;"),
+        ("{{ s.upper() }} {{ s | upper }} {{ l | join('-') }} {{ d['items'] }} {{ d.get('zz', 'none') }}", "ABC ABC 1-2 5 none"),
+        ("{{ d | tojson }} {{ l | sum }} {{ 'x' * 3 }} {{ 'a' ~ n }} {{ '%03d' % n }}", '{"a": 1, "items": 5} 3 xxx a3 003'),
+        ("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(n) }}{% set y %}{{ n }}{% endset %}{{ y }}", "<3>3"),
+        ("{% set ns = namespace(x=0) %}{% for i in l %}{% set ns.x = ns.x + i %}{% endfor %}{{ ns.x }}", "3"),
+        ("{{ missing | default('d') }} {{ missing is defined }} {{ nul }}", "d False None"),
+        ("{% extends 'base' %}{% block b %}mine{% endblock %}", "<mine>"),
+        ("{% from 'lib' import f %}{{ f(2) }}{% include 'p' %}", "21P3"),
+        ("{{ '<&>' }}", "<&>"),
+    ],
+)  # fmt: skip
+def test_it_renders_as_jinja_does(source, output):
+    templates = {
+        "base": "<{% block b %}theirs{% endblock %}>",
+        "lib": "{% macro f(x) %}{% if x %}{{ x }}{{ f(x - 1) }}{% endif %}{% endmacro %}",
+        "p": "P{{ n }}",
+    }
+    assert render("jinja", source, CONTEXT, templates=templates) == output
+
+
+@pytest.mark.parametrize(
+    ("source", "message", "place"),
+    [
+        ("{{ nope }}", "'nope' is undefined", ("t", 1, 1)),
+        ("a\n  {{ d.zz }}", "'dict object' has no attribute 'zz'", ("t", 2, 3)),
+        ("a\n{% if %}", "Expected an expression, got 'end of statement block'", ("t", 2, 1)),
+        ("{% include 'bad' %}", "'nope' is undefined", ("bad", 2, 2)),
+        ("{% include 'syntax' %}", "Expected an expression, got 'end of statement block'", ("syntax", 2, 1)),
+        ("{% include 'none' %}", "template none could not be found", ("t", 1, 1)),
+        ("\n{{ 1 / 0 }}", "division by zero", ("t", 2, 1)),
+        ("{{ d.items }}", "can't print a function", ("t", 1, 1)),
+        ("{{ l | random }}", "No filter named 'random'.", ("t", 1, 1)),
+        ("{{ [[1]] | sum(start=[]) }}", "sum adds numbers", ("t", 1, 1)),
+    ],
+)
+def test_an_error_has_its_place(source, message, place):
+    templates = {"bad": "\n {{ nope }}", "syntax": "a\n{% if %}"}
+    with pytest.raises(TemplateError) as caught:
+        render("jinja", source, CONTEXT, templates=templates)
+    error = caught.value
+    assert (error.message, (error.name, error.line, error.column)) == (message, place)
+
+
+def test_a_name_that_is_nearly_known_is_suggested():
+    with pytest.raises(TemplateError) as caught:
+        render("jinja", "{{ hostnam }}", {"hostname": "a"})
+    assert caught.value.hint == "did you mean hostname?"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ ''.__class__ }}",
+        "{{ s['__class__'] }}",
+        "{{ s | attr('__class__') }}",
+        "{{ l.append(3) }}",
+        "{{ d.pop('a') }}",
+        "{{ d.update({}) }}",
+        "{{ n.real }}",
+        "{{ self.__init__ }}",
+        "{{ cycler.__init__.__globals__ }}",
+        "{{ namespace.mro() }}",
+        "{{ f.__globals__ }}",
+        "{{ f.__code__ }}",
+        "{{ '{0.__class__}'.format(s) }}",
+        "{{ '%s'.format_map(d) }}",
+        "{{ lipsum.__globals__ }}",
+        "{{ joiner.__init__ }}",
+        "{{ (l | map(attribute='__class__') | list)[0] }}",
+        "{{ range.__self__ }}",
+    ],
+)
+def test_there_is_no_way_into_python(source):
+    context = copy.deepcopy(CONTEXT)
+    with pytest.raises(TemplateError):
+        render("jinja", source, context, {"f": lambda: 1})
+    assert context == CONTEXT

@@ -1,0 +1,103 @@
+"""What all three engines have in common."""
+
+import subprocess
+import sys
+
+import pytest
+from template_worlds import render
+
+from reactor.expression.errors import FunctionError
+from reactor.templates import ENGINES, Fault, TemplateError, engine
+
+INCLUDING = {
+    "jinja": "{% include 'a' %}{% if more %}{% include 'b' %}{% endif %}",
+    "go": '{{ template "a" }}{{ if .more }}{{ template "b" }}{{ end }}',
+    "jet": '[[ include "a" ]][[ if more ]][[ include "b" ]][[ end ]]',
+}
+CALLING = {"jinja": "x\n {{ f(n) }}", "go": "x\n {{ f .n }}", "jet": "x\n [[ f(n) ]]"}
+
+
+def test_an_engine_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(ValueError, match="there is no template engine 'erb': take one of jinja, go, jet"):
+        engine("erb")
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_the_loader_sees_which_templates_a_rendering_really_used(kind):
+    asked = []
+
+    def loader(name):
+        asked.append(name)
+        return f"<{name}>"
+
+    compiled = engine(kind).compile(INCLUDING[kind], name="t", delimiters=None, loader=loader)
+    assert compiled.dependencies == {"a", "b"}
+    assert asked == []
+    assert (compiled.render({"more": False}, {}), asked) == ("<a>", ["a"])
+    asked.clear()
+    assert (compiled.render({"more": True}, {}), asked) == ("<a><b>", ["a", "b"])
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_a_changed_partial_is_seen_without_compiling_again(kind):
+    partials = {"a": "1"}
+    compiled = engine(kind).compile(INCLUDING[kind], name="t", delimiters=None, loader=partials.get)
+    assert compiled.render({"more": False}, {}) == "1"
+    partials["a"] = "2"
+    assert compiled.render({"more": False}, {}) == "2"
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_a_function_of_the_caller_is_called_with_values(kind):
+    assert render(kind, CALLING[kind], {"n": 4}, {"f": lambda value: value * 2}) == "x\n 8"
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+@pytest.mark.parametrize("error", [FunctionError("not so", "but so"), Fault("not so", "but so")])
+def test_what_a_function_cannot_do_is_an_error_of_the_template_that_calls_it(kind, error):
+    def fail(_):
+        raise error
+
+    with pytest.raises(TemplateError) as caught:
+        render(kind, CALLING[kind], {"n": 4}, {"f": fail})
+    assert caught.value.message.endswith("not so")
+    assert (caught.value.name, caught.value.line, caught.value.hint) == ("t", 2, "but so")
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_an_error_of_a_template_that_a_function_renders_keeps_its_own_place(kind):
+    def fail(_):
+        raise TemplateError("inside", "partial", 7, 3)
+
+    with pytest.raises(TemplateError) as caught:
+        render(kind, CALLING[kind], {"n": 4}, {"f": fail})
+    assert str(caught.value) == "partial:7:3: inside"
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_other_delimiters_leave_the_usual_ones_alone(kind):
+    value = {"jinja": "n", "go": ".n", "jet": "n"}[kind]
+    usual = "[[ n ]]" if kind == "jet" else "{{ n }}"
+    assert render(kind, f"<< {value} >> {usual}", {"n": 1}, delimiters=("<<", ">>")) == f"1 {usual}"
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_text_passes_as_it_is(kind):
+    text = "Zeile\r\n\ttab \u00e9\u4e16\U0001f600 $x % {a} #!/bin/sh \\n\n"
+    assert render(kind, text) == text
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_an_object_that_is_no_data_is_not_looked_into(kind):
+    source = {"jinja": "{{ o.secret }}", "go": "{{ .o.secret }}", "jet": "[[ o.secret ]]"}[kind]
+
+    class Thing:
+        secret = "told"
+
+    with pytest.raises(TemplateError):
+        render(kind, source, {"o": Thing()})
+
+
+def test_templates_cost_nothing_until_one_is_compiled():
+    code = "import sys, reactor.templates; sys.exit('jinja2' in sys.modules or 're2' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,82 @@
+"""The connections of this process: one to each bus, made when it is first wanted, and anew when it was lost."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+
+import trio
+
+from watchers.dbus.bus import Bus
+from watchers.dbus.library import DEFAULT
+
+
+class Scope(StrEnum):
+    """Whose bus, and whose systemd: that of the machine, or that of the user who runs this."""
+
+    SYSTEM = "system"
+    USER = "user"
+
+    @property
+    def address(self) -> str:
+        """Where the bus listens."""
+        if self is Scope.SYSTEM:
+            return os.environ.get("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/run/dbus/system_bus_socket")
+        runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
+        return os.environ.get("DBUS_SESSION_BUS_ADDRESS", f"unix:path={runtime}/bus")
+
+
+async def connect(scope: Scope) -> Bus:
+    """The connection to the bus of ``scope``, for whoever wants it. Raises NoBusError when there is no bus.
+
+    It lives until the bus goes or the trio run ends, whichever is first: watchers and checks share it, and a run
+    without watchers has it too.
+    """
+    try:
+        connections = _connections.get()
+    except LookupError:
+        connections = {scope: _Connection(scope) for scope in Scope}
+        _connections.set(connections)
+    return await connections[scope].bus()
+
+
+class _Connection:
+    """At most one living `Bus`."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._bus: Bus | None = None
+        self._opening = trio.Lock()
+
+    async def bus(self) -> Bus:
+        if self._bus is not None and self._bus.is_connected:
+            return self._bus
+        async with self._opening:
+            if self._bus is None or not self._bus.is_connected:
+                bus = Bus(self._scope.address, DEFAULT)
+                nursery = await _nursery_of_the_run()
+                await nursery.start(bus.run)
+                self._bus = bus
+            return self._bus
+
+
+async def _nursery_of_the_run() -> trio.Nursery:
+    """A nursery that is cancelled when the main task of the trio run has ended."""
+    try:
+        return _nursery.get()
+    except LookupError:
+        opened: trio.Event = trio.Event()
+        trio.lowlevel.spawn_system_task(_keep_nursery, opened)
+        await opened.wait()
+        return _nursery.get()
+
+
+async def _keep_nursery(opened: trio.Event) -> None:
+    async with trio.open_nursery() as nursery:
+        _nursery.set(nursery)
+        opened.set()
+        await trio.sleep_forever()
+
+
+_connections: trio.lowlevel.RunVar[dict[Scope, _Connection]] = trio.lowlevel.RunVar("connections")
+_nursery: trio.lowlevel.RunVar[trio.Nursery] = trio.lowlevel.RunVar("nursery")

@@ -1,0 +1,120 @@
+"""Sockets of the kernel's routing family (rtnetlink), in any network namespace, and the frame of its messages.
+
+The layouts are those of netlink(7) and rtnetlink(7). They are read with `struct`: a message that pyroute2 has decoded
+is some 190 objects in cycles, too many for notifications, most of which say no more than "look there".
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from typing import NamedTuple
+
+NAMESPACES = "/run/netns"
+"""Where `ip netns add` keeps the namespaces by name."""
+
+SOL_NETLINK = 270
+NETLINK_ADD_MEMBERSHIP = 1
+NLMSG_ERROR, NLMSG_DONE = 2, 3
+NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP_INTR, NLM_F_DUMP = 0x1, 0x4, 0x10, 0x300
+
+READ_SIZE = 256 * 1024
+"""Longer than any message: a link with 200 virtual functions has 100 KiB."""
+
+_CLONE_NEWNET = 0x40000000
+_HEADER = struct.Struct("=IHHII")
+_ATTRIBUTE = struct.Struct("=HH")
+_ATTRIBUTE_TYPE = 0x3FFF  # the upper two bits are flags
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Frame(NamedTuple):
+    """One message: its header, without length and port, and what follows."""
+
+    type: int
+    flags: int
+    sequence: int
+    body: bytes
+
+
+def pack(frame: Frame) -> bytes:
+    """The bytes of a frame."""
+    return (
+        _HEADER.pack(_HEADER.size + len(frame.body), frame.type, frame.flags, frame.sequence, 0) + frame.body
+    )
+
+
+def unpack(data: bytes) -> Iterator[Frame]:
+    """The frames in what was read from a socket."""
+    at = 0
+    while at + _HEADER.size <= len(data):
+        length, kind, flags, sequence, _ = _HEADER.unpack_from(data, at)
+        yield Frame(kind, flags, sequence, data[at + _HEADER.size : at + length])
+        at += max(_aligned(length), _HEADER.size)
+
+
+def attributes(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
+    """Type and value of the attributes that follow a fixed part of ``at`` bytes."""
+    while at + _ATTRIBUTE.size <= len(data):
+        length, kind = _ATTRIBUTE.unpack_from(data, at)
+        yield kind & _ATTRIBUTE_TYPE, data[at + _ATTRIBUTE.size : at + length]
+        at += max(_aligned(length), _ATTRIBUTE.size)
+
+
+def open_socket(netns: str | None) -> socket.socket:
+    """A non-blocking socket in the namespace of that name, or with None in the one of this process.
+
+    Raises FileNotFoundError when there is no such namespace, PermissionError for who may not enter it.
+    """
+    if netns is None:
+        return _open_here()
+    # A namespace belongs to a thread. One of its own for every socket leaves those of the program where they are.
+    result: list[socket.socket | OSError] = []
+    thread = threading.Thread(
+        target=_open_there, args=(f"{NAMESPACES}/{netns}", result), name=f"netns {netns}"
+    )
+    thread.start()
+    thread.join()  # takes a fraction of a millisecond
+    (opened,) = result
+    if isinstance(opened, OSError):
+        raise opened
+    return opened
+
+
+def _aligned(length: int) -> int:
+    return (length + 3) & ~3
+
+
+def _open_here() -> socket.socket:
+    kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
+    opened = socket.socket(socket.AF_NETLINK, kind, socket.NETLINK_ROUTE)
+    try:
+        opened.bind((0, 0))
+    except OSError:
+        opened.close()
+        raise
+    return opened
+
+
+def _open_there(path: str, result: list[socket.socket | OSError]) -> None:
+    try:
+        namespace = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if _libc.setns(namespace, _CLONE_NEWNET):
+                raise _refusal(path, ctypes.get_errno())
+            result.append(_open_here())
+        finally:
+            os.close(namespace)
+    except OSError as error:
+        result.append(error)
+
+
+def _refusal(path: str, code: int) -> OSError:
+    """A file that is no namespace is one that `ip netns add` has just begun with, or left behind."""
+    code = errno.ENOENT if code == errno.EINVAL else code
+    return OSError(code, os.strerror(code), path)

@@ -1,0 +1,102 @@
+"""Hears of changes in the directories of unit files: systemd sends no signal for what others do there by hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+
+import trio
+
+from watchers.inotify_descriptor import QUEUE_OVERFLOW, WATCH_DROPPED, InotifyDescriptor, Watched
+from watchers.units import template_of
+
+_DROP_INS = ".d"
+_LINKS = (".wants", ".requires")
+
+
+class UnitFiles:
+    """Unit files, their drop-ins, and the links that enable them. Raises OSError when there is no inotify instance."""
+
+    def __init__(self, directories: Iterable[str]) -> None:
+        self._bases = tuple(directories)
+        self._descriptor = InotifyDescriptor()
+        self._watched: dict[str, Watched] = {}
+        self._paths: dict[int, str] = {}
+        self.scan()
+
+    def scan(self) -> list[str]:
+        """Watch what is not watched yet; return the names found in there."""
+        names = []
+        for base in self._bases:
+            if self._watch(base):
+                names += _listing(base)
+            for name in _listing(base):
+                if name.endswith((_DROP_INS, *_LINKS)) and self._watch(path := os.path.join(base, name)):
+                    names += _listing(path)
+        return names
+
+    async def run(self, hear: Callable[[str], None], lost: Callable[[], None]) -> None:
+        """Call ``hear`` with the name of whatever file or directory changed, and ``lost`` when events were lost."""
+        while True:
+            await trio.lowlevel.wait_readable(self._descriptor.fileno())
+            for wd, mask, _, name in self._descriptor.read():
+                if mask & QUEUE_OVERFLOW:
+                    lost()
+                elif mask & WATCH_DROPPED:
+                    self._forget(wd)
+                else:
+                    for each in self._names(wd, os.fsdecode(name)):
+                        hear(each)
+
+    def close(self) -> None:
+        """Free the descriptor."""
+        self._descriptor.close()
+
+    def _names(self, wd: int, name: str) -> Iterator[str]:
+        """What an event is about: the entry; in a directory of drop-ins the directory; in a new one all its entries."""
+        path = self._paths.get(wd, "")
+        if path not in self._bases:
+            yield os.path.basename(path) if path.endswith(_DROP_INS) else name
+        elif name:
+            yield name
+            if name.endswith((_DROP_INS, *_LINKS)) and self._watch(os.path.join(path, name)):
+                yield from _listing(os.path.join(path, name))
+
+    def _watch(self, path: str) -> bool:
+        """Whether ``path`` is a directory that was not watched before. One that can't be watched is for the audit."""
+        if path in self._watched:
+            return False
+        try:
+            watched = self._descriptor.watch(os.fsencode(path))
+        except OSError:
+            return False
+        self._watched[path] = watched
+        self._paths.setdefault(watched.wd, path)  # /lib is /usr/lib on most machines
+        return True
+
+    def _forget(self, wd: int) -> None:
+        self._descriptor.forget(wd)
+        self._paths.pop(wd, None)
+        for path in [path for path, watched in self._watched.items() if watched.wd == wd]:
+            del self._watched[path]
+
+
+def concerns(file: str, unit: str) -> bool:
+    """Whether a file, a link or a directory of drop-ins called ``file`` has a say in ``unit``.
+
+    Drop-ins may be for the unit, for its template, for all units whose name begins alike (``app-.service.d``), and
+    for a whole type (``service.d``); see systemd.unit(5).
+    """
+    name = file.removesuffix(_DROP_INS)
+    if name in (unit, template_of(unit)):
+        return True
+    stem, _, suffix = unit.rpartition(".")
+    prefix, _, its_suffix = name.rpartition(".")
+    return its_suffix == suffix and (not prefix or (prefix.endswith("-") and stem.startswith(prefix)))
+
+
+def _listing(path: str) -> list[str]:
+    with suppress(OSError):
+        return os.listdir(path)
+    return []

@@ -1,0 +1,195 @@
+"""Hears what happens to the units of one systemd, over all the lives of its bus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+
+import trio
+
+from reactor import WatchSink, WatchState
+from watchers.dbus import Bus, CallError, Match, Message, NoBusError, Scope, Subscription, connect
+from watchers.unit_files import UnitFiles, concerns
+from watchers.units import (
+    MANAGER,
+    MANAGER_PATH,
+    SYSTEMD,
+    directories,
+    manager_signal,
+    object_path,
+    pin,
+    properties_changed,
+    subscribe,
+)
+
+FIRST_WAIT = 0.02
+POLL_INTERVAL = 5.0
+"""The longest wait between two attempts to reach systemd; from then on, each is also a check of everything."""
+
+FILES_SETTLE = 0.01
+"""Seconds from a change of files to the check: most come in groups, and systemd has to read them all anew."""
+
+_OWNER_CHANGED = Match(
+    "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", SYSTEMD
+)
+_MANAGER_SIGNALS = [manager_signal(member) for member in ("JobRemoved", "UnitFilesChanged", "Reloading")]
+# Not UnitNew: to look at a unit that does not run is to load and unload it, which sends the next UnitNew.
+
+
+@dataclass
+class _Watched:
+    """One unit: for whom, and by which subscription on which connection."""
+
+    vertices: set[int] = field(default_factory=set)
+    bus: Bus | None = None
+    subscription: Subscription | None = None
+
+    @property
+    def path(self) -> str:
+        """Where on the bus it is: an alias is where the unit is that it stands for."""
+        return self.subscription.match.path if self.subscription is not None else ""
+
+    def is_heard(self, bus: Bus, path: str) -> bool:
+        """Whether its signals come from there already."""
+        return self.bus is bus and self.path == path
+
+    def close(self) -> None:
+        """Hear no more of it."""
+        if self.subscription is not None:
+            self.subscription.close()
+            self.subscription = None
+
+
+class UnitListener:
+    """Marks what watches a unit whenever its state, its files or its systemd may have changed.
+
+    Raises OSError when there is no inotify instance left.
+    """
+
+    def __init__(self, scope: Scope, sink: WatchSink) -> None:
+        self._scope = scope
+        self._sink = sink
+        self._files = UnitFiles(directories(scope))
+        self._units: dict[str, _Watched] = {}
+        self._bus: Bus | None = None
+        self._tried = trio.Event()
+        self._connected = trio.CancelScope()
+
+    async def add(self, unit: str, vertex: int) -> None:
+        """Mark ``vertex`` for what happens to ``unit`` from now on, once there was an attempt to reach systemd."""
+        self._units.setdefault(unit, _Watched()).vertices.add(vertex)
+        await self._tried.wait()
+        if self._bus is not None:
+            try:
+                await self._listen(self._bus, [unit])
+            except (NoBusError, CallError):
+                self._connected.cancel()
+
+    def remove(self, unit: str, vertex: int) -> None:
+        """Take an `add` back."""
+        watched = self._units[unit]
+        watched.vertices.discard(vertex)
+        if not watched.vertices:
+            del self._units[unit]
+            watched.close()
+
+    async def run(self) -> None:
+        """Listen, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._files.run, self._hear_of_file, self._lose_files)
+            await self._stay_connected()
+
+    def close(self) -> None:
+        """Free the descriptor, and hear no more."""
+        self._files.close()
+        for watched in self._units.values():
+            watched.close()
+
+    # ---- the connection ----
+
+    async def _stay_connected(self) -> None:
+        wait, reason, poll_at = 0.0, "", 0.0
+        while True:
+            began = trio.current_time()
+            try:
+                with trio.CancelScope() as self._connected:
+                    await self._follow(await connect(self._scope), reason)
+                reason = f"the connection to the {self._scope} bus was lost"
+            except (NoBusError, CallError) as error:
+                reason = str(error)
+            now = trio.current_time()
+            if self._bus is not None or not self._tried.is_set():
+                self._bus = None
+                self._tried.set()
+                poll_at = now + POLL_INTERVAL
+                words = f"{reason}; until systemd is heard again, units are checked every {POLL_INTERVAL:g} s"
+                self._sink.report(WatchState.POLLING, words)
+            elif now >= poll_at:
+                poll_at = now + POLL_INTERVAL
+                self._mark(self._units)
+            wait = FIRST_WAIT if now - began > POLL_INTERVAL else min(POLL_INTERVAL, 2 * wait or FIRST_WAIT)
+            await trio.sleep(wait)
+
+    async def _follow(self, bus: Bus, lost: str) -> None:
+        """Listen as long as the connection lasts. ``lost`` tells why nobody listened before, if that is so."""
+        async with bus.signals(_OWNER_CHANGED, *_MANAGER_SIGNALS) as news:
+            await subscribe(bus)
+            await self._listen(bus, list(self._units))
+            self._bus = bus
+            self._tried.set()
+            if lost:
+                self._sink.report(WatchState.ARMED, "systemd is heard again")
+                self._sink.mark_all(lost)
+            async for message in news:
+                await self._hear(bus, message)
+
+    async def _listen(self, bus: Bus, units: list[str]) -> None:
+        """Hear the signals of ``units``, wherever on the bus they are now."""
+        (found,) = await bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "ListUnitsByNames", "as", units)
+        for unit, (_, _, _, _, _, _, path, *_) in zip(units, found, strict=True):
+            watched = self._units.get(unit)
+            if watched is None or watched.is_heard(bus, path):
+                continue
+            watched.close()
+            hear = partial(self._hear_of_unit, unit)
+            watched.bus, watched.subscription = bus, await bus.subscribe(properties_changed(path), hear)
+            await pin(bus, unit)
+
+    # ---- what is heard ----
+
+    def _mark(self, units: Iterable[str], delay: float = 0.0) -> None:
+        for unit in units:
+            for vertex in self._units[unit].vertices:
+                self._sink.mark(vertex, delay)
+
+    def _hear_of_unit(self, unit: str, _: Message) -> None:
+        if unit in self._units:
+            self._mark((unit,))
+
+    async def _hear(self, bus: Bus, message: Message) -> None:
+        match message.member, message.body:
+            case "JobRemoved", [_, _, str(name), _]:
+                self._mark(self._at(object_path(name)))
+            case "UnitFilesChanged", _:
+                self._mark(self._units, FILES_SETTLE)
+            case "Reloading", [False]:
+                self._files.scan()
+                await self._listen(bus, list(self._units))
+                self._mark(self._units)
+            case "NameOwnerChanged", [_, _, str(owner)] if owner:
+                await subscribe(bus)
+                await self._listen(bus, list(self._units))
+                self._sink.mark_all("systemd has come to the bus anew")
+
+    def _hear_of_file(self, name: str) -> None:
+        stem = name.removesuffix(".d")
+        units = {unit for unit in self._units if concerns(name, unit)}
+        self._mark(units.union(self._at(object_path(stem))), FILES_SETTLE)
+
+    def _lose_files(self) -> None:
+        self._sink.mark_all("the inotify queue of the unit files overflowed, events were lost")
+
+    def _at(self, path: str) -> list[str]:
+        """The units that are at ``path``: several, if some are aliases."""
+        return [unit for unit, watched in self._units.items() if watched.path == path]

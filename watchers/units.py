@@ -1,0 +1,86 @@
+"""What systemd calls things: units by name and by D-Bus path, its interfaces and signals, where unit files are."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from weakref import WeakKeyDictionary
+
+from watchers.dbus import Bus, CallError, Match, Scope
+
+SYSTEMD = "org.freedesktop.systemd1"
+MANAGER_PATH = "/org/freedesktop/systemd1"
+MANAGER = f"{SYSTEMD}.Manager"
+UNIT = f"{SYSTEMD}.Unit"
+
+UNIT_TYPES = (
+    "automount", "device", "mount", "path", "scope", "service", "slice", "socket", "swap", "target", "timer",
+)  # fmt: skip
+
+_SYSTEM_DIRECTORIES = (
+    "/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+)  # fmt: skip
+
+
+def object_path(unit: str) -> str:
+    """The path of a unit on the bus: every byte but letters and digits, and a digit at the start, is ``_`` and hex."""
+    escaped = re.sub(r"^[0-9]|[^A-Za-z0-9]", lambda found: f"_{ord(found[0]):02x}", unit)
+    return f"{MANAGER_PATH}/unit/{escaped}"
+
+
+def template_of(unit: str) -> str | None:
+    """The unit that an instance is made from: ``app@.service`` for ``app@1.service``."""
+    stem, _, suffix = unit.rpartition(".")
+    prefix, at, _ = stem.partition("@")
+    return f"{prefix}@.{suffix}" if at else None
+
+
+def directories(scope: Scope) -> tuple[str, ...]:
+    """Where unit files are, those that win first; not all need exist."""
+    if scope is Scope.SYSTEM:
+        return _SYSTEM_DIRECTORIES
+    home = os.path.expanduser("~")
+    config = os.environ.get("XDG_CONFIG_HOME", f"{home}/.config")
+    runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
+    data = os.environ.get("XDG_DATA_HOME", f"{home}/.local/share")
+    return (
+        f"{config}/systemd/user", "/etc/systemd/user", f"{runtime}/systemd/user", "/run/systemd/user",
+        f"{data}/systemd/user", "/usr/local/lib/systemd/user", "/usr/lib/systemd/user",
+    )  # fmt: skip
+
+
+def manager_signal(member: str) -> Match:
+    """A signal of the manager itself."""
+    return Match(SYSTEMD, MANAGER_PATH, MANAGER, member)
+
+
+def properties_changed(path: str) -> Match:
+    """The signal that tells of a unit's new state. It may come before the state, and more than once for each."""
+    return Match(SYSTEMD, path, "org.freedesktop.DBus.Properties", "PropertiesChanged")
+
+
+async def subscribe(bus: Bus) -> None:
+    """Have systemd send its signals to us. Without, there are only those of our own jobs. Raises as `Bus.call` does."""
+    try:
+        await bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "Subscribe")
+    except CallError as error:
+        if error.name != f"{SYSTEMD}.AlreadySubscribed":  # whoever shares the connection has done it
+            raise
+
+
+_pinned: WeakKeyDictionary[Bus, set[str]] = WeakKeyDictionary()
+
+
+async def pin(bus: Bus, unit: str) -> None:
+    """Have systemd keep ``unit`` in memory as long as the connection lasts. Raises NoBusError.
+
+    Otherwise each look at a unit that does not run reads its files anew, takes milliseconds, and forgets how it ended.
+    Who may not, or whose unit does not exist, does without.
+    """
+    pinned = _pinned.setdefault(bus, set())
+    if unit not in pinned:
+        with suppress(CallError):
+            await bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "RefUnit", "s", unit)
+            pinned.add(unit)
