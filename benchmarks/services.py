@@ -72,11 +72,15 @@ def latencies(path: Path, count: int) -> list[float]:
         message = json.loads(line)
         at = message.get("timestamp-realtime", 0)
         body = message.get("payload", {}).get("data", [])
-        if message.get("member") == "StartUnit" and body[0] in stopped_at:
+        member, unit = message.get("member"), unit_of.get(message.get("path"))
+        if member == "StartUnit" and body[0] in stopped_at:
             found.append((at - stopped_at.pop(body[0])) / 1000)
-        elif message.get("member") == "PropertiesChanged" and message["path"] in unit_of:
-            if body[1].get("ActiveState", {}).get("data") == "inactive":
-                stopped_at.setdefault(unit_of[message["path"]], at)
+        elif (
+            member == "PropertiesChanged"
+            and unit
+            and body[1].get("ActiveState", {}).get("data") == "inactive"
+        ):
+            stopped_at.setdefault(unit, at)
     return found
 
 

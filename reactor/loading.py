@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,8 +38,10 @@ def load(path: str, inputs: Inputs = NO_INPUTS) -> Program:
 
     Raises ManifestError with all problems of the manifest, in the order of their places.
     """
+    warnings: list[str] = []
+    local = located(path, inputs, warnings.append)
     with collector_paused():
-        manifest, problems = read_manifest(path, inputs=inputs)
+        manifest, problems = read_manifest(local, inputs=inputs)
         graph, conflicts = build(
             manifest.resources,
             chains=manifest.chains,
@@ -50,16 +52,39 @@ def load(path: str, inputs: Inputs = NO_INPUTS) -> Program:
     if problems or conflicts:
         raise ManifestError(sorted([*problems, *conflicts], key=_position), manifest.files)
     return Program(
-        path,
+        shown(path),
         graph,
         manifest.settings,
         (*manifest.files, *inputs.fact_paths),
         inputs,
         manifest.data,
-        (*manifest.warnings, *inputs.notes),
+        (*warnings, *manifest.warnings, *inputs.notes),
         manifest.pre_message,
         manifest.post_message,
     )
+
+
+def located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
+    """Where the manifest called ``path`` is on this host: one behind a URL is fetched. Raises ManifestError."""
+    if not is_elsewhere(path):
+        return path
+    from reactor.source.cache import fetched  # noqa: PLC0415 - most manifests are files
+
+    return fetched(path, inputs.cache, warn)
+
+
+def is_elsewhere(path: str) -> bool:
+    """Whether what the user calls a manifest is behind a URL."""
+    return "://" in path
+
+
+def shown(path: str) -> str:
+    """What the user calls the manifest, without credentials."""
+    if not is_elsewhere(path):
+        return path
+    from reactor.source.address import parse_address  # noqa: PLC0415
+
+    return parse_address(path).shown
 
 
 def _position(problem: Diagnostic) -> tuple[str, int, int]:

@@ -128,6 +128,7 @@ class Ear:
     def _recover(self) -> None:
         where = "" if self.netns is None else f" of the network namespace {self.netns}"
         self._sink.mark_all(f"the netlink buffer{where} overflowed, notifications were lost")
+        self._names.load(self.netns)
 
     def _report_trouble(self, vertices: Iterable[int]) -> None:
         for vertex in vertices:

@@ -41,7 +41,7 @@ def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options for facts, and ``--data`` and ``--data-file``; the command gets ``inputs``, which reads them all."""
+    """The options for facts, ``--data``, ``--data-file`` and ``--cache``; the command gets ``inputs``, which reads them all."""
     one = click.option(
         "--data",
         multiple=True,
@@ -55,14 +55,28 @@ def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Merge the values of this YAML or JSON file over the data.",
     )
 
+    cached = click.option(
+        "--cache",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="Where manifests from URLs are kept.  [default: /var/cache/reactor for root, else ~/.cache/reactor]",
+    )
+
     @facts_options
     @one
     @many
+    @cached
     @wraps(command)
     def with_inputs(
-        *args: Any, facts_given: Given, data: tuple[str, ...], data_file: str | None, **options: Any
+        *args: Any,
+        facts_given: Given,
+        data: tuple[str, ...],
+        data_file: str | None,
+        cache: str | None,
+        **options: Any,
     ) -> Any:
-        return command(*args, inputs=partial(_inputs, facts_given, Given(data_file, data)), **options)
+        inputs = partial(_inputs, facts_given, Given(data_file, data), cache)
+        return command(*args, inputs=inputs, **options)
 
     return with_inputs
 
@@ -88,11 +102,11 @@ class Given(NamedTuple):
         return values
 
 
-def _inputs(facts: Given, data: Given) -> Inputs:
+def _inputs(facts: Given, data: Given, cache: str | None) -> Inputs:
     from reactor.manifest.inputs import Inputs
 
     files = tuple(os.path.abspath(given.file) for given in (facts, data) if given.file is not None)
-    return Inputs(host_facts(facts), dict(os.environ), data.values(), files)
+    return Inputs(host_facts(facts), dict(os.environ), data.values(), files, cache)
 
 
 def host_facts(given: Given) -> Facts:

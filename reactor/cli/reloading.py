@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
 
 import trio
@@ -15,12 +16,16 @@ from reactor.engine.engine import Engine
 from reactor.engine.events import Event, ReloadRejected
 from reactor.engine.options import Options
 from reactor.graph.graph import Graph
+from reactor.loading import is_elsewhere, located, shown
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.resource.diagnostic import ManifestError
 from reactor.resource.watch import PathWatch
 
 SETTLE = 0.01
 """Seconds to wait after a change: an editor that replaces a file does so in several steps."""
+
+REFETCH_INTERVAL = 60.0
+"""Seconds between two looks at the URL of a manifest; an unchanged one is not sent again."""
 
 FACTS_INTERVAL = 10.0
 """Seconds between two looks at the facts that a manifest uses."""
@@ -46,7 +51,7 @@ class Reloader:
     def __init__(
         self, path: str, files: Iterable[str], inputs: Inputs, load: Callable[[], Generation]
     ) -> None:
-        self._path = os.path.abspath(path)
+        self._name = path
         self._files = files
         self._inputs = inputs
         self._load = load
@@ -66,6 +71,8 @@ class Reloader:
         """Reload on request, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._follow_facts)
+            if is_elsewhere(self._name):
+                nursery.start_soon(self._refetch)
             await self._reload_on_request(engine, emit)
 
     async def _follow_facts(self) -> None:
@@ -77,6 +84,17 @@ class Reloader:
                 continue
             if await trio.to_thread.run_sync(inputs.facts_changed):
                 self.request()
+
+    async def _refetch(self) -> None:
+        """Nobody tells of a new version behind a URL: ask now and then."""
+        fetch = partial(located, self._name, self._inputs, lambda _: None)
+        last = await trio.to_thread.run_sync(fetch)
+        while True:
+            await trio.sleep(REFETCH_INTERVAL)
+            with suppress(ManifestError):
+                if (now := await trio.to_thread.run_sync(fetch)) != last:
+                    last = now
+                    self.request()
 
     async def _reload_on_request(self, engine: Engine, emit: Callable[[Event], None]) -> None:
         while True:
@@ -90,7 +108,9 @@ class Reloader:
             generation = await trio.to_thread.run_sync(self._load)
         except ManifestError as error:
             self._follow(engine, (*self._listening, *error.files))
-            problems = tuple(f"{each.place or self._path}: {each.message}" for each in error.diagnostics)
+            problems = tuple(
+                f"{each.place or shown(self._name)}: {each.message}" for each in error.diagnostics
+            )
             report(error.diagnostics, as_json=False)
             emit(ReloadRejected(time.time(), problems))
         else:
@@ -102,7 +122,7 @@ class Reloader:
         """Listen to ``files`` and to no others. After an invalid version, those of the last valid one are kept too."""
         if not engine.options.watch:
             return
-        wanted = {self._path, *map(os.path.abspath, files)}
+        wanted = {*map(os.path.abspath, files)}
         for path in self._listening.keys() - wanted:
             engine.unlisten(self._listening.pop(path))
         for path in sorted(wanted - self._listening.keys()):

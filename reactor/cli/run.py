@@ -20,7 +20,7 @@ from reactor.console.introduction import message_record, selection_record, selec
 from reactor.engine.options import DEFAULT_JOBS, Options
 
 if TYPE_CHECKING:
-    from reactor.cli.reloading import Generation
+    from reactor.cli.reloading import Generation, Reloader
     from reactor.cli.signals import Interruption
     from reactor.cli.state import State
     from reactor.console.display import Display
@@ -149,6 +149,7 @@ def run(
       reactor run --converge-once --noop --diff site.yaml
       reactor run --only 'file#/etc/nginx/*' --format json site.yaml
     """
+    from reactor.cli.reloading import Reloader
     from reactor.journal.state_directory import locate
 
     location = locate(state_dir)
@@ -165,8 +166,8 @@ def run(
         converged_timeout=converged_timeout,
     )
     options = _paced(asked, jobs, program)
-    reload = partial(_generation, load, asked, jobs)
-    ended, interruption = _converge(program, selection, options, form, reload, location, bad_usage)
+    reloader = Reloader(manifest, program.files, program.inputs, partial(_generation, load, asked, jobs))
+    ended, interruption = _converge(program, selection, options, form, reloader, location, bad_usage)
     code = exitcodes.of_run(ended, once=converge_once, detailed=detailed_exitcodes)
     if interruption.cut_short or (interruption.taken and converge_once and ended.left):
         code = exitcodes.of_signal(interruption.number)
@@ -216,17 +217,15 @@ def _converge(
     selection: Selection | None,
     options: Options,
     form: Literal["text", "json"],
-    reload: Callable[[], Generation],
+    reloader: Reloader,
     location: Location | None,
     bad_usage: int,
 ) -> tuple[Ended, Interruption]:
-    from reactor.cli.reloading import Reloader
     from reactor.cli.session import Company, converge
     from reactor.cli.state import opened, stateless
     from reactor.console.display import Display
 
     graph = _graph(program, selection)
-    reloader = Reloader(program.path, program.files, program.inputs, reload)
     display = Display(form, resources=len(graph.resources), continuous=options.watch)
     remembering = (
         stateless()

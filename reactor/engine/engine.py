@@ -9,22 +9,18 @@ import gc
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 import trio
 
 from reactor.engine.audit import Audit
-from reactor.engine.check import AS_DESIRED, Verdict, check, examined
-from reactor.engine.events import Cause, Ended, Event, Reloaded, Result
-from reactor.engine.fights import Fights
+from reactor.engine.checking import Checking
+from reactor.engine.events import Cause, Ended, Event, Reloaded
 from reactor.engine.foregone import Foregone
 from reactor.engine.herald import Herald
 from reactor.engine.ledger import Ledger
 from reactor.engine.limits import UNLIMITED
 from reactor.engine.memory import Memory
 from reactor.engine.options import Options
-from reactor.engine.outcome import Outcome
 from reactor.engine.reversals import Reversals
 from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Scheduler
@@ -33,7 +29,6 @@ from reactor.engine.workers import Alarm, Workers
 from reactor.graph.graph import Graph
 from reactor.resource.base import Resource
 from reactor.resource.collector import collector_paused
-from reactor.resource.composite import Composite
 from reactor.resource.registry import find_watchers
 from reactor.resource.watch import Watch, Watcher
 
@@ -79,24 +74,23 @@ class Engine:
             limits=self.roster.limits,
             rng=self._rng,
         )
-        self._workers = Workers(self, options.jobs)
+        self._checking = Checking(self, self._herald, self._foregone, memory)
+        self._workers = Workers(self, self._checking, options.jobs)
         self._alarm = Alarm(self.scheduler.wake_at, self._ring)
         self._watching = Watching(
             self, watchers if watchers is not None or not options.watch else find_watchers()
         )
-        self._fights = Fights()
         self._foregone.adopt()
         self._stopping = ""
         self._over = trio.Event()
         self._unrest_since: float | None = None
-        self._last_change = 0.0
         self._frozen = False
 
     # ---- the run ----
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> Ended:
         """Run to the end: quiescence, a stop, or with ``watch`` never by itself. Returns the last event."""
-        started = self._unrest_since = self._last_change = trio.current_time()
+        started = self._unrest_since = self._checking.last_change = trio.current_time()
         with collector_paused(), trio.CancelScope() as self._everything:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._alarm.run)
@@ -153,7 +147,7 @@ class Engine:
         for vertex in (*fresh, *self._foregone.reconsidered(difference.kept)):
             self.mark(vertex, Cause.INTENT)
         self._mark_debtors(fresh)
-        self._tell_transitions()
+        self._checking.tell_transitions()
         self._after_marks()
         self._rest()
         return event
@@ -205,8 +199,8 @@ class Engine:
     async def _end_when_quiet(self, quiet: float) -> None:
         while True:
             if self.scheduler.order.moving:  # what is under way may still change something
-                self._last_change = trio.current_time()
-            left = self._last_change + quiet - trio.current_time()
+                self._checking.last_change = trio.current_time()
+            left = self._checking.last_change + quiet - trio.current_time()
             if left <= 0:
                 break
             await trio.sleep(left)
@@ -239,7 +233,7 @@ class Engine:
     def release(self, vertex: int) -> None:
         """Take a `hold` back."""
         self.scheduler.release(vertex)
-        self._tell_transitions()
+        self._checking.tell_transitions()
         self._after_marks()
 
     def pause(self, vertex: int) -> None:
@@ -276,152 +270,11 @@ class Engine:
         if self.scheduler.has_ready:
             self._workers.wake()
 
-    async def check(self, vertex: int, started: float) -> float:
-        """Run the check of ``vertex`` and book how it ended; return the time it did."""
-        causes = self.scheduler.causes(vertex)
-        resource = self.roster.resources[vertex]
-        noop = self.roster.noop(vertex)
-        refresh = self.scheduler.carries_refresh(vertex)
-        monitor_only = self.options.monitor_only or resource.meta.monitor_only
-        memory = None if noop or monitor_only else self._memory
-        if refresh and memory is not None:
-            memory.begins(resource.ref)
-        if resource.late is None and not resource.members:
-            verdict = await self._verdict(vertex, resource, refresh, noop, monitor_only)
-        else:
-            verdict = await self._foregone_verdict(vertex, refresh, noop, monitor_only)
-        if noop and verdict.outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
-            verdict = self._excuse(vertex, verdict)
-        if verdict.outcome is Outcome.FAILED and await self._renewed(resource):
-            self.void(vertex)
-            return trio.current_time()
-        now = trio.current_time()
-        retry_in = self._finish(vertex, verdict, causes, now)
-        if verdict.outcome is not Outcome.OK:
-            causes = self._label(causes, resource)
-        if memory is not None and verdict.outcome in (Outcome.OK, Outcome.CHANGED, Outcome.UNHEALTHY):
-            memory.applied(resource)
-            if refresh:
-                memory.refreshed(resource.ref)
-        self._herald.checked(vertex, causes, verdict, now - started, retry_in)
-        if self.reversals.pending and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
-            self._retire_undone(vertex, resource)
-        self._tell_transitions(vertex)
-        return now
-
-    async def _verdict(
-        self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
-    ) -> Verdict:
-        verdict = AS_DESIRED
-        if not monitor_only:
-            verdict = await check(
-                resource,
-                refresh=refresh,
-                noop=noop,
-                diff=self.options.diff,
-                before_apply=partial(self._before_apply, vertex),
-            )
-        if resource.health_checks:
-            verdict = await examined(resource, verdict)
-        if self._foregone.has_takers and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
-            await self._publish(resource)
-        return verdict
-
-    async def _foregone_verdict(self, vertex: int, refresh: bool, noop: bool, monitor_only: bool) -> Verdict:
-        """The same for a resource with late properties, or one that stands for others."""
-        verdict = self._foregone.verdict(vertex, self.scheduler.blame.blocked, refresh=refresh)
-        if verdict is None:
-            await (
-                trio.lowlevel.checkpoint()
-            )  # watches that changed just now hold the vertex, which ends this check
-            resource = self.roster.resources[vertex]
-            return await self._verdict(vertex, resource, refresh, noop, monitor_only)
-        if verdict.outcome is Outcome.CHANGED:
-            await self._before_apply(vertex, None)
-        return verdict
-
-    async def _renewed(self, resource: Resource) -> bool:
-        """Whether ``resource`` failed for want of a manifest that has been made meanwhile, and is loaded now."""
-        if self.renew is None or not (isinstance(resource, Composite) and resource.has_appeared()):
-            return False
-        await self.renew()
-        return True
-
-    async def _publish(self, resource: Resource) -> None:
-        """Hand on what others take from ``resource``; those that rest are checked if it is news to them."""
-        for taker in await self._foregone.publish(resource):
-            if not self.scheduler.in_motion(taker):
-                self.mark(taker, Cause.INTENT)
-
-    def _tell_transitions(self, *checked: int) -> None:
-        """Tell who became blocked or free; what stands for them, or for those just checked, is judged anew."""
-        blame = self.scheduler.blame
-        crossed = self._herald.transitions(blame) if blame.has_transitions else ()
-        if self._foregone.has_wholes:
-            for whole in self._foregone.restless((*checked, *crossed), blame.blocked):
-                self.mark(whole, Cause.DRIFT)
-
     def _redeclare(self, vertex: int) -> None:
         """The resource of ``vertex`` has other watches now. It is not checked before they are armed."""
         if self.options.watch:
             self._watching.forget([vertex])
             self._watching.declare(vertex, self.roster.resources[vertex])
-
-    def _label(self, causes: Cause, resource: Resource) -> Cause:
-        """Tell a first change from one that comes from the manifest, or from drift while nobody looked.
-
-        A refresh that is owed from an earlier life is reason enough: then nothing need have drifted. What an event
-        announced is no drift either, if it was a file that the manifest pulls in.
-        """
-        if self._memory is None or not causes & (Cause.INITIAL | Cause.DRIFT):
-            return causes
-        known = self._memory.cause_of(resource)
-        if Cause.INITIAL in causes:
-            others = causes & ~Cause.INITIAL
-            return others if others and known is Cause.DRIFT else others | known
-        return causes & ~Cause.DRIFT | known if known is Cause.INTENT else causes
-
-    async def _before_apply(self, vertex: int, state: Any) -> None:
-        """The point of no return of a check that found ``state``: from here on, the world may have changed."""
-        if (resource := self.roster.resources[vertex]).meta.reverse:
-            await self.reversals.record(resource, state)
-        if self._memory is not None and (subscribers := self.scheduler.topology.notify[vertex]):
-            refs = self.roster.refs
-            await self._memory.intend(refs[vertex], [refs[below] for below in subscribers])
-        self.scheduler.touched(vertex)
-
-    def _retire_undone(self, vertex: int, checked: Resource) -> None:
-        """If ``checked`` undid a resource, and is not one that was just about to leave, ``vertex`` has left the run."""
-        if checked is self.roster.resources[vertex] and self.reversals.done(checked.ref):
-            self.roster.present.discard(vertex)
-            self.ledger.forget([vertex])
-            self._herald.reversed(vertex)
-
-    def _excuse(self, vertex: int, verdict: Verdict) -> Verdict:
-        """In noop, a failure below something that was not applied says nothing: the honest answer is "can't tell"."""
-        for up in self.scheduler.topology.strong_predecessors[vertex]:
-            if self.ledger.result(up, self.scheduler.blame.blocked) is Result.WOULD_CHANGE:
-                text = f"Can't tell before {self.roster.refs[up]} is applied ({verdict.error})"
-                return Verdict(Outcome.WOULD_CHANGE, (text,))
-        return verdict
-
-    def void(self, vertex: int) -> None:
-        """The check of ``vertex`` was cancelled: it is no answer, and is owed again."""
-        self.scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
-
-    def _finish(self, vertex: int, verdict: Verdict, causes: Cause, now: float) -> float | None:
-        if verdict.outcome is Outcome.CHANGED:
-            self._last_change = now
-            if causes.value & Cause.DRIFT.value:
-                self._see_fight(vertex, verdict, now)
-        return self.scheduler.finished(vertex, verdict.outcome, now)
-
-    def _see_fight(self, vertex: int, verdict: Verdict, now: float) -> None:
-        if (flare := self._fights.repaired(vertex, verdict.actions, now)) is None:
-            return
-        self.scheduler.slow_down(vertex, now + flare.wait)
-        if flare.news is not None:
-            self._herald.flapping(vertex, flare.news)
 
     def _rest(self) -> None:
         """Nothing is ready: see whether that is convergence, the end, or only a pause."""
@@ -446,7 +299,3 @@ class Engine:
         """A run that never rests, because of a command that does not end, needs the collector too."""
         await trio.sleep(FREEZE_AT_LAST)
         self._freeze()
-
-    def say(self, vertex: int, line: str) -> None:
-        """Pass on a line that the running check of ``vertex`` said."""
-        self._herald.said(vertex, line)

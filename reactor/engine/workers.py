@@ -14,17 +14,21 @@ SLICE = 0.0005
 """Seconds of uninterrupted work after which a worker lets the event descriptors be read."""
 
 
-class Work(Protocol):
-    """What workers are for. Times are of trio's clock, and handed around so that it is asked once per check."""
+class Desk(Protocol):
+    """Where workers get their work. Times are of trio's clock, and handed around so that it is asked once per check."""
 
     def take(self, now: float) -> int | None:
         """The next vertex to check; None when there is none."""
 
-    async def check(self, vertex: int, started: float) -> float:
-        """Check a vertex; return the time it ended."""
-
     def suspended(self) -> None:
         """A check waits for something: its worker can't go on with the next."""
+
+
+class Work(Protocol):
+    """What workers do."""
+
+    async def check(self, vertex: int, started: float) -> float:
+        """Check a vertex; return the time it ended."""
 
     def void(self, vertex: int) -> None:
         """The check of a vertex was cancelled on its own."""
@@ -40,7 +44,8 @@ class Workers:
     (a command), another worker is woken.
     """
 
-    def __init__(self, work: Work, most: int) -> None:
+    def __init__(self, desk: Desk, work: Work, most: int) -> None:
+        self._desk = desk
         self._work = work
         self._most = most
         self._count = 0
@@ -91,7 +96,7 @@ class Workers:
         slice_end = now + SLICE
         while True:
             self._on_its_way = False
-            vertex = self._work.take(now)
+            vertex = self._desk.take(now)
             if vertex is None:
                 await self._parked.park()
             else:
@@ -107,7 +112,7 @@ class Workers:
     async def _check(self, vertex: int, now: float) -> float:
         ended = None
         try:
-            ended = await _noticing(self._work.check(vertex, now), self._work.suspended)
+            ended = await _noticing(self._work.check(vertex, now), self._desk.suspended)
         finally:
             del self._checking[vertex]
             if ended is None:

@@ -29,14 +29,13 @@ _DERIVED: Final[tuple[tuple[type, str], ...]] = (
     (int, "int"),
     (float, "float"),
     (Mapping, "map"),
-    (bytes, "?"),
-    (bytearray, "?"),
-    (memoryview, "?"),
     (Sequence, "array"),
     (datetime, "time.Time"),
     (timedelta, "time.Duration"),
     (tzinfo, "time.Location"),
 )
+_BYTES: Final = (bytes, bytearray, memoryview)
+"""Sequences for Python, but no lists of this language."""
 _SHOWN: Final = {"nil": "<nil>", "array": "list"}
 
 
@@ -45,8 +44,8 @@ def kind(value: Any) -> str:
     exact = _EXACT.get(type(value))
     if exact is not None:
         return exact
-    for cls, name in _DERIVED:
-        if isinstance(value, cls) and name != "?":
+    for cls, name in () if isinstance(value, _BYTES) else _DERIVED:
+        if isinstance(value, cls):
             return name
     raise FunctionError(f"a value of the type {type(value).__name__} can't be used in an expression")
 

@@ -15,7 +15,7 @@ class Scope:
     ``names`` are the roots, such as ``Facts``, ``Data`` and ``Environ``: JSON-like values, of which only the protocols
     of Mapping and Sequence are used, so a mapping may be lazy. ``lookup`` reads the same values under lower-case names.
     ``functions`` are called with positional arguments; they raise ``FunctionError`` for what the user can mend, and
-    any other exception passes through the evaluation untouched. ``missing`` says what ``lookup`` does about a key that
+    any other exception passes through the evaluation untouched; a builtin of the same name is stronger. ``missing`` says what ``lookup`` does about a key that
     is not there and has no default: an error, or an empty text. ``secrets`` are paths from a root on, such as
     ``("Data", "db", "password")``; see ``reactor.expression.secret``. ``steps`` bounds the work of one evaluation.
     """

@@ -30,13 +30,15 @@ class HostFacts(Protocol):
 class Inputs:
     """``facts`` about the host, gathered when they are read; ``environ``, the environment.
 
-    ``data`` wins over the data of the manifest. ``files`` are those that any of this came from.
+    ``data`` wins over the data of the manifest. ``files`` are those that any of this came from. ``cache`` is where
+    manifests from elsewhere are kept, unless it is the usual place.
     """
 
     facts: Mapping[str, Any] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
+    cache: str | None = None
 
     @property
     def fact_paths(self) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.secret import SecretText
+from reactor.manifest.networked import kv_get, registrations
 
 if TYPE_CHECKING:
     from reactor.manifest.surroundings import Surroundings
@@ -44,6 +45,8 @@ def _functions(surroundings: Surroundings) -> dict[str, Callable[..., Any]]:
         "readFile": surroundings.read_file,
         "file": surroundings.read_file,
         "template": surroundings.template,
+        "registrations": registrations,
+        "kvGet": kv_get,
     }
     return {name: _faulting(function) for name, function in functions.items()}
 

@@ -29,7 +29,7 @@ def data_of(root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer
     marked = find_annotations(text, dict(_keys(root.get("data"), ()))) if "@" in text else {}
     resolved = resolve(root, inputs.facts, over=over, annotations=marked)
     for problem in resolved.problems:
-        if problem.path[0] == "hierarchy" and problem.start is None:
+        if problem.path[0] == "hierarchy" and problem.start is None and problems:
             continue  # whoever read the outline has said so
         problems.add(problem.message, _offset(root, problem, problems), problem.hint)
     for path in resolved.secrets:

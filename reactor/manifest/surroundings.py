@@ -13,6 +13,7 @@ from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
 from reactor.manifest.evaluation import bare_expression, parse_template
+from reactor.manifest.networked import kv_get, registrations
 from reactor.resource.late import Outputs
 
 MAX_FILE = 16 * 1024 * 1024
@@ -48,6 +49,8 @@ class Surroundings:
             "jet": self.jet,
             "output": self.output,
             "secret": SecretText,
+            "registrations": registrations,
+            "kvGet": kv_get,
         }
 
     @contextmanager

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from reactor.templates.errors import BoundFault
 
@@ -60,3 +64,42 @@ class Budget:
         self._steps += count
         if self._steps > self._bounds.steps:
             raise BoundFault(f"the template needs more than {self._bounds.steps} steps", _HINT)
+
+    def weigh(self, value: Any) -> None:
+        """Count all that is in a list or map, as characters, before it is printed, compared or copied.
+
+        A template can make a list that holds itself, or one twice in the next, sixty times.
+        """
+        waiting = [value]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, str):
+                self.grow(len(item))
+            elif isinstance(item, Mapping):
+                self.grow(2 * len(item))
+                waiting += item.values()
+            elif isinstance(item, list | tuple):
+                self.grow(len(item))
+                waiting += item
+
+
+_current: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+def budget() -> Budget:
+    """The budget of the rendering that goes on."""
+    return _current.get() or Budget(DEFAULT_BOUNDS)
+
+
+@contextmanager
+def spending(bounds: Bounds) -> Iterator[Budget]:
+    """A rendering, for a block. One that another one calls spends from the same budget."""
+    outer = _current.get()
+    if outer is not None:
+        yield outer
+        return
+    token = _current.set(Budget(bounds))
+    try:
+        yield budget()
+    finally:
+        _current.reset(token)

@@ -1,8 +1,8 @@
 """The functions of a template: what they take, and how they are called.
 
 A function is any Python callable. The names of its parameters' types say what it takes: ``str``, ``int``, ``float``,
-``bool``, ``list[Any]``, ``dict[str, Any]``, or ``Any``. One whose first parameter is called ``budget`` gets the budget of the
-rendering, to count what it makes before it makes it. What a function can't do it says with a `FunctionError`.
+``bool``, ``list[Any]``, ``dict[str, Any]``, or ``Any``. What a function can't do it says with a `FunctionError`. One that could make much from
+little counts it in the `budget` before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from reactor.expression.errors import FunctionError
-from reactor.templates.bounds import Budget
 from reactor.templates.errors import BoundFault, Fault
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -42,7 +41,6 @@ class Function:
     required: int
     rest: str | None
     """What all further arguments are; None when there are none."""
-    budgeted: bool
 
     def kind(self, index: int) -> str:
         """What the argument at ``index`` is to be."""
@@ -63,15 +61,13 @@ def texts(call: Call) -> Call:
 def described(call: Callable[..., Any]) -> Function:
     """What ``call`` takes."""
     parameters = list(inspect.signature(call).parameters.values())
-    budgeted = bool(parameters) and parameters[0].name == "budget"
-    taken = [parameter for parameter in parameters[budgeted:] if parameter.kind in _POSITIONAL]
+    taken = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
     rest = [parameter for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL]
     return Function(
         call,
         tuple(_kind(parameter) for parameter in taken),
         sum(parameter.default is inspect.Parameter.empty for parameter in taken),
         _kind(rest[0]) if rest else None,
-        budgeted,
     )
 
 
@@ -80,10 +76,10 @@ def _kind(parameter: inspect.Parameter) -> str:
     return _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""), ANY)
 
 
-def invoke(name: str, function: Function, values: Sequence[Any], budget: Budget) -> Any:
+def invoke(name: str, function: Function, values: Sequence[Any]) -> Any:
     """Call it. Raises Fault with the name of the function for what it can't do."""
     try:
-        return function.call(budget, *values) if function.budgeted else function.call(*values)
+        return function.call(*values)
     except BoundFault:
         raise
     except FunctionError as error:

@@ -6,6 +6,7 @@ import urllib.parse
 from typing import Any, Final
 
 from reactor.expression.json_text import write
+from reactor.templates.bounds import budget
 
 _HTML: Final = str.maketrans(
     {"\0": "\ufffd", '"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -41,5 +42,6 @@ def url_query(text: str) -> str:
 
 def json_text(value: Any, indent: int | None = None, *, raw: bool = False) -> str:
     """``value`` as JSON: keys sorted, and safe inside HTML unless ``raw``."""
+    budget().weigh(value)
     text = write(value, indent)
     return text if raw else text.translate(_JSON)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reactor.expression.text import floating
-from reactor.templates.bounds import Budget
+from reactor.templates.bounds import budget
 from reactor.templates.literals import escaped, quote
 from reactor.templates.values import sorted_keys, text_of, type_name
 
@@ -70,13 +70,13 @@ class _Arguments:
         return () if self.reordered else self._values[self._next :]
 
 
-def sprintf(pattern: str, values: Sequence[Any], budget: Budget) -> str:
+def sprintf(pattern: str, values: Sequence[Any]) -> str:
     """``values`` printed by ``pattern``. Raises BoundFault for a width beyond all sense."""
     arguments = _Arguments(values)
     parts: list[str] = []
     end = 0
     for found in _VERB.finditer(pattern):
-        parts += (pattern[end : found.start()], _conversion(found, arguments, budget))
+        parts += (pattern[end : found.start()], _conversion(found, arguments))
         end = found.end()
     parts.append(pattern[end:])
     if left := arguments.left():
@@ -87,7 +87,7 @@ def sprintf(pattern: str, values: Sequence[Any], budget: Budget) -> str:
     return "".join(parts)
 
 
-def _conversion(found: re.Match[str], arguments: _Arguments, budget: Budget) -> str:
+def _conversion(found: re.Match[str], arguments: _Arguments) -> str:
     flags, width, precision, index, verb = found.groups()
     if verb == "%":
         return "%"
@@ -97,7 +97,7 @@ def _conversion(found: re.Match[str], arguments: _Arguments, budget: Budget) -> 
     digits = _number(precision, arguments)
     if digits is None and _DOT.match(found[0]):
         digits = 0
-    budget.grow(max(size or 0, digits or 0))
+    budget().grow(max(size or 0, digits or 0))
     arguments.select(index)
     if not verb:
         return "%!(NOVERB)"
@@ -108,6 +108,8 @@ def _conversion(found: re.Match[str], arguments: _Arguments, budget: Budget) -> 
             if not index
             else f"%!{verb}(BADINDEX)"
         )
+    if isinstance(value, list | tuple | Mapping):
+        budget().weigh(value)
     return _print(_Spec(flags, size, digits, verb), value)
 
 

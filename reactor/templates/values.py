@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from reactor.expression.text import text as text_of
+from reactor.expression.text import text
+from reactor.templates.bounds import budget
 
 __all__ = ["Own", "kind_name", "sorted_keys", "spaced", "text_of", "type_name", "wrapped"]
 
@@ -18,6 +19,13 @@ _WORD: Final = 1 << 64
 
 class Own(dict[str, Any]):
     """A map that a template made, which it may therefore change. What comes from outside stays as it is."""
+
+
+def text_of(value: Any) -> str:
+    """The text of ``value``, as Go's fmt prints it."""
+    if isinstance(value, list | tuple | Mapping):
+        budget().weigh(value)
+    return text(value)
 
 
 def sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import trio
 
@@ -36,11 +36,9 @@ DUMP_ATTEMPTS = 10
 
 _NLM_F_MULTI, _NLM_F_ACK_TLVS = 0x2, 0x200
 _NLMSGERR_ATTR_MSG = 1
-_OPTIONS: Final = {
-    "NETLINK_CAP_ACK": 10,  # an error does not repeat the request
-    "NETLINK_EXT_ACK": 11,  # it tells in words what is wrong
-    "NETLINK_GET_STRICT_CHK": 12,  # a dump is only of what the question names
-}
+_NETLINK_CAP_ACK = 10  # an error does not repeat the request
+_NETLINK_EXT_ACK = 11  # it tells in words what is wrong
+_NETLINK_GET_STRICT_CHK = 12  # a dump is only of what the question names
 _HEADER_SIZE = 16
 _HINTS = {
     errno.EPERM: "run as root, or with CAP_NET_ADMIN",
@@ -89,7 +87,7 @@ class Conversation:
         except PermissionError as error:
             words = f"the network namespace {netns} can't be entered: {error.strerror}"
             raise ResourceError(words, "run as root, or with CAP_SYS_ADMIN") from error
-        for option in _OPTIONS.values():
+        for option in (_NETLINK_CAP_ACK, _NETLINK_EXT_ACK, _NETLINK_GET_STRICT_CHK):
             self._socket.setsockopt(SOL_NETLINK, option, 1)
 
     def __enter__(self) -> Self:
@@ -98,7 +96,6 @@ class Conversation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        trio.lowlevel.notify_closing(self._socket)
         self._socket.close()
 
     async def ask(self, question: Frame) -> Frame:

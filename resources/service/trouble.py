@@ -52,7 +52,7 @@ async def failed(scope: Scope, unit: str, what: str, facts: Mapping[str, object]
 
 
 def _reason(words: Mapping[str, str]) -> str:
-    """systemd's own reason; none for a unit that it has forgotten already, as it does when nothing refers to it."""
+    """The reason that systemd gives; none for a unit that it has forgotten already, as it does when nothing refers to it."""
     result = words.get("Result", "")
     if words.get("ConditionTimestamp", "0") not in _NEVER and words.get("ConditionResult") in _NO:
         return ": a condition in its unit file is not met"

@@ -9,7 +9,7 @@ WORDING = [
 ]
 """A pattern of CCM's text, and one that ours must match; ``{0}`` is what the first group found."""
 
-_WORD = re.compile(r"[\w./:-]{3,}")
+_WORD = re.compile(r"[\w/-]{3,}")
 _STOPWORDS = {
     "the", "and", "for", "with", "from", "must", "not", "are", "has", "have", "when", "manifest", "resource", "resources", "invalid",
     "error", "failed", "property", "cannot", "using", "value", "properties", "expr", "compile",
@@ -27,4 +27,4 @@ def matters(ccm, ours):
 
 
 def _words(text):
-    return {word.lower().strip(".:") for word in _WORD.findall(text)} - _STOPWORDS
+    return {word.lower() for word in _WORD.findall(text)} - _STOPWORDS

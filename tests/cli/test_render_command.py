@@ -34,7 +34,7 @@ def test_a_manifest_is_shown_as_it_is_after_loading(reactor, manifest, tmp_path)
 
 
 def test_what_is_shown_is_a_manifest_again(reactor, manifest, tmp_path):
-    first = reactor("render", manifest(MANIFEST.replace("timeout: \"${ Data.port }s\"", "logoutput: true")))
+    first = reactor("render", manifest(MANIFEST.replace('timeout: "${ Data.port }s"', "logoutput: true")))
     again = tmp_path / "again.yaml"
     again.write_text(first.out)
     assert reactor("render", again).out == first.out

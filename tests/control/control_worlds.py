@@ -14,7 +14,7 @@ from reactor.control.client import Client
 from reactor.control.control import Control
 from reactor.engine.options import Options
 from reactor.testing.scripted import Scripted
-from reactor.testing.story import Story
+from reactor.testing.story import Story, graph_of
 
 CONTINUOUS = Options(watch=True, audit_interval=None)
 
@@ -53,7 +53,7 @@ class World:
 
     def __init__(self, directory, resources, options=CONTINUOUS):
         self.told = []
-        self.story = _Story(resources, options)
+        self.story = _Story(graph_of(resources), options)
         self.engine = self.story.engine
         facts = RunFacts("/etc/site.yaml", os.getpid(), time.time(), noop=options.noop)
         self.control = Control(str(directory), facts, self.engine.roster.refs, self.told.append, listens=True)

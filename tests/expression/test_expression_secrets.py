@@ -116,7 +116,7 @@ def test_a_result_that_depends_on_a_secret_is_one(seed):
     """Two worlds that differ in nothing but secrets: whoever can tell them apart has been tainted."""
     writer, worlds = Writer(random.Random(seed)), (world_with("web", 8080), world_with("other", -3))
     told_apart = 0
-    for _ in range(1500):
+    for _ in range(1000):
         source = writer.expression(writer.rng.randint(1, 4))
         if "now(" in source:
             continue

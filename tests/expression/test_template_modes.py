@@ -147,3 +147,12 @@ def test_a_lazy_mapping_is_asked_for_nothing_but_what_is_read():
     assert parse("{{ lookup('facts.host.os') }}").render(scope) == "linux"
     assert parse("{{ 'slow' in Facts }}").render(scope) == "true"
     assert set(facts.asked) == {"host"}
+
+
+@pytest.mark.parametrize("alien", [b"bytes", object(), {1, 2}, print])
+@pytest.mark.parametrize(
+    "source", ["alien", "[alien]", "alien.x", "alien[0]", "len(alien)", "alien == 1", "map([alien], #)"]
+)
+def test_a_value_that_is_not_of_the_language_is_refused_wherever_it_is_used(alien, source):
+    with pytest.raises(ExpressionError, match="can't be used in an expression"):
+        parse(f"{{{{ {source} }}}}").value(Scope({"alien": alien}))

@@ -35,12 +35,13 @@ async def test_a_change_of_attributes_is_shown_as_lines(path: Path):
 
 async def test_a_new_file_and_a_new_directory_are_shown_whole(path: Path):
     new = path.parent / "new"
-    attributes = f"+owner: {ME}\n+group: {MY_GROUP}\n+mode: 0644\n"
+    owners = f"+owner: {ME}\n+group: {MY_GROUP}\n"
+    attributes = f"{owners}+mode: 0644\n"
     assert await diff_of(make(new, content="a\nb\n")) == (
         f"--- /dev/null\n+++ {new}\n{attributes}@@ -0,0 +1,2 @@\n+a\n+b\n"
     )
     assert await diff_of(make(new)) == f"--- /dev/null\n+++ {new}\n{attributes}"
-    assert await diff_of(make(new, ensure="directory")) == f"--- /dev/null\n+++ {new}\n{attributes}"
+    assert await diff_of(make(new, ensure="directory")) == f"--- /dev/null\n+++ {new}\n{owners}+mode: 0755\n"
 
 
 async def test_a_removed_file_is_shown_whole(path: Path):

@@ -103,7 +103,10 @@ def expect(path: Path, file) -> None:
         assert not os.path.lexists(path)
         return
     found = path.stat()
-    assert found.st_mode & 0o777 == int(file.mode, 8)
+    digits = oct(int(file.mode, 8) | 0o1000)[-3:]
+    if file.ensure == "directory":
+        digits = "".join("01335577"[int(digit)] for digit in digits)
+    assert found.st_mode & 0o777 == int(digits, 8)
     assert (str(found.st_uid), str(found.st_gid)) == (ME, MY_GROUP)
     if file.ensure == "directory":
         assert path.is_dir()

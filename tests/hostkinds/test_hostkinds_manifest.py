@@ -29,7 +29,7 @@ resources:
 def write(tmp_path, text):
     path = tmp_path / "manifest.yaml"
     path.write_text(text)
-    return path
+    return str(path)
 
 
 def test_a_manifest_of_all_host_kinds_is_valid(tmp_path):

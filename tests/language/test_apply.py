@@ -86,7 +86,8 @@ resources:
     ended, story = await converge_once(graph=site(parent, **{"child.yaml": CHILD}).graph)
     assert story.result("exec#hello") is Result.BLOCKED
     assert story.result("apply#child.yaml") is Result.BLOCKED
-    assert not (tmp_path / "said").exists() and ended.counts["failed"] == 1
+    assert not (tmp_path / "said").exists()
+    assert ended.counts["failed"] == 1
 
 
 async def test_a_child_that_fails_and_recovers_takes_its_apply_along(site, tmp_path):
@@ -108,7 +109,8 @@ resources:
   - exec: [{{told: {{command: /bin/touch {{dir}}/told, refreshonly: true, subscribe: apply#mid.yaml}}}}]
 """
     ended, story = await converge_once(graph=site(parent, **files).graph)
-    assert not (tmp_path / "said").exists() and not (tmp_path / "told").exists()
+    assert not (tmp_path / "said").exists()
+    assert not (tmp_path / "told").exists()
     assert [story.result(ref) for ref in ("exec#hello", "apply#child.yaml", "apply#mid.yaml")] == [
         Result.WOULD_CHANGE
     ] * 3
@@ -120,7 +122,8 @@ async def test_a_child_that_may_not_apply_others_and_does_is_refused(site, tmp_p
     graph = site("resources: [{apply: [{mid.yaml: {allow_apply: false}}]}]", **files).graph
     _, story = await converge_once(graph=graph)
     assert story.checks("apply#mid.yaml")[-1].error == "apply resources are denied"
-    assert list(graph.resources) == ["apply#mid.yaml"] and not (tmp_path / "said").exists()
+    assert list(graph.resources) == ["apply#mid.yaml"]
+    assert not (tmp_path / "said").exists()
 
 
 async def test_a_child_that_is_not_there_fails_its_apply_alone(site, tmp_path):
@@ -193,19 +196,18 @@ ccm:
         - c: {command: "/bin/touch {dir}/c", require: [exec#a]}
 """).graph
     await converge_once(graph=graph)
-    assert not (tmp_path / "b").exists() and (tmp_path / "c").exists()
+    assert not (tmp_path / "b").exists()
+    assert (tmp_path / "c").exists()
     assert list(graph.resources) == ["exec#a", "exec#b", "exec#a (2)", "exec#c"]
 
 
 async def test_the_order_of_a_ccm_manifest_includes_its_children(site, tmp_path):
     step = "/bin/sh -c 'echo -n {n} >> {dir}/order'"
     files = {
-        "child.yaml": 'ccm: {resources: [{exec: [{c1: {command: "%s"}}, {c2: {command: "%s"}}]}]}'
-        % (step.replace("{n}", "2"), step.replace("{n}", "3"))
+        "child.yaml": 'ccm: {{resources: [{{exec: [{{c1: {{command: "{}"}}}}, {{c2: {{command: "{}"}}}}]}}]}}'.format(step.replace("{n}", "2"), step.replace("{n}", "3"))
     }
     parent = (
-        'ccm: {resources: [{exec: [{p1: {command: "%s"}}]}, {apply: [{child.yaml: {}}]}, {exec: [{p2: {command: "%s"}}]}]}'
-        % (step.replace("{n}", "1"), step.replace("{n}", "4"))
+        'ccm: {{resources: [{{exec: [{{p1: {{command: "{}"}}}}]}}, {{apply: [{{child.yaml: {{}}}}]}}, {{exec: [{{p2: {{command: "{}"}}}}]}}]}}'.format(step.replace("{n}", "1"), step.replace("{n}", "4"))
     )
     await converge_once(graph=site(parent, **files).graph)
     assert (tmp_path / "order").read_text() == "1234"
@@ -230,4 +232,5 @@ resources:
     ended = await story.engine.run()
     assert (tmp_path / "spliced").exists()
     assert story.result("apply#made.yaml") is Result.CHANGED
-    assert ended.counts["failed"] == 0 and not [c for c in story.checks("apply#made.yaml") if c.error]
+    assert ended.counts["failed"] == 0
+    assert not [c for c in story.checks("apply#made.yaml") if c.error]

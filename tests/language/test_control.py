@@ -59,7 +59,8 @@ resources:
       - "/bin/touch {dir}/b": {control: {unless: "output('exec#probe').stdout == 'yes'"}}
 """).graph
     await converge_once(graph=graph)
-    assert (tmp_path / "a").exists() and not (tmp_path / "b").exists()
+    assert (tmp_path / "a").exists()
+    assert not (tmp_path / "b").exists()
 
 
 async def test_a_reload_that_turns_a_condition_checks_that_resource_alone(site, tmp_path):

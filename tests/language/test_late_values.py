@@ -35,9 +35,13 @@ async def test_a_file_that_nobody_makes_fails_its_reader_alone_and_says_where(si
     [check] = story.checks(f"file#{tmp_path}/out")
     assert check.result is Result.FAILED
     assert (
-        check.error.startswith(f"{tmp_path}/site.yaml:4:") and 'failed to read file "in.txt"' in check.error
+        check.error.startswith(f"{tmp_path}/site.yaml:4:")
     )
-    assert ended.counts["failed"] == 1 and not (tmp_path / "out").exists()
+    assert (
+        'failed to read file "in.txt"' in check.error
+    )
+    assert ended.counts["failed"] == 1
+    assert not (tmp_path / "out").exists()
 
 
 async def test_a_file_that_an_expression_reads_is_watched(site, tmp_path):

@@ -134,12 +134,13 @@ def test_an_error_in_a_manifest_shows_the_lines_around_it_without_the_secret(pla
     secret, path = planted
     path.write_text(path.read_text().replace("port: 80\n", "port: ${ nope }\n"))
     done = reactor("validate", path)
-    assert done.returncode == 2 and b"unknown name nope" in done.stderr
+    assert done.returncode == 2
+    assert b"unknown name nope" in done.stderr
     clean(secret, done.stdout, done.stderr)
 
 
 def test_a_bug_shows_its_traceback_without_the_secret(planted):
-    secret, path = planted
+    secret, _path = planted
     code = f"""
 import sys
 sys.argv = ["reactor"]

@@ -1,5 +1,8 @@
 """What the network kinds accept, and what they say of what they do not."""
 
+import subprocess
+import sys
+
 import pytest
 from pydantic import ValidationError
 
@@ -230,3 +233,8 @@ def test_each_kind_watches_what_can_change_it():
         NetlinkWatch(None, Subject(Topic.LINK, "")),
         NetlinkWatch(None, Subject(Topic.ADDRESSES, "")),
     }
+
+
+def test_the_kinds_and_their_watcher_load_no_pyroute2_before_they_need_it():
+    code = "import sys, resources.network, watchers.netlink; sys.exit('pyroute2' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

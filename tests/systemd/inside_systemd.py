@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -26,10 +27,16 @@ class InnerRun:
 
     def __init__(self, items: Sequence[pytest.Item]) -> None:
         self._config = items[0].config
-        self._said = tempfile.TemporaryFile("w+")
+        self._said = Path(tempfile.mkdtemp(prefix="inside-systemd-")) / "output"
         reader, writer = os.pipe()
+        with self._said.open("w") as output:
+            self._process = self._start(items, writer, output)
+        os.close(writer)
+        self._reports = os.fdopen(reader)
+
+    def _start(self, items: Sequence[pytest.Item], writer: int, output: TextIO) -> subprocess.Popen[bytes]:
         python = [sys.executable, *(f"-W{option}" for option in sys.warnoptions)]
-        self._process = subprocess.Popen(
+        return subprocess.Popen(
             [
                 WITH_SYSTEMD,
                 *python,
@@ -43,11 +50,9 @@ class InnerRun:
             env={**os.environ, REPORTS: str(writer)},
             pass_fds=[writer],
             stdin=subprocess.DEVNULL,
-            stdout=self._said,
-            stderr=self._said,
+            stdout=output,
+            stderr=output,
         )
-        os.close(writer)
-        self._reports = os.fdopen(reader)
 
     def replay(self, item: pytest.Item) -> None:
         """Report what the inner run says of ``item``, as it comes."""
@@ -66,8 +71,9 @@ class InnerRun:
             if report.when == "teardown":
                 return
         self._process.wait()
-        self._said.seek(0)
-        text = f"the inner pytest ended ({self._process.returncode}) before this test:\n{self._said.read()}"
+        text = (
+            f"the inner pytest ended ({self._process.returncode}) before this test:\n{self._said.read_text()}"
+        )
         yield pytest.TestReport(item.nodeid, item.location, {}, "failed", text, "call")
 
     def end(self) -> None:
@@ -75,7 +81,8 @@ class InnerRun:
         self._process.terminate()
         self._process.wait()
         self._reports.close()
-        self._said.close()
+        self._said.unlink()
+        self._said.parent.rmdir()
 
 
 class Reporter:

@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from watchers.dbus import CallError, Match, NoBusError, Scope, connect
+from watchers.dbus import CallError, Match, NoBusError
 from watchers.dbus.bus import CALLS_AT_ONCE, Bus
 from watchers.dbus.matches import RULES
 
@@ -61,7 +61,7 @@ async def test_calls_and_properties_are_answered(daemon, library):
 
 async def test_an_error_is_raised_with_its_name(daemon, library):
     async with connected(daemon, library) as bus:
-        with pytest.raises(CallError, match="org.example.Nobody") as raised:
+        with pytest.raises(CallError, match=r"org\.example\.Nobody") as raised:
             await bus.call("org.example.Nobody", "/", "org.example.Nobody", "Do")
         assert raised.value.name == f"{DAEMON}.Error.ServiceUnknown"
 
@@ -179,6 +179,6 @@ async def test_no_bus_is_an_error_that_names_the_address(address, library):
 
 async def test_a_message_of_a_megabyte_comes_whole(daemon, library):
     async with connected(daemon, library) as bus:
-        with pytest.raises(CallError, match="x{1000}"):
+        with pytest.raises(CallError, match=r"x{1000}"):
             await bus.call(*OBJECT, "GetNameOwner", "s", "x" * 1_000_000)
         assert await bus.call(*OBJECT, "GetNameOwner", "s", DAEMON)

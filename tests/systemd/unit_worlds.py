@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 
 import trio
+
+from watchers.dbus import Message, Scope, connect
+from watchers.units import MANAGER, MANAGER_PATH, SYSTEMD, manager_signal, subscribe
 
 ETC = Path("/etc/systemd/system")
 VENDOR = Path("/usr/lib/systemd/system")
@@ -81,5 +85,19 @@ class Unit:
 async def eventually(condition: Callable[[], object]) -> None:
     """Wait for something that only asking can tell."""
     with trio.fail_after(PATIENCE):
-        while not condition():
+        while True:
+            if condition():
+                return
             await trio.sleep(0.01)
+
+
+@asynccontextmanager
+async def counting(member: str) -> AsyncIterator[list[Message]]:
+    """The signals that the manager of this name sends during the block; read them after it."""
+    bus = await connect(Scope.SYSTEM)
+    await subscribe(bus)
+    heard: list[Message] = []
+    subscription = await bus.subscribe(manager_signal(member), heard.append)
+    yield heard
+    await bus.get(SYSTEMD, MANAGER_PATH, MANAGER, "Version")  # what it sent before is here when it answers
+    subscription.close()

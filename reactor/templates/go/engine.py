@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from reactor.templates.bounds import Bounds, Budget
+from reactor.templates.bounds import Bounds, spending
 from reactor.templates.calls import Functions
 from reactor.templates.compiling import parsed
 from reactor.templates.engine import Delimiters, Loader
@@ -71,8 +71,9 @@ class GoTemplate:
         all_functions = {**FUNCTIONS, **functions}
         templates = _Templates(all_functions, self._delimiters, self._loader)
         templates.add(self._name, self._tree)
-        run = Run(all_functions, templates, Budget(self._bounds))
-        return run.render((self._name, self._tree.source, self._tree.root), context)
+        with spending(self._bounds) as budget:
+            run = Run(all_functions, templates, budget)
+            return run.render((self._name, self._tree.source, self._tree.root), context)
 
 
 class GoEngine:

@@ -129,7 +129,7 @@ class Evaluator:
         if piped is not _NOTHING:
             values.append(_checked(piped, function.kind(len(values))))
         self._at = node.offset
-        return invoke(node.name, function, values, self._budget)
+        return invoke(node.name, function, values)
 
     def _logic(self, name: str, arguments: Sequence[nodes.Node], dot: Any, piped: Any) -> Any:
         """``and`` and ``or`` stop at the first operand that decides."""

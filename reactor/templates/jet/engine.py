@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
-from reactor.templates.bounds import Bounds, Budget
+from reactor.templates.bounds import Bounds, spending
 from reactor.templates.calls import Functions
 from reactor.templates.compiling import parsed
 from reactor.templates.engine import Delimiters, Loader
@@ -96,7 +96,8 @@ class JetTemplate:
         """The text for these data. Raises TemplateError."""
         templates = _Templates(self._delimiters, self._loader)
         linked = templates.link(self._name, self._tree)
-        return Run({**FUNCTIONS, **functions}, templates, Budget(self._bounds)).render(linked, context)
+        with spending(self._bounds) as budget:
+            return Run({**FUNCTIONS, **functions}, templates, budget).render(linked, context)
 
 
 class JetEngine:

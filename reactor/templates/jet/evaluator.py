@@ -143,7 +143,7 @@ class Evaluator:
             return equal(left, right) == (node.operator == "==")
         if node.operator[0] in "<>":
             return compare(node.operator, left, right)
-        return calculate(node.operator, left, right, self._budget)
+        return calculate(node.operator, left, right)
 
     def _sign(self, node: nodes.Sign) -> Any:
         value = self._value(node.operand)
@@ -179,7 +179,7 @@ class Evaluator:
         self._at = node.offset
         self._check_count(name, function, len(values))
         taken = [_converted(name, index, value, function.kind(index)) for index, value in enumerate(values)]
-        return invoke(name, function, taken, self._budget)
+        return invoke(name, function, taken)
 
     def _arguments(self, arguments: Sequence[nodes.Node], piped: Any) -> list[Any]:
         slot = any(isinstance(argument, nodes.Slot) for argument in arguments)

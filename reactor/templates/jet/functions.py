@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reactor.templates.bounds import Budget
+from reactor.templates.bounds import budget
 from reactor.templates.calls import Functions, texts
 from reactor.templates.errors import Fault
 from reactor.templates.escapes import html, javascript, json_text, url_query
@@ -22,25 +22,25 @@ def length(value: Any) -> int:
     raise Fault(f"len(): invalid value type {name_of_type(value)}")
 
 
-def repeat(budget: Budget, text: str, count: int) -> str:
+def repeat(text: str, count: int) -> str:
     """The text so many times."""
     if count < 0:
         raise Fault("strings: negative Repeat count")
-    budget.grow(count * len(text))
+    budget().grow(count * len(text))
     return text * count
 
 
-def replace(budget: Budget, text: str, old: str, new: str, count: int) -> str:
+def replace(text: str, old: str, new: str, count: int) -> str:
     """``new`` for the first ``count`` times that there is ``old``; for all when that is negative."""
-    budget.grow(len(text) + text.count(old) * max(0, len(new) - len(old)))
+    budget().grow(len(text) + text.count(old) * max(0, len(new) - len(old)))
     return text.replace(old, new, count)
 
 
-def ints(budget: Budget, start: int, stop: int) -> list[int]:
+def ints(start: int, stop: int) -> list[int]:
     """The numbers from ``start`` to before ``stop``."""
     if stop <= start:
         raise Fault("invalid range for ints ranger: 'from' must be smaller than 'to'")
-    budget.items(stop - start)
+    budget().items(stop - start)
     return list(range(start, stop))
 
 

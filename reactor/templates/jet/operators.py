@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from reactor.templates.bounds import Budget
+from reactor.templates.bounds import budget
 from reactor.templates.errors import Fault
 from reactor.templates.values import text_of, type_name, wrapped
 
@@ -66,6 +66,7 @@ def equal(left: Any, right: Any) -> bool:
         return left in (None, INVALID) and right in (None, INVALID)
     if is_number(left) and is_number(right):
         return bool(left == right)
+    budget().step()
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
         return len(left) == len(right) and all(map(equal, left, right))
     if isinstance(left, Mapping) and isinstance(right, Mapping):
@@ -80,7 +81,7 @@ def compare(sign: str, left: Any, right: Any) -> bool:
     return _COMPARISONS[sign](left, _numeric(right))
 
 
-def calculate(sign: str, left: Any, right: Any, budget: Budget) -> Any:
+def calculate(sign: str, left: Any, right: Any) -> Any:
     """``+`` and its like. Raises Fault for what can't be calculated."""
     for side, value in (("left", left), ("right", right)):
         if value is INVALID:
@@ -88,7 +89,7 @@ def calculate(sign: str, left: Any, right: Any, budget: Budget) -> Any:
                 f"{side} side of the expression is no value", "test it with isset, or give it a default"
             )
     if isinstance(left, str):
-        return _concatenated(sign, left, right, budget)
+        return _concatenated(sign, left, right)
     if not is_number(left):
         raise Fault(f"left side of {sign} is a {name_of_type(left)}, not a number")
     second = _numeric(right)
@@ -98,13 +99,13 @@ def calculate(sign: str, left: Any, right: Any, budget: Budget) -> Any:
     return wrapped(found) if isinstance(found, int) else found
 
 
-def _concatenated(sign: str, left: str, right: Any, budget: Budget) -> str:
+def _concatenated(sign: str, left: str, right: Any) -> str:
     if sign == "-":
         raise Fault("minus signal is not allowed with strings")
     if sign != "+":
         raise Fault("a non numeric value in multiplicative expression")
     second = printed(right)
-    budget.grow(len(left) + len(second))
+    budget().grow(len(left) + len(second))
     return left + second
 
 

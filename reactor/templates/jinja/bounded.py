@@ -8,8 +8,8 @@ from functools import wraps
 from itertools import chain
 from typing import Any, Final
 
+from reactor.templates.bounds import budget
 from reactor.templates.errors import Fault
-from reactor.templates.jinja.rendering import current
 
 METHODS: Final[Mapping[type, frozenset[str]]] = {
     str: frozenset((
@@ -44,10 +44,11 @@ def calculate(operator: str, plain: Callable[[Any, Any], Any], left: Any, right:
 
 def _count_pattern(pattern: str, values: Any) -> None:
     """The widths of a pattern such as ``%5d``, and those that come as values: ``%*d``."""
+    weighed(values)
     given = values if isinstance(values, tuple) else (values,)
     wide = (value for value in given if isinstance(value, int)) if "*" in pattern else ()
     widths = chain(map(int, _WIDTH.findall(pattern[:10_000])), wide)
-    current().budget.grow(
+    budget().grow(
         len(pattern) + sum(map(abs, widths)) + sum(len(value) for value in given if isinstance(value, str))
     )
 
@@ -61,26 +62,33 @@ def _count_product(value: Any, times: Any) -> None:
     if not isinstance(times, int):
         return
     if isinstance(value, str):
-        current().budget.grow(len(value) * max(0, times))
+        budget().grow(len(value) * max(0, times))
     elif isinstance(value, list | tuple):
-        current().budget.items(len(value) * max(0, times))
+        budget().items(len(value) * max(0, times))
     elif isinstance(value, int) and value.bit_length() + times.bit_length() > _LARGEST_BITS:
         raise Fault("the number is too large", "use a float: 2.0 * ...")
 
 
 def _count_copy(value: Any) -> None:
     if isinstance(value, str):
-        current().budget.grow(len(value))
+        budget().grow(len(value))
     elif isinstance(value, list | tuple):
-        current().budget.items(len(value))
+        budget().items(len(value))
+
+
+def weighed(value: Any) -> Any:
+    """``value``, all that is in it counted."""
+    if isinstance(value, list | tuple | Mapping):
+        budget().weigh(value)
+    return value
 
 
 def concatenated(parts: Iterable[Any]) -> str:
     """The parts as one text."""
-    grow = current().budget.grow
+    grow = budget().grow
     texts: list[str] = []
     for part in parts:
-        text = str(part)
+        text = str(weighed(part))
         grow(len(text))
         texts.append(text)
     return "".join(texts)
@@ -88,6 +96,8 @@ def concatenated(parts: Iterable[Any]) -> str:
 
 def count_call(function: Any, arguments: tuple[Any, ...]) -> None:
     """Count what a method of a text is about to make."""
+    for argument in arguments:
+        weighed(argument)
     text = getattr(function, "__self__", None)
     if not isinstance(text, str) or not arguments:
         return
@@ -99,44 +109,48 @@ def count_call(function: Any, arguments: tuple[Any, ...]) -> None:
 
 def _count_joined(separator: str, values: Any) -> None:
     if isinstance(values, list | tuple | Mapping):
-        current().budget.grow(
+        budget().grow(
             sum(len(value) for value in values if isinstance(value, str)) + len(separator) * len(values)
         )
 
 
 def _count_replaced(text: Any, old: Any, new: Any) -> None:
     if isinstance(text, str) and isinstance(old, str) and isinstance(new, str):
-        current().budget.grow(len(text) + text.count(old) * len(new))
+        budget().grow(len(text) + text.count(old) * len(new))
 
 
 def bounded(filters: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Jinja's filters, those that can grow counted, and without the one that gives another text each time."""
-    found = {name: function for name, function in filters.items() if name not in ("random", "sum")}
-    for name, count in _COUNTERS.items():
-        found[name] = _counted(filters[name], count)
-    found["sum"] = _sum
-    return found
+    """Jinja's filters, what they take and make counted, and without the one that gives another text each time."""
+    found = {
+        name: _counted(function, _COUNTERS.get(name))
+        for name, function in filters.items()
+        if name not in ("random", "sum")
+    }
+    return {**found, "sum": _sum}
 
 
-def _counted(function: Callable[..., Any], count: Callable[..., None]) -> Callable[..., Any]:
+def _counted(function: Callable[..., Any], count: Callable[..., None] | None) -> Callable[..., Any]:
     passes = hasattr(function, "jinja_pass_arg")
 
     @wraps(function)
     def counted(*arguments: Any, **named: Any) -> Any:
-        count(*arguments[passes:], **named)
+        for argument in arguments[passes:]:
+            weighed(argument)
+        if count is not None:
+            count(*arguments[passes:], **named)
         return function(*arguments, **named)
 
     return counted
 
 
 def _center(value: Any, width: int = 80, **_: Any) -> None:
-    current().budget.grow(len(str(value)) + abs(width))
+    budget().grow(len(str(value)) + abs(width))
 
 
 def _indent(value: Any, width: int | str = 4, *_: Any, **__: Any) -> None:
     text = str(value)
     margin = len(width) if isinstance(width, str) else abs(width)
-    current().budget.grow(len(text) + margin * (text.count("\n") + 1))
+    budget().grow(len(text) + margin * (text.count("\n") + 1))
 
 
 def _format(value: Any, *arguments: Any, **named: Any) -> None:
@@ -152,15 +166,15 @@ def _join(values: Any, d: Any = "", *_: Any, **__: Any) -> None:
 
 
 def _batch(_: Any, linecount: int = 0, *__: Any, **___: Any) -> None:
-    current().budget.items(abs(linecount))
+    budget().items(abs(linecount))
 
 
 def _slices(_: Any, slices: int = 0, *__: Any, **___: Any) -> None:
-    current().budget.items(abs(slices))
+    budget().items(abs(slices))
 
 
 def _to_json(_: Any, indent: int | None = None, **__: Any) -> None:
-    current().budget.grow(abs(indent or 0) * 1000)
+    budget().grow(abs(indent or 0) * 1000)
 
 
 def _sum(values: Iterable[Any], start: float = 0) -> Any:

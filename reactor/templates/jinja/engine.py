@@ -52,11 +52,11 @@ class JinjaTemplate:
     def render(self, context: Mapping[str, Any], functions: Functions) -> str:
         """The text for these data. Raises TemplateError."""
         variables = {**functions, **context}
-        with rendering(self._bounds, self._loader) as current:
+        with rendering(self._bounds, self._loader) as budget:
             chunks: list[str] = []
             try:
                 for chunk in self._template.root_render_func(self._template.new_context(variables)):
-                    current.budget.grow(len(chunk))
+                    budget.grow(len(chunk))
                     chunks.append(chunk)
             except TemplateError:
                 raise

@@ -13,10 +13,11 @@ from jinja2.filters import FILTERS
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
 
+from reactor.templates.bounds import budget
 from reactor.templates.engine import Delimiters
 from reactor.templates.errors import Fault
-from reactor.templates.jinja.bounded import METHODS, bounded, calculate, concatenated, count_call
-from reactor.templates.jinja.rendering import current
+from reactor.templates.jinja.bounded import METHODS, bounded, calculate, concatenated, count_call, weighed
+from reactor.templates.jinja.rendering import load
 
 DEFAULT_DELIMITERS = ("{{", "}}")
 
@@ -36,12 +37,25 @@ class _Generator(CodeGenerator):
             self.write(", ")
         self.write("))")
 
+    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:  # noqa: N802
+        node.expr = _weighed(node.expr)
+        for operand in node.ops:
+            operand.expr = _weighed(operand.expr)
+        super().visit_Compare(node, frame)
+
+
+def _weighed(node: nodes.Expr) -> nodes.Expr:
+    """A node that weighs what ``node`` gives: lists are compared item by item."""
+    if isinstance(node, nodes.Const):
+        return node
+    return nodes.Filter(node, "weighed", [], [], None, None, lineno=node.lineno)
+
 
 class _Loader(BaseLoader):
     """Gives what the loader of the current rendering gives, compiled once per source."""
 
     def load(self, environment: Environment, name: str, globals: Any = None) -> Template:  # noqa: A002, ARG002  Jinja's signature
-        source = current().loader(name)
+        source = load(name)
         if source is None:
             raise TemplateNotFound(name)
         return made(environment, source, name)
@@ -57,7 +71,7 @@ class BoundedEnvironment(SandboxedEnvironment):
     @property
     def step(self) -> None:
         """Count one turn of a loop."""
-        current().budget.step()
+        budget().step()
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ARG002  Jinja's signature
         """Whether a template may ask for it."""
@@ -75,7 +89,7 @@ class BoundedEnvironment(SandboxedEnvironment):
 
     def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call a macro, a method or a function, counted."""
-        current().budget.step()
+        budget().step()
         count_call(function, args)
         return super().call(context, function, *args, **kwargs)
 
@@ -88,7 +102,7 @@ def _printable(value: Any) -> Any:
         or not callable(value)
         or isinstance(value, Undefined)
     ):
-        return value
+        return weighed(value)
     raise Fault("can't print a function", "call it: add ()")
 
 
@@ -116,7 +130,7 @@ def environment(delimiters: Delimiters) -> BoundedEnvironment:
         loader=_Loader(),
         cache_size=0,
     )
-    made_for.filters = bounded(FILTERS)
+    made_for.filters = {**bounded(FILTERS), "weighed": weighed}
     del made_for.globals["lipsum"]
     return made_for
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from reactor.templates.bounds import Budget
 from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault
 from reactor.templates.escapes import html, javascript, url_query
@@ -123,9 +122,9 @@ def println(*values: Any) -> str:
     return " ".join(map(text_of, values)) + "\n"
 
 
-def printf(budget: Budget, pattern: str, *values: Any) -> str:
+def printf(pattern: str, *values: Any) -> str:
     """The values in a pattern, as Go's Sprintf."""
-    return sprintf(pattern, values, budget)
+    return sprintf(pattern, values)
 
 
 def call(function: Any, *_values: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault
+from reactor.templates.go.functions.lists import same
 from reactor.templates.values import kind_name, type_name
 
 
@@ -42,7 +43,7 @@ FUNCTIONS: Functions = {
     "any": lambda *values: any(values),
     "coalesce": coalesce,
     "default": default,
-    "deepEqual": lambda first, second: type_name(first) == type_name(second) and first == second,
+    "deepEqual": same,
     "empty": lambda value: not value,
     "fail": fail,
     "kindIs": lambda name, value: _kind(value) == name,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
 
+from reactor.templates.bounds import budget
 from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault
 from reactor.templates.go.functions.builtins import part
@@ -30,7 +31,10 @@ def strings(value: Any) -> list[str]:
 
 def same(first: Any, second: Any) -> bool:
     """Whether two values are equal and of one type: 1 is not true, and not 1.0."""
-    return type_name(first) == type_name(second) and bool(first == second)
+    if type_name(first) != type_name(second):
+        return False
+    budget().weigh(first)
+    return bool(first == second)
 
 
 def uniq(value: Any) -> list[Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
+from reactor.templates.bounds import budget
 from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault
 from reactor.templates.values import Own, sorted_keys, text_of, type_name
@@ -83,6 +83,7 @@ def merge_overwrite(target: dict[str, Any], *sources: dict[str, Any]) -> Own:
 
 def _merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, overwrite: bool) -> Own:
     found = target if isinstance(target, Own) else Own(target)
+    budget().weigh(sources)
     for source in sources:
         for key, value in source.items():
             mine = found.get(key)
@@ -95,9 +96,14 @@ def _merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, over
 
 def deep_copy(value: Any) -> Any:
     """A copy that the template may change."""
+    budget().weigh(value)
+    return _copied(value)
+
+
+def _copied(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return Own((key, deep_copy(item)) for key, item in value.items())
-    return [deep_copy(item) for item in value] if isinstance(value, list | tuple) else copy.copy(value)
+        return Own((key, _copied(item)) for key, item in value.items())
+    return list(map(_copied, value)) if isinstance(value, list | tuple) else value
 
 
 def dig(*path: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
-from reactor.templates.bounds import Budget
+from reactor.templates.bounds import budget
 from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault
 from reactor.templates.literals import number
@@ -70,28 +70,28 @@ def rounded(value: Any, places: int, up_from: float = _HALF) -> float:
     return found / power
 
 
-def steps(budget: Budget, start: int, stop: int, step: int) -> list[int]:
+def steps(start: int, stop: int, step: int) -> list[int]:
     """The numbers from ``start`` up or down to before ``stop``."""
     if step == 0 or (stop < start) != (step < 0):
         return []
     numbers = range(start, stop, step)
-    budget.items(len(numbers))
+    budget().items(len(numbers))
     return list(numbers)
 
 
-def until(budget: Budget, count: int) -> list[int]:
+def until(count: int) -> list[int]:
     """The numbers from 0 to before ``count``."""
-    return steps(budget, 0, count, -1 if count < 0 else 1)
+    return steps(0, count, -1 if count < 0 else 1)
 
 
-def seq(budget: Budget, *bounds: int) -> str:
+def seq(*bounds: int) -> str:
     """Numbers as the command of that name prints them: end; start and end; start, step and end."""
     if not 0 < len(bounds) <= 3:  # noqa: PLR2004  as documented
         return ""
     start, end = (1, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[-1])
     towards = -1 if end < start else 1
     step = bounds[1] if len(bounds) == 3 else towards  # noqa: PLR2004  as documented
-    return " ".join(map(text_of, steps(budget, start, end + towards, step)))
+    return " ".join(map(text_of, steps(start, end + towards, step)))
 
 
 def atoi(text: str) -> int:

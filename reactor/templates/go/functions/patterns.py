@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-from reactor.templates.bounds import Budget
+from reactor.templates.bounds import budget
 from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault
 
@@ -62,27 +62,27 @@ def split(pattern: str, text: str, count: int) -> list[str]:
     return parts if parts and end == len(text) else [*parts, text[start:]]
 
 
-def replace_all(budget: Budget, pattern: str, text: str, replacement: str) -> str:
+def replace_all(pattern: str, text: str, replacement: str) -> str:
     """The text with each find replaced; ``$1`` and ``${name}`` are groups."""
 
     def expand(found: Any) -> str:
         return _REFERENCE.sub(lambda reference: _group(found, reference), replacement)
 
-    return _replace(budget, pattern, text, expand)
+    return _replace(pattern, text, expand)
 
 
-def replace_literal(budget: Budget, pattern: str, text: str, replacement: str) -> str:
+def replace_literal(pattern: str, text: str, replacement: str) -> str:
     """The text with each find replaced by just this."""
-    return _replace(budget, pattern, text, lambda _found: replacement)
+    return _replace(pattern, text, lambda _found: replacement)
 
 
-def _replace(budget: Budget, pattern: str, text: str, expand: Callable[[Any], str]) -> str:
+def _replace(pattern: str, text: str, expand: Callable[[Any], str]) -> str:
     def counted(found: Any) -> str:
         replaced = expand(found)
-        budget.grow(len(replaced))
+        budget().grow(len(replaced))
         return replaced
 
-    budget.grow(len(text))
+    budget().grow(len(text))
     return str(_compiled(pattern).sub(counted, text))
 
 

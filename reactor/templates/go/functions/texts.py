@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from reactor.templates.bounds import Budget
+from reactor.templates.bounds import budget
 from reactor.templates.calls import Functions, texts
 from reactor.templates.errors import Fault
 from reactor.templates.go.functions.lists import strings
@@ -19,29 +19,29 @@ _WORD_BREAK: Final = re.compile(
 _ELLIPSIS: Final = "..."
 
 
-def repeat(budget: Budget, count: int, text: str) -> str:
+def repeat(count: int, text: str) -> str:
     """The text so many times."""
     if count < 0:
         raise Fault("strings: negative Repeat count")
-    budget.grow(count * len(text))
+    budget().grow(count * len(text))
     return text * count
 
 
-def indent(budget: Budget, spaces: int, text: str) -> str:
+def indent(spaces: int, text: str) -> str:
     """Each line moved to the right."""
-    margin = repeat(budget, spaces, " ")
-    budget.grow(len(text) + spaces * text.count("\n"))
+    margin = repeat(spaces, " ")
+    budget().grow(len(text) + spaces * text.count("\n"))
     return margin + text.replace("\n", f"\n{margin}")
 
 
-def nindent(budget: Budget, spaces: int, text: str) -> str:
+def nindent(spaces: int, text: str) -> str:
     """A new line, and each line moved to the right."""
-    return "\n" + indent(budget, spaces, text)
+    return "\n" + indent(spaces, text)
 
 
-def replace(budget: Budget, old: str, new: str, text: str) -> str:
+def replace(old: str, new: str, text: str) -> str:
     """``new`` for each ``old``."""
-    budget.grow(len(text) + text.count(old) * max(0, len(new) - len(old)))
+    budget().grow(len(text) + text.count(old) * max(0, len(new) - len(old)))
     return text.replace(old, new)
 
 
@@ -60,10 +60,10 @@ def cat(*values: Any) -> str:
     return " ".join(text_of(value) for value in values if value is not None)
 
 
-def join(budget: Budget, separator: str, values: Any) -> str:
+def join(separator: str, values: Any) -> str:
     """The texts of a list with a separator between."""
     parts = strings(values)
-    budget.grow(sum(map(len, parts)) + len(separator) * len(parts))
+    budget().grow(sum(map(len, parts)) + len(separator) * len(parts))
     return separator.join(parts)
 
 

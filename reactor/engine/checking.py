@@ -1,0 +1,199 @@
+"""Checks of single vertices in a run: what is asked before, booked after, and told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Protocol
+
+import trio
+
+from reactor.engine.check import AS_DESIRED, Verdict, check, examined
+from reactor.engine.events import Cause, Result
+from reactor.engine.fights import Fights
+from reactor.engine.foregone import Foregone
+from reactor.engine.herald import Herald
+from reactor.engine.ledger import Ledger
+from reactor.engine.memory import Memory
+from reactor.engine.options import Options
+from reactor.engine.outcome import Outcome
+from reactor.engine.reversals import Reversals
+from reactor.engine.roster import Roster
+from reactor.engine.scheduler import Scheduler
+from reactor.resource.base import Resource
+from reactor.resource.composite import Composite
+
+
+class Run(Protocol):
+    """The engine, as the checks know it."""
+
+    options: Options
+    renew: Callable[[], Awaitable[None]] | None
+    roster: Roster
+    ledger: Ledger
+    reversals: Reversals
+    scheduler: Scheduler
+
+    def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
+        """``vertex`` owes a check for ``cause``, ``delay`` seconds from now."""
+
+
+class Checking:
+    """What workers are for: the `Work` of a run."""
+
+    def __init__(self, run: Run, herald: Herald, foregone: Foregone, memory: Memory | None) -> None:
+        self._run = run
+        self._roster = run.roster
+        self._ledger = run.ledger
+        self._reversals = run.reversals
+        self._scheduler = run.scheduler
+        self._herald = herald
+        self._foregone = foregone
+        self._memory = memory
+        self._fights = Fights()
+        self.last_change = 0.0
+        """When something was changed last."""
+
+    async def check(self, vertex: int, started: float) -> float:
+        """Run the check of ``vertex`` and book how it ended; return the time it did."""
+        causes = self._scheduler.causes(vertex)
+        resource = self._roster.resources[vertex]
+        noop = self._roster.noop(vertex)
+        refresh = self._scheduler.carries_refresh(vertex)
+        monitor_only = self._run.options.monitor_only or resource.meta.monitor_only
+        memory = None if noop or monitor_only else self._memory
+        if refresh and memory is not None:
+            memory.begins(resource.ref)
+        if resource.late is None and not resource.members:
+            verdict = await self._verdict(vertex, resource, refresh, noop, monitor_only)
+        else:
+            verdict = await self._foregone_verdict(vertex, refresh, noop, monitor_only)
+        if noop and verdict.outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
+            verdict = self._excuse(vertex, verdict)
+        if verdict.outcome is Outcome.FAILED and await self._renewed(resource):
+            self.void(vertex)
+            return trio.current_time()
+        now = trio.current_time()
+        retry_in = self._finish(vertex, verdict, causes, now)
+        if verdict.outcome is not Outcome.OK:
+            causes = self._label(causes, resource)
+        if memory is not None and verdict.outcome in (Outcome.OK, Outcome.CHANGED, Outcome.UNHEALTHY):
+            memory.applied(resource)
+            if refresh:
+                memory.refreshed(resource.ref)
+        self._herald.checked(vertex, causes, verdict, now - started, retry_in)
+        if self._reversals.pending and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
+            self._retire_undone(vertex, resource)
+        self.tell_transitions(vertex)
+        return now
+
+    async def _verdict(
+        self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
+    ) -> Verdict:
+        verdict = AS_DESIRED
+        if not monitor_only:
+            verdict = await check(
+                resource,
+                refresh=refresh,
+                noop=noop,
+                diff=self._run.options.diff,
+                before_apply=partial(self._before_apply, vertex),
+            )
+        if resource.health_checks:
+            verdict = await examined(resource, verdict)
+        if self._foregone.has_takers and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
+            await self._publish(resource)
+        return verdict
+
+    async def _foregone_verdict(self, vertex: int, refresh: bool, noop: bool, monitor_only: bool) -> Verdict:
+        """The same for a resource with late properties, or one that stands for others."""
+        verdict = self._foregone.verdict(vertex, self._scheduler.blame.blocked, refresh=refresh)
+        if verdict is None:
+            # Watches that changed just now hold the vertex, which ends this check.
+            await trio.lowlevel.checkpoint()
+            resource = self._roster.resources[vertex]
+            return await self._verdict(vertex, resource, refresh, noop, monitor_only)
+        if verdict.outcome is Outcome.CHANGED:
+            await self._before_apply(vertex, None)
+        return verdict
+
+    async def _renewed(self, resource: Resource) -> bool:
+        """Whether ``resource`` failed for want of a manifest that has been made meanwhile, and is loaded now."""
+        if self._run.renew is None or not (isinstance(resource, Composite) and resource.has_appeared()):
+            return False
+        await self._run.renew()
+        return True
+
+    async def _publish(self, resource: Resource) -> None:
+        """Hand on what others take from ``resource``; those that rest are checked if it is news to them."""
+        for taker in await self._foregone.publish(resource):
+            if not self._scheduler.in_motion(taker):
+                self._run.mark(taker, Cause.INTENT)
+
+    def tell_transitions(self, *checked: int) -> None:
+        """Tell who became blocked or free; what stands for them, or for those just checked, is judged anew."""
+        blame = self._scheduler.blame
+        crossed = self._herald.transitions(blame) if blame.has_transitions else ()
+        if self._foregone.has_wholes:
+            for whole in self._foregone.restless((*checked, *crossed), blame.blocked):
+                self._run.mark(whole, Cause.DRIFT)
+
+    def _label(self, causes: Cause, resource: Resource) -> Cause:
+        """Tell a first change from one that comes from the manifest, or from drift while nobody looked.
+
+        A refresh that is owed from an earlier life is reason enough: then nothing need have drifted. What an event
+        announced is no drift either, if it was a file that the manifest pulls in.
+        """
+        if self._memory is None or not causes & (Cause.INITIAL | Cause.DRIFT):
+            return causes
+        known = self._memory.cause_of(resource)
+        if Cause.INITIAL in causes:
+            others = causes & ~Cause.INITIAL
+            return others if others and known is Cause.DRIFT else others | known
+        return causes & ~Cause.DRIFT | known if known is Cause.INTENT else causes
+
+    async def _before_apply(self, vertex: int, state: Any) -> None:
+        """The point of no return of a check that found ``state``: from here on, the world may have changed."""
+        if (resource := self._roster.resources[vertex]).meta.reverse:
+            await self._reversals.record(resource, state)
+        if self._memory is not None and (subscribers := self._scheduler.topology.notify[vertex]):
+            refs = self._roster.refs
+            await self._memory.intend(refs[vertex], [refs[below] for below in subscribers])
+        self._scheduler.touched(vertex)
+
+    def _retire_undone(self, vertex: int, checked: Resource) -> None:
+        """If ``checked`` undid a resource, and is not one that was just about to leave, ``vertex`` has left the run."""
+        if checked is self._roster.resources[vertex] and self._reversals.done(checked.ref):
+            self._roster.present.discard(vertex)
+            self._ledger.forget([vertex])
+            self._herald.reversed(vertex)
+
+    def _excuse(self, vertex: int, verdict: Verdict) -> Verdict:
+        """In noop, a failure below something that was not applied says nothing: the honest answer is "can't tell"."""
+        for up in self._scheduler.topology.strong_predecessors[vertex]:
+            if self._ledger.result(up, self._scheduler.blame.blocked) is Result.WOULD_CHANGE:
+                text = f"Can't tell before {self._roster.refs[up]} is applied ({verdict.error})"
+                return Verdict(Outcome.WOULD_CHANGE, (text,))
+        return verdict
+
+    def void(self, vertex: int) -> None:
+        """The check of ``vertex`` was cancelled: it is no answer, and is owed again."""
+        self._scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
+
+    def _finish(self, vertex: int, verdict: Verdict, causes: Cause, now: float) -> float | None:
+        if verdict.outcome is Outcome.CHANGED:
+            self.last_change = now
+            if causes.value & Cause.DRIFT.value:
+                self._see_fight(vertex, verdict, now)
+        return self._scheduler.finished(vertex, verdict.outcome, now)
+
+    def _see_fight(self, vertex: int, verdict: Verdict, now: float) -> None:
+        if (flare := self._fights.repaired(vertex, verdict.actions, now)) is None:
+            return
+        self._scheduler.slow_down(vertex, now + flare.wait)
+        if flare.news is not None:
+            self._herald.flapping(vertex, flare.news)
+
+    def say(self, vertex: int, line: str) -> None:
+        """Pass on a line that the running check of ``vertex`` said."""
+        self._herald.said(vertex, line)

@@ -1,0 +1,44 @@
+"""The URL of a manifest: what it says, and how it may be shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.secrecy import remember
+
+SUFFIXES = (".tar.gz", ".tgz")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """``url`` comes without the credentials, which are ``user`` and ``password``; ``shown`` is for people."""
+
+    url: str
+    shown: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+
+def parse_address(text: str) -> Address:
+    """Understand a URL; its password is a secret from now on. Raises ManifestError for what can't be fetched."""
+    parts = urlsplit(text)
+    if parts.password:
+        remember(unquote(parts.password))
+        remember(parts.password)
+    host = parts.netloc.rpartition("@")[2]
+    bare = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
+    shown = urlunsplit((parts.scheme, f"REDACTED@{host}" if parts.username else host, parts.path, "", ""))
+    if parts.scheme not in ("http", "https") or not host:
+        raise _refused(f"unsupported manifest source: {shown}", "name a file, or an http or https URL")
+    if not parts.path.endswith(SUFFIXES):
+        raise _refused(
+            f"{shown} is not a .tar.gz archive", "pack manifest.yaml and what belongs to it with tar -czf"
+        )
+    user = unquote(parts.username) if parts.username else None
+    return Address(bare, shown, user, unquote(parts.password or "") if user else None)
+
+
+def _refused(message: str, hint: str) -> ManifestError:
+    return ManifestError([Diagnostic(message, None, hint)])

@@ -1,0 +1,109 @@
+"""The archives fetched so far: each source has a directory, each version of it one inside."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.source.address import Address, parse_address
+from reactor.source.download import DownloadError, Version, download
+from reactor.source.unpacking import UnpackingError, unpack
+
+_STATE = "current.json"
+
+
+def cache_directory() -> Path:
+    """Where archives are kept unless the user says otherwise."""
+    if os.geteuid() == 0:
+        return Path("/var/cache/reactor")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reactor"
+
+
+def fetched(url: str, cache: str | None, warn: Callable[[str], None]) -> str:
+    """The path of the manifest in the archive at ``url``, as new as can be had.
+
+    An unchanged archive is not fetched again. While the source is away, or gives something that is of no use, the last
+    good one is used, and ``warn`` is told. Raises ManifestError when there never was one.
+    """
+    address = parse_address(url)
+    home = Path(cache) if cache is not None else cache_directory()
+    source = _Source(home / hashlib.sha256(address.url.encode()).hexdigest()[:32])
+    try:
+        return source.renewed(address)
+    except (DownloadError, UnpackingError, OSError) as error:
+        if (last := source.last_good()) is None:
+            raise ManifestError(
+                [Diagnostic(str(error), None, "check the URL, and that the host can be reached")]
+            ) from error
+        warn(f"{error}; the last good version of {address.shown} is used")
+        return last
+
+
+class _Source:
+    """What is kept of one URL. ``current.json`` names the version in use, and is replaced in one step."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def last_good(self) -> str | None:
+        state = self._state()
+        path = self._directory / state["version"] / state["manifest"] if state else None
+        return str(path) if path is not None and path.is_file() else None
+
+    def renewed(self, address: Address) -> str:
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = self._state()
+        last = self.last_good()
+        known = Version(**state["known"]) if state and last else Version()
+        with tempfile.NamedTemporaryFile(dir=self._directory, prefix="download-") as archive:
+            version = download(address, known, archive)
+            if version is None and last is not None:
+                return last
+            archive.flush()
+            return self._adopt(Path(archive.name), version or Version())
+
+    def _adopt(self, archive: Path, version: Version) -> str:
+        """Unpack beside the others, then move into place: a crash leaves the version before in use."""
+        with archive.open("rb") as file:
+            name = hashlib.file_digest(file, "sha256").hexdigest()
+        staging = Path(tempfile.mkdtemp(dir=self._directory, prefix="unpack-"))
+        try:
+            manifest = unpack(archive, staging)
+            if not (self._directory / name).is_dir():
+                staging.rename(self._directory / name)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        self._remember({"version": name, "manifest": manifest, "known": asdict(version)})
+        self._forget_all_but(name)
+        return str(self._directory / name / manifest)
+
+    def _state(self) -> dict[str, Any] | None:
+        try:
+            state = json.loads((self._directory / _STATE).read_text())
+            return {
+                "version": str(state["version"]),
+                "manifest": str(state["manifest"]),
+                "known": dict(state["known"]),
+            }
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _remember(self, state: dict[str, Any]) -> None:
+        temporary = self._directory / f"{_STATE}.new"
+        temporary.write_text(json.dumps(state))
+        temporary.replace(self._directory / _STATE)
+
+    def _forget_all_but(self, current: str) -> None:
+        """The version before the current one stays: a run may still read files of it."""
+        versions = [each for each in self._directory.iterdir() if each.is_dir() and each.name != current]
+        versions.sort(key=lambda each: each.stat().st_mtime)
+        for old in versions[:-1]:
+            shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,233 @@
+"""Manifests behind URLs, from a real server on loopback that also misbehaves."""
+
+import base64
+import hashlib
+import http.server
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from reactor import ManifestError, load
+from reactor.source.cache import fetched
+from reactor.source.unpacking import UnpackingError, unpack
+
+
+def archive(*members):
+    """A gzipped tar; a member is (name, text), or a TarInfo."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for member in members:
+            if isinstance(member, tarfile.TarInfo):
+                tar.addfile(member)
+                continue
+            name, text = member
+            info = tarfile.TarInfo(name)
+            info.size = len(text.encode())
+            tar.addfile(info, io.BytesIO(text.encode()))
+    return buffer.getvalue()
+
+
+def manifest(tmp_path, content):
+    own = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644', ensure: present"
+    return f"resources: [{{file: [{{'{tmp_path}/out': {{{own}, source: files/it}}}}]}}]", content
+
+
+class Server:
+    """Serves one body at every path; counts what it sent."""
+
+    def __init__(self):
+        self.body, self.status, self.credentials = b"", 200, None
+        self.sent, self.asked = 0, []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.asked.append(dict(self.headers))
+                outer.answer(self)
+
+            def log_message(self, *_):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.http.server_port}/site.tar.gz"
+
+    def answer(self, handler):
+        etag = f'"{hashlib.sha256(self.body).hexdigest()}"'
+        wanted = self.credentials and "Basic " + base64.b64encode(self.credentials.encode()).decode()
+        status = self.status
+        if wanted and handler.headers.get("Authorization") != wanted:
+            status = 401
+        elif status == 200 and handler.headers.get("If-None-Match") == etag:
+            status = 304
+        handler.send_response(status)
+        handler.send_header("ETag", etag)
+        body = self.body if status == 200 else b""
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+        self.sent += status == 200
+
+
+@pytest.fixture
+def server():
+    server = Server()
+    yield server
+    server.http.shutdown()
+    server.http.server_close()
+
+
+def site(tmp_path, content="one"):
+    text, it = manifest(tmp_path, content)
+    return archive(("site/manifest.yaml", text), ("site/files/it", it))
+
+
+def test_an_archive_is_fetched_once_and_paths_start_in_it(server, tmp_path):
+    server.body = site(tmp_path)
+    warnings = []
+    first = fetched(server.url, str(tmp_path / "cache"), warnings.append)
+    second = fetched(server.url, str(tmp_path / "cache"), warnings.append)
+    assert first == second
+    assert server.sent == 1
+    assert len(server.asked) == 2
+    assert Path(load(first).graph.resources[f"file#{tmp_path}/out"].source).read_text() == "one"
+    assert warnings == []
+
+
+@pytest.mark.parametrize("trouble", ["away", "error", "rubbish"])
+def test_the_last_good_one_is_used_while_the_source_is_of_no_use(server, tmp_path, trouble):
+    server.body = site(tmp_path)
+    good = fetched(server.url, str(tmp_path / "cache"), lambda _: None)
+    if trouble == "away":
+        server.http.shutdown()
+        server.http.server_close()
+    elif trouble == "error":
+        server.status = 500
+    else:
+        server.body = b"not an archive"
+    warnings = []
+    assert fetched(server.url, str(tmp_path / "cache"), warnings.append) == good
+    assert len(warnings) == 1
+    assert "last good version" in warnings[0]
+
+
+def test_without_a_good_one_the_error_says_what_happened(server, tmp_path):
+    server.status = 404
+    with pytest.raises(ManifestError, match="failed with status 404"):
+        fetched(server.url, str(tmp_path / "cache"), lambda _: None)
+
+
+def test_a_new_version_takes_the_place_of_the_old_one(server, tmp_path):
+    for content in ("one", "two", "three"):
+        server.body = site(tmp_path, content)
+        path = Path(fetched(server.url, str(tmp_path / "cache"), lambda _: None))
+        assert (path.parent / "files/it").read_text() == content
+    [source] = (tmp_path / "cache").iterdir()
+    assert len([each for each in source.iterdir() if each.is_dir()]) == 2, "this one and the one before"
+
+
+def test_credentials_are_sent_and_shown_nowhere(server, tmp_path):
+    server.credentials = "deploy:s3cr3t-pass"
+    server.body = site(tmp_path)
+    url = server.url.replace("http://", "http://deploy:s3cr3t-pass@")
+    command = [sys.executable, "-m", "reactor", "run", "--converge-once", "--format", "json"]
+    command += ["--cache", tmp_path / "cache", "--state-dir", tmp_path / "state", url]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out").read_text() == "one"
+    wrong = subprocess.run(
+        [*command[:-1], url.replace("/site", "/other").replace("s3cr3t", "wr0ng!")],
+        capture_output=True,
+        check=False,
+    )
+    assert wrong.returncode == 2
+    assert b"failed with status 401" in wrong.stderr
+    state = b"".join(path.read_bytes() for path in (tmp_path / "state").rglob("*") if path.is_file())
+    for output in (done.stdout, done.stderr, wrong.stdout, wrong.stderr, state):
+        assert b"s3cr3t" not in output
+        assert b"wr0ng!" not in output
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("ftp://host/x.tar.gz", "unsupported manifest source: ftp://host/x.tar.gz"),
+        ("file:///x.tar.gz", "unsupported manifest source"),
+        ("https://host/x.yaml", "is not a .tar.gz archive"),
+    ],
+)
+def test_what_is_no_archive_over_http_is_refused(url, message):
+    with pytest.raises(ManifestError, match=message):
+        load(url)
+
+
+def special(name, kind, link=""):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, link
+    return info
+
+
+HOSTILE = {
+    "traversal": [("../evil", "x")],
+    "inner traversal": [("a/../../evil", "x")],
+    "absolute": [("/tmp/evil", "x")],
+    "symlink": [special("link", tarfile.SYMTYPE, "/etc/passwd")],
+    "hard link": [special("link", tarfile.LNKTYPE, "/etc/passwd")],
+    "device": [special("null", tarfile.CHRTYPE)],
+    "pipe": [special("pipe", tarfile.FIFOTYPE)],
+    "no manifest": [("other.yaml", "x")],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_archive_is_refused_and_nothing_is_written_outside(tmp_path, name):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "x.tar.gz").write_bytes(archive(*HOSTILE[name]))
+    with pytest.raises(UnpackingError):
+        unpack(tmp_path / "x.tar.gz", tmp_path / "in")
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "x.tar.gz"}
+    assert not Path("/tmp/evil").exists()
+
+
+def test_a_cut_off_archive_is_refused(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "x.tar.gz").write_bytes(archive(("manifest.yaml", "x" * 100_000))[:-40])
+    with pytest.raises(UnpackingError):
+        unpack(tmp_path / "x.tar.gz", tmp_path / "in")
+
+
+def test_a_new_version_reaches_a_running_converger(server, tmp_path, monkeypatch):
+    server.body = site(tmp_path)
+    code = (
+        "import reactor.cli.reloading as r; r.REFETCH_INTERVAL = 0.05; from reactor.cli import main; main()"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "run",
+        "--format",
+        "json",
+        "--cache",
+        tmp_path / "cache",
+        "--state-dir",
+        tmp_path / "state",
+        server.url,
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            event = json.loads(line)
+            if event["event"] == "converged":
+                if (tmp_path / "out").read_text() == "two":
+                    break
+                server.body = site(tmp_path, "two")
+        process.send_signal(signal.SIGTERM)
+    assert (tmp_path / "out").read_text() == "two"
