@@ -1,9 +1,9 @@
-"""How long drift of the network lives: from the change until its undoing is announced; and what watching costs.
+"""How long drift of the network lives, until its undoing is announced; and what watching costs.
 
-50 addresses and 10 routes on a link, kept by `reactor run` inside a network namespace, and from outside through the
-property `netns`. The prober changes one thing at a time, and hears of the repair by the kernel's own notification. So
-each time holds the kernel's work for the change and for the repair, and one wake-up more than the bar is about: the
-time from a notification to the request that answers it.
+50 addresses and 10 routes on a link, kept by `reactor run` inside a network namespace, and from outside by
+the property `netns`. The prober changes one thing at a time, and hears of the repair by the kernel's
+notification. So each time holds the kernel's work for change and repair, and one wake-up, on top of what the
+bar is about: the time from a notification to the request that answers it.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def main() -> None:
             },
         )
         idle = Row("CPU while nothing happens", idle_percent(space, seconds), "% of a core", 0.1)
-    title = f"network: {ADDRESSES} addresses and {ROUTES} routes on a link, {turns} x {samples} changes of each kind"
+    title = f"network: {ADDRESSES} addresses and {ROUTES} routes, {turns} x {samples} changes of each kind"
     show(title, [*rows(results), idle])
 
 

@@ -121,7 +121,7 @@ def main() -> None:
     options = arguments(__doc__)
     if not READY.exists():
         os.execv(WITH_SYSTEMD, [WITH_SYSTEMD, sys.executable, *sys.argv])
-    count, samples, idle = (50, 20, 5.0) if options.quick else (500, 100, 20.0)
+    count, samples, idle = (50, 20, 5.0) if options.quick else (500, 60, 10.0)
     with workspace(options.dir) as space:
         rows = measure(space, count, samples, idle)
     show(f"services: {count} units", rows)

@@ -4,11 +4,14 @@ The map of the house; data flows down this list, and nothing imports what stands
 
 - ``resource/``: what a resource is: base class, property types, plan, watch declarations, registry;
 - ``expression/``: the language inside ``{{ }}`` and ``${ }``, over JSON-like values; it knows nothing of the project;
+- ``templates/``: whole files from templates, in Jinja2, Go's text/template and Jet, over the same values;
 - ``data/``: the data of a manifest: layers, merged as its hierarchy says, and the checks in its comments;
 - ``manifest/``: YAML with positions, diagnostics, binding to typed properties;
 - ``documents``: files that hold values and nothing else;
+- ``unpacking/``: archives that nobody vouches for, into a directory and nowhere else;
 - ``facts/``: what is known about this host, gathered as it is read;
 - ``graph/``: the networkx DAG: build steps, selection, export;
+- ``source/``: manifests behind URLs, fetched and unpacked;
 - ``loading``: from a manifest file to a graph that may run;
 - ``backup/``: what files held before they were replaced or removed;
 - ``engine/``: the scheduler, a state machine without I/O, and the trio driver around it; events;
@@ -50,8 +53,15 @@ if TYPE_CHECKING:
     from reactor.resource.keeping import Former, hold
     from reactor.resource.plan import Action, Plan, ResourceError
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
+    from reactor.resource.secrecy import remember
     from reactor.resource.speech import say
     from reactor.resource.watch import PathWatch, TimerWatch, Watch, Watcher, WatchSink, WatchState
+    from reactor.templates.engine import template_engine
+    from reactor.templates.errors import TemplateError
+    from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format
+    from reactor.unpacking.limits import UnpackingLimits, size_in_words
+    from reactor.unpacking.members import UnpackingError
+    from reactor.unpacking.unpack import unpack
 
 _HOMES = {
     "reactor.engine.engine": ("Engine",),
@@ -69,16 +79,24 @@ _HOMES = {
     "reactor.resource.keeping": ("Former", "hold"),
     "reactor.resource.plan": ("Action", "Plan", "ResourceError"),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
+    "reactor.resource.secrecy": ("remember",),
     "reactor.resource.speech": ("say",),
     "reactor.resource.watch": ("PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
+    "reactor.templates.engine": ("template_engine",),
+    "reactor.templates.errors": ("TemplateError",),
+    "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format"),
+    "reactor.unpacking.limits": ("UnpackingLimits", "size_in_words"),
+    "reactor.unpacking.members": ("UnpackingError",),
+    "reactor.unpacking.unpack": ("unpack",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph",
+    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph",
     "InvalidPropertiesError", "ManifestError", "Meta", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
-    "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TimerWatch", "Watch", "WatchSink",
-    "WatchState", "Watcher", "hold", "load", "say",
+    "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "hold", "load", "remember", "say", "size_in_words", "template_engine",
+    "unpack",
 ]  # fmt: skip
 
 

@@ -55,7 +55,7 @@ class MountTable:
     async def changed(self) -> frozenset[bytes]:
         """Wait for a change; return the mount points that are new, gone or other.
 
-        The kernel tells of a change once, and to begin a wait is to ask it: what changed before is looked for then.
+        The kernel tells of a change once, and to begin a wait is to ask it: what came before is looked for.
         """
         token = trio.lowlevel.current_trio_token()
         while True:

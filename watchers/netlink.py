@@ -1,4 +1,4 @@
-"""Watches links, addresses and routes through the kernel's notifications: one socket for each network namespace."""
+"""Watches links, addresses and routes by the kernel's notifications: one socket a network namespace."""
 
 from __future__ import annotations
 

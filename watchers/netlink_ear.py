@@ -22,7 +22,7 @@ _SO_RCVBUFFORCE = 33
 
 
 class Ear:
-    """Marks who listens for what the namespace tells of. It need not be there: it may come later, or come again.
+    """Marks who listens for what the namespace tells of. It need not be there: it may come later, and again.
 
     The socket keeps the namespace alive, so it is closed as soon as the namespace has no name any more.
     """
@@ -62,7 +62,7 @@ class Ear:
     # ---- the socket ----
 
     def reopen(self) -> None:
-        """The namespace came, went, or is another one: hear the one that has the name now, and have all checked."""
+        """The namespace came, went, or is another one: hear what has the name now, and have all checked."""
         self.close()
         vertices = dict.fromkeys(vertex for listeners in self._listeners.values() for vertex in listeners)
         if vertices:

@@ -1,7 +1,7 @@
-"""Sockets of the kernel's routing family (rtnetlink), in any network namespace, and the frame of its messages.
+"""Sockets of the kernel's routing family (rtnetlink) in any network namespace, and the frame of its messages.
 
-The layouts are those of netlink(7) and rtnetlink(7). They are read with `struct`: a message that pyroute2 has decoded
-is some 190 objects in cycles, too many for notifications, most of which say no more than "look there".
+The layouts are those of netlink(7) and rtnetlink(7). They are read with `struct`: a message that pyroute2
+decodes is some 190 objects in cycles, too many for notifications, which only say "look there".
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def open_socket(netns: str | None) -> socket.socket:
     """
     if netns is None:
         return _open_here()
-    # A namespace belongs to a thread. One of its own for every socket leaves those of the program where they are.
+    # A namespace belongs to a thread. With one for each socket, those of the program stay where they are.
     result: list[socket.socket | OSError] = []
     thread = threading.Thread(
         target=_open_there, args=(f"{NAMESPACES}/{netns}", result), name=f"netns {netns}"

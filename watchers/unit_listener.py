@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -25,7 +25,7 @@ from watchers.units import (
 
 FIRST_WAIT = 0.02
 POLL_INTERVAL = 5.0
-"""The longest wait between two attempts to reach systemd; from then on, each is also a check of everything."""
+"""Seconds between two checks of everything while nothing is heard; also the longest wait between two attempts to."""
 
 FILES_SETTLE = 0.01
 """Seconds from a change of files to the check: most come in groups, and systemd has to read them all anew."""
@@ -39,9 +39,10 @@ _MANAGER_SIGNALS = [manager_signal(member) for member in ("JobRemoved", "UnitFil
 
 @dataclass
 class _Watched:
-    """One unit: for whom, and by which subscription on which connection."""
+    """One unit: for whom, how systemd has loaded it, and by which subscription on which connection it is heard."""
 
     vertices: set[int] = field(default_factory=set)
+    load: str = ""
     bus: Bus | None = None
     subscription: Subscription | None = None
 
@@ -75,6 +76,8 @@ class UnitListener:
         self._bus: Bus | None = None
         self._tried = trio.Event()
         self._connected = trio.CancelScope()
+        self._listening = trio.Lock()
+        self._poll_at = 0.0
 
     async def add(self, unit: str, vertex: int) -> None:
         """Mark ``vertex`` for what happens to ``unit`` from now on, once there was an attempt to reach systemd."""
@@ -109,7 +112,7 @@ class UnitListener:
     # ---- the connection ----
 
     async def _stay_connected(self) -> None:
-        wait, reason, poll_at = 0.0, "", 0.0
+        wait, reason = 0.0, ""
         while True:
             began = trio.current_time()
             try:
@@ -118,18 +121,23 @@ class UnitListener:
                 reason = f"the connection to the {self._scope} bus was lost"
             except (NoBusError, CallError) as error:
                 reason = str(error)
-            now = trio.current_time()
-            if self._bus is not None or not self._tried.is_set():
-                self._bus = None
-                self._tried.set()
-                poll_at = now + POLL_INTERVAL
-                words = f"{reason}; until systemd is heard again, units are checked every {POLL_INTERVAL:g} s"
-                self._sink.report(WatchState.POLLING, words)
-            elif now >= poll_at:
-                poll_at = now + POLL_INTERVAL
-                self._mark(self._units)
-            wait = FIRST_WAIT if now - began > POLL_INTERVAL else min(POLL_INTERVAL, 2 * wait or FIRST_WAIT)
+            self._do_without(reason)
+            lasted = trio.current_time() - began
+            wait = FIRST_WAIT if lasted > POLL_INTERVAL else min(POLL_INTERVAL, 2 * wait or FIRST_WAIT)
             await trio.sleep(wait)
+
+    def _do_without(self, reason: str) -> None:
+        """Say once that nothing is heard; from then on, check everything now and then."""
+        now = trio.current_time()
+        if self._bus is not None or not self._tried.is_set():
+            self._bus = None
+            self._tried.set()
+            self._poll_at = now + POLL_INTERVAL
+            words = f"{reason}; until systemd is heard again, units are checked every {POLL_INTERVAL:g} s"
+            self._sink.report(WatchState.POLLING, words)
+        elif now >= self._poll_at:
+            self._poll_at = now + POLL_INTERVAL
+            self._mark(self._units)
 
     async def _follow(self, bus: Bus, lost: str) -> None:
         """Listen as long as the connection lasts. ``lost`` tells why nobody listened before, if that is so."""
@@ -144,17 +152,26 @@ class UnitListener:
             async for message in news:
                 await self._hear(bus, message)
 
-    async def _listen(self, bus: Bus, units: list[str]) -> None:
-        """Hear the signals of ``units``, wherever on the bus they are now."""
-        (found,) = await bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "ListUnitsByNames", "as", units)
-        for unit, (_, _, _, _, _, _, path, *_) in zip(units, found, strict=True):
-            watched = self._units.get(unit)
-            if watched is None or watched.is_heard(bus, path):
-                continue
+    async def _listen(self, bus: Bus, units: Sequence[str]) -> None:
+        """Hear the signals of ``units``, wherever on the bus they are now; mark those that systemd loaded otherwise."""
+        async with self._listening:
+            (found,) = await bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "ListUnitsByNames", "as", units)
+            for unit, (_, _, load, _, _, _, path, *_) in zip(units, found, strict=True):
+                if (watched := self._units.get(unit)) is None:
+                    continue
+                if watched.load not in {"", load}:
+                    self._mark((unit,))
+                watched.load = load
+                if not watched.is_heard(bus, path):
+                    await self._listen_at(bus, unit, path, watched)
+
+    async def _listen_at(self, bus: Bus, unit: str, path: str, watched: _Watched) -> None:
+        watched.close()
+        hear = partial(self._hear_of_unit, unit)
+        watched.bus, watched.subscription = bus, await bus.subscribe(properties_changed(path), hear)
+        if self._units.get(unit) is not watched:  # nobody wants it any more
             watched.close()
-            hear = partial(self._hear_of_unit, unit)
-            watched.bus, watched.subscription = bus, await bus.subscribe(properties_changed(path), hear)
-            await pin(bus, unit)
+        await pin(bus, unit)
 
     # ---- what is heard ----
 
@@ -172,11 +189,10 @@ class UnitListener:
             case "JobRemoved", [_, _, str(name), _]:
                 self._mark(self._at(object_path(name)))
             case "UnitFilesChanged", _:
-                self._mark(self._units, FILES_SETTLE)
-            case "Reloading", [False]:
-                self._files.scan()
+                self._look_for_files()
+            case "Reloading", [False]:  # which starts and stops nothing
+                self._look_for_files()
                 await self._listen(bus, list(self._units))
-                self._mark(self._units)
             case "NameOwnerChanged", [_, _, str(owner)] if owner:
                 await subscribe(bus)
                 await self._listen(bus, list(self._units))
@@ -186,6 +202,11 @@ class UnitListener:
         stem = name.removesuffix(".d")
         units = {unit for unit in self._units if concerns(name, unit)}
         self._mark(units.union(self._at(object_path(stem))), FILES_SETTLE)
+
+    def _look_for_files(self) -> None:
+        """The files themselves are watched; new directories may have come with them."""
+        for name in self._files.scan():
+            self._hear_of_file(name)
 
     def _lose_files(self) -> None:
         self._sink.mark_all("the inotify queue of the unit files overflowed, events were lost")

@@ -77,7 +77,7 @@ class Store:
     def hold_only(self, refs: Iterable[str]) -> None:
         """Free what is held for others than ``refs``."""
         wanted = {key_of(ref) for ref in refs}
-        with suppress(FileNotFoundError, NotADirectoryError):
+        with suppress(OSError):  # holding meets the same error, and tells it
             for name in os.listdir(self._held):
                 if name not in wanted:
                     os.unlink(f"{self._held}/{name}")

@@ -57,21 +57,22 @@ def data(
 def _resolved(manifest: str, inputs: Inputs) -> Resolved:
     """The data of the manifest. Raises ManifestError."""
     from reactor.data.resolve import Layer
-    from reactor.manifest.document import read_document
-    from reactor.manifest.sections import data_of
+    from reactor.manifest.sections import data_of, sections_of
+    from reactor.manifest.site_data import SiteData
     from reactor.manifest.source import Problems, read_source
-    from reactor.manifest.tree import parse
     from reactor.resource.diagnostic import Diagnostic, ManifestError
 
     source = read_source(manifest)
     if isinstance(source, Diagnostic):
         raise ManifestError([source])
     problems = Problems(source)
-    document = read_document(parse(problems), problems)
-    over = (Layer("the command line", inputs.data),)
-    resolved = data_of(document.root, problems, inputs, over)
-    if problems:
-        raise ManifestError(problems.sorted())
+    site = SiteData(inputs.site, inputs) if inputs.site is not None else None
+    over = (*((site.layer,) if site else ()), Layer("the command line", inputs.data))
+    resolved = data_of(sections_of(problems), problems, inputs, over)
+    if site is not None:
+        site.check(resolved.values, resolved.secrets)
+    if found := [*problems.sorted(), *(site.problems.sorted() if site else ())]:
+        raise ManifestError(found)
     for each in resolved.warnings:
         warn(f"{source.lines.place(each.comment_at or 0)}: {each.message}; {each.hint}")
     return resolved

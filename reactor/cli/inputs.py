@@ -41,7 +41,7 @@ def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options for facts, ``--data``, ``--data-file`` and ``--cache``; the command gets ``inputs``, which reads them all."""
+    """All options about what a manifest is evaluated with; the command gets ``inputs``, which reads them all."""
     one = click.option(
         "--data",
         multiple=True,
@@ -55,6 +55,17 @@ def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Merge the values of this YAML or JSON file over the data.",
     )
 
+    site = click.option(
+        "--hiera",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Merge the data of this file over the data; it has a hierarchy and overrides of its own.",
+    )
+    environ = click.option(
+        "--read-env/--no-read-env",
+        default=True,
+        help="Whether Environ holds the file .env of the current directory too.  [default: --read-env]",
+    )
     cached = click.option(
         "--cache",
         metavar="DIR",
@@ -65,6 +76,8 @@ def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @facts_options
     @one
     @many
+    @site
+    @environ
     @cached
     @wraps(command)
     def with_inputs(
@@ -72,10 +85,12 @@ def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
         facts_given: Given,
         data: tuple[str, ...],
         data_file: str | None,
+        hiera: str | None,
+        read_env: bool,
         cache: str | None,
         **options: Any,
     ) -> Any:
-        inputs = partial(_inputs, facts_given, Given(data_file, data), cache)
+        inputs = partial(_inputs, facts_given, Given(data_file, data), hiera, cache, read_env=read_env)
         return command(*args, inputs=inputs, **options)
 
     return with_inputs
@@ -102,11 +117,13 @@ class Given(NamedTuple):
         return values
 
 
-def _inputs(facts: Given, data: Given, cache: str | None) -> Inputs:
+def _inputs(facts: Given, data: Given, site: str | None, cache: str | None, *, read_env: bool) -> Inputs:
+    from reactor.cli.dotenv import environment
     from reactor.manifest.inputs import Inputs
 
-    files = tuple(os.path.abspath(given.file) for given in (facts, data) if given.file is not None)
-    return Inputs(host_facts(facts), dict(os.environ), data.values(), files, cache)
+    environ, files = environment(read_file=read_env)
+    given = tuple(os.path.abspath(file) for file in (facts.file, data.file, site) if file is not None)
+    return Inputs(host_facts(facts), environ, data.values(), (*given, *files), cache, site)
 
 
 def host_facts(given: Given) -> Facts:

@@ -36,7 +36,14 @@ def render(manifest: str, form: Literal["yaml", "json"], inputs: Callable[[], In
       reactor render site.yaml
       reactor render --format json --fact role=db site.yaml
     """
-    with rejecting(as_json=form == "json", exit_code=exitcodes.BAD_USAGE):
+    show_rendered(manifest, form, inputs, exitcodes.BAD_USAGE)
+
+
+def show_rendered(
+    manifest: str, form: Literal["yaml", "json"], inputs: Callable[[], Inputs], bad_usage: int
+) -> None:
+    """Write the manifest after loading to stdout, or end the command with ``bad_usage``."""
+    with rejecting(as_json=form == "json", exit_code=bad_usage):
         text = rendered_text(manifest, form, inputs())
     click.echo(text, nl=False)
 

@@ -15,6 +15,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import rejecting
+from reactor.cli.render import show_rendered
 from reactor.cli.running import state_dir_option
 from reactor.console.introduction import message_record, selection_record, selection_text
 from reactor.engine.options import DEFAULT_JOBS, Options
@@ -114,10 +115,14 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option(
     DETAILED, is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage or manifest."
 )
+@click.option(
+    "--render", is_flag=True, help="Only show the manifest as it is after loading, as reactor render does."
+)
 @inputs_options
 @state_dir_option
 def run(
     manifest: str,
+    render: bool,
     converge_once: bool,
     noop: bool,
     monitor_only: bool,
@@ -154,6 +159,9 @@ def run(
 
     location = locate(state_dir)
     bad_usage = exitcodes.of_bad_usage(detailed=detailed_exitcodes)
+    if render:
+        show_rendered(manifest, "json" if form == "json" else "yaml", inputs, bad_usage)
+        return
     load = partial(_load, manifest, inputs, only, exclude, location)
     with rejecting(as_json=form == "json", exit_code=bad_usage):
         program, selection = load()

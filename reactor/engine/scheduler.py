@@ -30,6 +30,8 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.retries import Retries
 from reactor.graph.topology import Topology
 
+_Vertices = Collection[int]
+_BAD = (Outcome.FAILED, Outcome.UNHEALTHY)  # to look a member up in its class is slow
 _REFRESH = int(Cause.REFRESH)
 _RETRY = int(Cause.RETRY)
 
@@ -62,6 +64,7 @@ class Scheduler:
         self._limits = dict(limits or {})
         self._retries = Retries(default_retry, rng or random.Random())  # noqa: S311 - jitter needs no secrecy
         self._semaphores = Semaphores()
+        self._holding = self._semaphores.held
         self._owed = bytearray(topology.size)
         self._running: dict[int, int] = {}
         self._touched: set[int] = set()
@@ -130,16 +133,11 @@ class Scheduler:
             if self.fail_fast and self.blame.failed and vertex not in self.blame.failed:
                 self._stalled.append(vertex)
                 continue
-            limits = self._limits.get(vertex, DEFAULT_LIMITS)
-            owed = self._owed[vertex]
-            later = self.bursts.held_back(vertex, owed, now) if limits.quiet is not None else 0
-            if later and later == owed:
-                self._schedule(vertex, self.bursts.due(vertex) or now, now)
-                continue
-            if limits.semaphores and not self._semaphores.acquire(limits.semaphores, vertex):
-                continue
-            if limits.rate is not None:
-                self._not_before[vertex] = now + 1 / limits.rate
+            owed, later = self._owed[vertex], 0
+            if (limits := self._limits.get(vertex)) is not None:
+                later = self.bursts.held_back(vertex, owed, now)
+                if not self._admits(vertex, limits, owed ^ later, now):
+                    continue
             self._running[vertex] = owed ^ later
             self._owed[vertex] = later
             self._retries.due.pop(vertex, None)
@@ -151,14 +149,13 @@ class Scheduler:
         """The run of ``vertex`` ended. Returns the seconds until it is retried, or None when it is not."""
         carried = self._running.pop(vertex)
         self.active -= 1
-        if vertex in self._semaphores.held:
+        if vertex in self._holding:
             self._ready.extend(self._semaphores.release(vertex))
         if vertex in self._gone:
             self.order.end(vertex)
             return None
-        again = self._owed[vertex]
-        wait = None
-        if outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
+        again, wait = self._owed[vertex], None
+        if outcome in _BAD:
             self._owed[vertex] |= carried if outcome is Outcome.FAILED else carried & ~_REFRESH | _RETRY
             wait = self._fail(vertex, now, fresh=bool(again))
         elif outcome is Outcome.CANCELLED:
@@ -189,11 +186,7 @@ class Scheduler:
                 self.mark(vertex, Cause.RETRY, now)
 
     def reshape(
-        self,
-        topology: Topology,
-        limits: Mapping[int, Limits],
-        changed: Collection[int],
-        gone: Collection[int],
+        self, topology: Topology, limits: Mapping[int, Limits], changed: _Vertices, gone: _Vertices
     ) -> None:
         """Go on with another graph. Vertices keep their numbers; there may be more of them.
 
@@ -251,7 +244,7 @@ class Scheduler:
         """Whether ``vertex`` is dirty or running."""
         return bool(self.order.motion[vertex])
 
-    # ---- starting ----
+    # ---- starting and ending ----
 
     def _may_start(self, vertex: int) -> bool:
         return (
@@ -261,6 +254,17 @@ class Scheduler:
             and vertex not in self._start_at
             and vertex not in self._paused
         )
+
+    def _admits(self, vertex: int, limits: Limits, causes: int, now: float) -> bool:
+        """Whether ``limits`` let ``vertex`` start for ``causes`` now; if not, somebody comes back to it."""
+        if not causes:
+            self._schedule(vertex, self.bursts.due(vertex) or now, now)
+            return False
+        if limits.semaphores and not self._semaphores.acquire(limits.semaphores, vertex):
+            return False
+        if limits.rate is not None:
+            self._not_before[vertex] = now + 1 / limits.rate
+        return True
 
     def _earliest(self, vertex: int, start: float) -> float:
         """Limits delay: a rate for every start, a pause after a failure."""
@@ -290,8 +294,6 @@ class Scheduler:
         if vertex not in self._start_at:
             self._ready.append(vertex)
         return False
-
-    # ---- ending ----
 
     def _fail(self, vertex: int, now: float, *, fresh: bool) -> float | None:
         self.blame.fail(vertex, self.order.motion)

@@ -4,6 +4,8 @@
 - ``schema``: the tables, and how the database is opened;
 - ``store``: the one connection that writes;
 - ``debts``: who owes a refresh to whom, in memory;
+- ``originals``: how things were before they were first changed, for those that can be undone, in memory;
+- ``salvage``: what of all that can be read out of a broken file;
 - ``records``: which events are kept, and in what form;
 - ``backlog``: what waits to be written;
 - ``journal``: the engine's memory and a sink of its events, made of all these;

@@ -10,8 +10,10 @@ from pydantic_core import PydanticSerializationError
 
 from reactor.resource.base import Resource
 
-_ABOUT_THE_RUN = {"meta", "require", "subscribe", "after", "alias", "health_checks"}
-"""When and in what order it is checked changes nothing on the host."""
+_ABOUT_THE_RUN = {
+    "meta", "require", "subscribe", "after", "alias", "health_checks", "register_when_stable",
+}  # fmt: skip
+"""When and in what order it is checked, and who is told, changes nothing on the host."""
 
 
 def desired_digest(resource: Resource) -> str:

@@ -30,8 +30,9 @@ class HostFacts(Protocol):
 class Inputs:
     """``facts`` about the host, gathered when they are read; ``environ``, the environment.
 
-    ``data`` wins over the data of the manifest. ``files`` are those that any of this came from. ``cache`` is where
-    manifests from elsewhere are kept, unless it is the usual place.
+    ``data`` wins over the data of the manifest, and over those of the file ``site``, which win over them too.
+    ``files`` are those that any of this came from. ``cache`` is where manifests from elsewhere are kept, unless it is
+    the usual place.
     """
 
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -39,6 +40,7 @@ class Inputs:
     data: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     cache: str | None = None
+    site: str | None = None
 
     @property
     def fact_paths(self) -> list[str]:

@@ -50,6 +50,13 @@ class Manifest:
         resource = [*self.resources, *self.wrecks][index]
         return resource.place if self.origins is None else self.origins[index].place(type(resource), path)
 
+    def declared(self, index: int) -> Mapping[str, Any]:
+        """The properties of the resource at ``index`` as they are written, those of its defaults included."""
+        if self.origins is None:
+            return {}
+        declaration = self.origins[index].declaration
+        return {**(declaration.defaults or {}), **(declaration.body or {})}
+
 
 def read_manifest(
     path: str | os.PathLike[str], kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS

@@ -15,12 +15,13 @@ from reactor.manifest.inputs import Inputs
 from reactor.manifest.kinds import Kinds, look_up
 from reactor.manifest.nodes import Sequence
 from reactor.manifest.sections import data_of
+from reactor.manifest.site_data import SiteData
 from reactor.manifest.source import Problems, Source, read_source
 from reactor.manifest.tree import parse
 from reactor.manifest.wording import shown
 from reactor.manifest.world import World
 from reactor.resource.composite import Composite
-from reactor.resource.diagnostic import Diagnostic, Place
+from reactor.resource.diagnostic import Diagnostic, ManifestError, Place
 
 MAX_DEPTH = 10
 """Manifests that apply each other."""
@@ -45,9 +46,22 @@ class Reading:
             self._collection.problems.append(source)
             return Document(), Resolved({}, {})
         self._chain[path] = None
-        result = self._read(source, self._outside)
+        site = self._site_data()
+        result = self._read(source, (*((site.layer,) if site else ()), *self._outside))
+        if site is not None:
+            site.check(result[1].values, result[1].secrets)
+            self._collection.problems += site.problems.sorted()
         self._collection.problems.sort(key=lambda found: found.place or Place("", 0, 0))
         return result
+
+    def _site_data(self) -> SiteData | None:
+        if self._inputs.site is None:
+            return None
+        try:
+            return SiteData(self._inputs.site, self._inputs)
+        except ManifestError as error:
+            self._collection.problems += error.diagnostics
+            return None
 
     def _read(
         self, source: Source, over: tuple[Layer, ...], composite: Composite | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from reactor.manifest.late import LateBinding
@@ -16,8 +17,11 @@ def rendered(manifest: Manifest) -> dict[str, Any]:
     Late expressions stay as they are written. Resources of other manifests are not in it, but the `apply` is.
     """
     elsewhere = {ref for resource in manifest.resources for ref in resource.members}
-    own = [resource for resource in manifest.resources if resource.ref not in elsewhere]
-    resources = [{resource.kind: _properties(resource)} for resource in own]
+    resources = [
+        {resource.kind: _properties(resource, manifest.declared(index))}
+        for index, resource in enumerate(manifest.resources)
+        if resource.ref not in elsewhere
+    ]
     data = scrubbed(dict(manifest.data))
     if manifest.is_ccm:
         options = {"fail_on_error": manifest.settings.fail_fast, "resources": resources}
@@ -30,9 +34,20 @@ def rendered(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _properties(resource: Resource) -> dict[str, Any]:
+def _properties(resource: Resource, written: Mapping[str, Any]) -> dict[str, Any]:
     properties = resource.model_dump(mode="json", exclude_unset=True, by_alias=True)
+    properties = {key: _as_written(value, written.get(key)) for key, value in properties.items()}
     properties.update(dict.fromkeys(resource.secrets & properties.keys(), MASK))
     if isinstance(resource.late, LateBinding):
         properties.update(resource.late.texts())
     return {"name": scrubbed(properties.pop("name")), **scrubbed(properties)}
+
+
+def _as_written(value: Any, written: Any) -> Any:
+    """``value``, and in it every text that is written without an expression: 1h30m, not 5400s; a relative path."""
+    if isinstance(value, dict) and isinstance(written, dict):
+        return {key: _as_written(inner, written.get(key)) for key, inner in value.items()}
+    if isinstance(value, list) and isinstance(written, list):
+        return [_as_written(*pair) for pair in zip(value, written, strict=True)]
+    both = isinstance(value, str) and isinstance(written, str)
+    return written if both and "{{" not in written and "${" not in written else value

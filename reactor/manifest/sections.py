@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reactor.data.annotations import Path, find_annotations
+from reactor.data.annotations import Annotation, Path, find_annotations
 from reactor.data.problem import DataProblem
 from reactor.data.resolve import Layer, Resolved, resolve
 from reactor.manifest.document import check_data
 from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
-from reactor.manifest.source import Problems, Source
+from reactor.manifest.source import Problems
 from reactor.manifest.tree import parse
 from reactor.manifest.wording import shown
-from reactor.resource.diagnostic import ManifestError
 from reactor.resource.secrecy import remember
 
 _SECTIONS = ("data", "hierarchy", "overrides")
@@ -25,34 +24,36 @@ def data_of(root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer
     """The data of the manifest with ``over`` on top. What is secret in it is remembered as such."""
     if not any(section in root for section in _SECTIONS):
         root = Mapping(root.at)
-    text = problems.source.text
-    marked = find_annotations(text, dict(_keys(root.get("data"), ()))) if "@" in text else {}
-    resolved = resolve(root, inputs.facts, over=over, annotations=marked)
+    annotations = annotations_of(root, problems.source.text)
+    resolved = resolve(root, inputs.facts, over=over, annotations=annotations)
     for problem in resolved.problems:
-        if problem.path[0] == "hierarchy" and problem.start is None and problems:
-            continue  # whoever read the outline has said so
-        problems.add(problem.message, _offset(root, problem, problems), problem.hint)
+        add_problem(problem, root, problems)
     for path in resolved.secrets:
         remember(_value(resolved.values, path))
     return resolved
 
 
-def data_document(source: Source, inputs: Inputs, over: tuple[Layer, ...] = ()) -> Resolved:
-    """The data of a file with these sections; its other keys, those of a manifest, are no matter.
+def annotations_of(root: Mapping, text: str) -> dict[Path, list[Annotation]]:
+    """The annotations in ``text``, the text of ``root``, by the keys of the data."""
+    return find_annotations(text, dict(_keys(root.get("data"), ()))) if "@" in text else {}
 
-    Raises ManifestError.
-    """
-    problems = Problems(source)
+
+def add_problem(problem: DataProblem, root: Mapping, problems: Problems) -> None:
+    """Add what is wrong with the data of ``root``, at its place."""
+    if problem.path[0] == "hierarchy" and problem.start is None and problems:
+        return  # whoever read the outline has said so
+    problems.add(problem.message, _offset(root, problem, problems), problem.hint)
+
+
+def sections_of(problems: Problems) -> Mapping:
+    """The sections of a file of data. Its other keys, such as those of a manifest, are no matter."""
     root = parse(problems)
     if not isinstance(root, Mapping):
         if root is not None and root is not BROKEN:
             problems.add(f"a map with the key 'data' is wanted here, not {shown(root)}", 0)
         root = Mapping(0)
     check_data(root, problems)
-    resolved = data_of(root, problems, inputs, over)
-    if problems:
-        raise ManifestError(problems.sorted())
-    return resolved
+    return root
 
 
 def _keys(node: Any, path: Path) -> Iterator[tuple[Path, int]]:

@@ -16,6 +16,7 @@ from reactor.resource.health import HealthCheck
 from reactor.resource.late import Late
 from reactor.resource.plan import Plan
 from reactor.resource.properties import Duration, Flag, Rate, References, did_you_mean
+from reactor.resource.registration import Registration
 from reactor.resource.watch import Watch
 
 
@@ -101,6 +102,7 @@ class Resource(BaseModel, ABC):
     after: References = ()
     control: Control | None = None
     health_checks: tuple[HealthCheck, ...] = ()
+    register_when_stable: tuple[Registration, ...] = ()
     meta: Meta = DEFAULT_META
 
     _place: Place | None = PrivateAttr(default=None)

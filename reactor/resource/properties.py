@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Strict, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, PlainSerializer, Strict, WithJsonSchema
 
 Flag = Annotated[bool, Strict()]
 """``true`` or ``false`` and nothing else: in YAML 1.2 ``yes`` and ``on`` are strings."""
@@ -82,7 +82,18 @@ _DURATION_SCHEMA = {
     "anyOf": [{"type": "string", "pattern": f"^(({_DURATION_PART.pattern})+|0)$"}, {"const": 0}]
 }
 
-Duration = Annotated[float, BeforeValidator(parse_duration), WithJsonSchema(_DURATION_SCHEMA)]
+
+def format_duration(seconds: float) -> str:
+    """What `parse_duration` reads as ``seconds``."""
+    return f"{seconds:.9f}".rstrip("0").rstrip(".") + "s"
+
+
+Duration = Annotated[
+    float,
+    BeforeValidator(parse_duration),
+    PlainSerializer(format_duration, return_type=str, when_used="json"),
+    WithJsonSchema(_DURATION_SCHEMA),
+]
 """Seconds, written with a unit: ``500ms``, ``30s``, ``1h30m``."""
 
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from reactor.expression.errors import FunctionError
+from reactor.templates.bounds import budget
 from reactor.templates.errors import BoundFault, Fault
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -77,7 +78,11 @@ def _kind(parameter: inspect.Parameter) -> str:
 
 
 def invoke(name: str, function: Function, values: Sequence[Any]) -> Any:
-    """Call it. Raises Fault with the name of the function for what it can't do."""
+    """Call it. Raises Fault with the name of the function for what it can't do.
+
+    The texts it is given are counted: what most functions make is about as long as what they take.
+    """
+    budget().grow(sum(len(value) for value in values if value.__class__ is str))
     try:
         return function.call(*values)
     except BoundFault:

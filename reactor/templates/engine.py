@@ -39,7 +39,7 @@ class Engine(Protocol):
 
 
 @cache
-def engine(name: str, bounds: Bounds = DEFAULT_BOUNDS) -> Engine:
+def template_engine(name: str, bounds: Bounds = DEFAULT_BOUNDS) -> Engine:
     """The engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
     if name == "jinja":
         from reactor.templates.jinja.engine import JinjaEngine  # noqa: PLC0415  most manifests have no templates

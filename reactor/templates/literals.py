@@ -34,7 +34,7 @@ def unquote(text: str) -> str:
         return inner.replace("\r", "")
     if "\\" not in inner:
         return inner
-    raw = inner.encode("utf-8", "surrogateescape")
+    raw = inner.encode("utf-8", "surrogatepass")
     return _ESCAPE.sub(lambda found: _unescaped(found, quote), raw).decode("utf-8", "replace")
 
 

@@ -108,8 +108,7 @@ def _conversion(found: re.Match[str], arguments: _Arguments) -> str:
             if not index
             else f"%!{verb}(BADINDEX)"
         )
-    if isinstance(value, list | tuple | Mapping):
-        budget().weigh(value)
+    budget().weigh(value)
     return _print(_Spec(flags, size, digits, verb), value)
 
 

@@ -86,7 +86,7 @@ class Address(Resource, kind="address"):
             answers = await kernel.dump(question, holding=self._wanted.packed)
             return tuple(FoundAddress(each.body[1], each.body) for each in answers if self._is_it(each))
 
-    def plan(self, state: tuple[FoundAddress, ...], *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
+    def plan(self, state: tuple[FoundAddress, ...], *, refresh: bool) -> Plan:  # noqa: ARG002  no refresh
         """Add it, remove it, or mend its prefix length: the same address is never kept twice on one link."""
         if self.ensure == "absent":
             return tuple(self._removal(found) for found in state)
@@ -95,7 +95,7 @@ class Address(Resource, kind="address"):
         removals = tuple(self._removal(found) for found in wrong)
         if len(wrong) < len(state):
             return removals
-        # IPv6 refuses an address twice. IPv4 drops the routes of a link with its last address: first comes the new.
+        # IPv6 refuses an address twice. IPv4 drops the routes of a link that loses its last one.
         return (
             (*removals, self._addition()) if self._wanted.version == IPV6 else (self._addition(), *removals)
         )

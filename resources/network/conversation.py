@@ -51,8 +51,8 @@ _HINTS = {
 def message(
     kind: int, attrs: Sequence[tuple[str, Any]] = (), *, header: int = 0, **fields: int | str
 ) -> Frame:
-    """A message of the type ``kind`` by the names of pyroute2: attributes, flags of the header, fields of the fixed part."""
-    from pyroute2.netlink.rtnl.marshal import MarshalRtnl  # noqa: PLC0415 - takes 0.13 s, which others need not pay
+    """A message of the type ``kind``: attributes and fields by pyroute2's names, ``header`` flags by ours."""
+    from pyroute2.netlink.rtnl.marshal import MarshalRtnl  # noqa: PLC0415 - takes 0.13 s
 
     encoded = MarshalRtnl.msg_map[kind]()
     encoded.update(fields)
@@ -74,8 +74,8 @@ def decoded(frame: Frame) -> Any:
 class Conversation:
     """One socket, for one question at a time. Use it with ``with``.
 
-    It lasts for one observation or one change: opening it takes 10 µs, in another namespace 0.2 ms, and kept open it
-    would keep alive a namespace that was deleted. Raises ResourceError when the namespace can't be entered.
+    It lasts for one observation or one change. To open it takes 10 µs, in another namespace 0.2 ms; kept
+    open, it would keep alive a namespace that was deleted. Raises ResourceError when the namespace can't be entered.
     """
 
     def __init__(self, netns: str | None) -> None:
@@ -105,7 +105,7 @@ class Conversation:
         return answer
 
     async def dump(self, question: Frame, holding: bytes = b"") -> list[Frame]:
-        """Every answer to ``question`` that has the bytes ``holding`` in it: decoding all of a long table takes long.
+        """Every answer to ``question`` that has the bytes ``holding`` in it: a whole table takes long to decode.
 
         A table that was changed while it was read is read again. Raises OSError as the kernel does.
         """
@@ -141,7 +141,7 @@ class Conversation:
                     return answers
 
     async def _read(self) -> bytes:
-        """What comes next. Most answers are there when the question has been sent, and waiting costs as much."""
+        """What comes next. Most answers are there when the question has been sent: then there is no wait."""
         while True:
             try:
                 return self._socket.recv(READ_SIZE)

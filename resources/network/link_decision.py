@@ -45,7 +45,7 @@ def _removal(wanted: LinkProperties, state: LinkState) -> Action:
 
 
 def _made_otherwise(wanted: LinkProperties, state: LinkState) -> list[str]:
-    """What can't be changed once the link is made. A veth's peer may since have moved and changed its name."""
+    """What can't be changed once the link is made. A veth's peer may have moved and changed its name."""
     if wanted.type is None:
         return []
     if wanted.type != state.type:

@@ -79,7 +79,7 @@ class LinkProperties(Resource):
     netns: NamespaceName | None = None
     """The network namespace to act in."""
     force: Flag = False
-    """Whether to cut off the default route where that must be, and to replace a link made as something else."""
+    """Whether it may cut off the default route, and replace a link that was made as something else."""
 
     def conflicts(self) -> Iterable[PropertyProblem]:
         """Adds a name that is none, what does not go with the type, and a link that is its own relative."""

@@ -26,7 +26,7 @@ _ATTRIBUTES = {"address": "IFLA_ADDRESS", "mtu": "IFLA_MTU"}
 
 
 async def create(wanted: LinkProperties) -> None:
-    """Make the link, with all that is wanted of it, in one step. Raises ResourceError when that can't be done."""
+    """Make the link, with all that is wanted of it, in one step. Raises ResourceError when it can't."""
     with Conversation(wanted.netns) as kernel:
         parent = None if wanted.parent is None else await index_of(kernel, wanted.parent)
         master = None if wanted.master is None else await index_of(kernel, wanted.master)

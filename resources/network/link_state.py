@@ -20,8 +20,8 @@ _REMOTE = ("IFLA_VXLAN_GROUP", "IFLA_VXLAN_GROUP6")
 class LinkState:
     """A link that is there. None for what it has not, or was not asked for.
 
-    ``carries_default`` is told only where the link is to go or to go down. ``joins_down`` tells that the wanted
-    master takes a link only while that is down.
+    ``carries_default`` is told only where the link is to go or to go down. ``joins_down``: the wanted master
+    takes a link only while that is down.
     """
 
     state: str

@@ -77,7 +77,7 @@ def parse_cidr(text: str) -> IPInterface:
 
 
 def parse_network(text: str) -> IPNetwork:
-    """A network, or a single address. Raises ValueError with what is wrong, also for bits right of the prefix."""
+    """A network, or a single address. Raises ValueError with what is wrong, such as bits after the prefix."""
     parse_ip(text.partition("/")[0])
     try:
         return ipaddress.ip_network(text)
@@ -128,7 +128,7 @@ def fault_of_name(check: Callable[[str], object], name: str, instead: str) -> It
 
 
 def link_path(netns: str | None, link: str) -> str:
-    """The path that stands for a link in automatic edges: its directory in sysfs, or one below its namespace's."""
+    """What stands for a link in automatic edges: its directory in sysfs, or a path below its namespace."""
     return f"/sys/class/net/{link}" if netns is None else f"/run/netns/{netns}/{link}"
 
 

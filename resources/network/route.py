@@ -83,7 +83,7 @@ class Route(Resource, kind="route"):
             yield PropertyProblem(("gateway",), words, "say which: link: NAME")
 
     def watches(self) -> Iterable[Watch]:
-        """The route; and its link with the addresses there, as no word is said of IPv4 routes that go with these."""
+        """The route; and its link with the addresses there: IPv4 routes that go with them go unannounced."""
         network = self._network
         route = Subject.route(self.table, network.network_address.packed, network.prefixlen)
         yield NetlinkWatch(self.netns, route)
@@ -91,7 +91,7 @@ class Route(Resource, kind="route"):
             yield NetlinkWatch(self.netns, Subject(topic, self.link or ANY_LINK))
 
     def uses(self) -> Iterable[str]:
-        """The addresses of the link, or if none is managed, the link: a gateway must be in a network of theirs."""
+        """The addresses of the link, in whose networks a gateway must be; if none is managed, the link."""
         if self.link is not None:
             yield addresses_path(self.netns, self.link, self._network.version)
         elif self.netns is not None:
@@ -113,7 +113,7 @@ class Route(Resource, kind="route"):
             return await read(kernel, self._wanted)
 
     def plan(self, state: RouteState, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
-        """Add it, replace it, or remove it. Raises ResourceError for the removal of the last default route."""
+        """Add, replace or remove it. Raises ResourceError for the removal of the last default route."""
         if self.ensure == "absent":
             self._refuse_to_cut_off(state)
             return tuple(self._removal(found) for found in state.found)

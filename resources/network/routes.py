@@ -62,7 +62,7 @@ class WantedRoute:
 
 
 class FoundRoute(NamedTuple):
-    """A route as it is, and in the kernel's own words. One that leads nowhere, such as a blackhole, has no way."""
+    """A route as it is, and in the kernel's own words. One that leads nowhere (a blackhole) has no way."""
 
     ways: tuple[Way, ...]
     body: bytes
@@ -138,7 +138,7 @@ def addition(wanted: WantedRoute, oif: int | None, *, replace: bool) -> Frame:
 
 
 async def carries_default_route(kernel: Conversation, index: int) -> bool:
-    """Whether packets of a default route of the main table leave through the link, or through one on top of it."""
+    """Whether a default route of the main table goes through the link, or through one on top of it."""
     for family, network in _DEFAULTS.items():
         for frame in await _dump(kernel, family, MAIN_TABLE, network):
             for number, _ in _ways(frame):

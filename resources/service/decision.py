@@ -70,9 +70,9 @@ def _refuse(desired: Desired, state: UnitState) -> None:
             f"service {unit} not found",
             "require the resource that installs it or its unit file, or correct the name",
         )
-    if desired.ensure == "running" and state.awaits_restart:
+    if desired.ensure == "running" and state.active == "activating":
         raise ResourceError(
-            f"{unit} has ended, and systemd waits to start it again", f"see why: journalctl --unit {unit}"
+            f"{unit} does not stay up, and systemd is starting it again", f"see why: journalctl --unit {unit}"
         )
     if desired.enable is None:
         return

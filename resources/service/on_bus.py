@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -68,55 +69,56 @@ class SystemdOnBus:
 
     async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
         """The state of ``unit``, once it is not on its way to another; a restart by systemd itself may take too long."""
-        state, path = await self._look(unit)
-        if state.is_on_its_way(ensure):
-            state = await self._settled(unit, path, ensure)
-        stale = await self._is_stale(unit, path)
-        return replace(state, stale=stale, files=await self._file_state(unit) if files else "")
+        with self._explaining(unit):
+            state, path = await self._look(unit)
+            if state.is_on_its_way(ensure):
+                state = await self._settled(unit, path, ensure)
+            stale = await self._is_stale(unit, path)
+            return replace(state, stale=stale, files=await self._file_state(unit) if files else "")
 
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""
-        await pin(self.bus, unit)
-        # The end of a job may be told before its number is.
-        async with self.bus.signals(manager_signal("JobRemoved")) as removed:
-            (path,) = await self._call(unit, _METHODS[job], "ss", unit, "replace")
-            result = ""
-            while not result:
-                _, ended, _, its_result = (await _next(removed)).body
-                result = its_result if ended == path else ""
-        if result != "done":
-            raise await self._failed(unit, f"did not {job}" + (f" ({result})" if result != "failed" else ""))
-        if job is not Job.STOP and not await self._stays_up(unit):
-            raise await self._failed(unit, f"does not run after its {job}")
+        with self._explaining(unit):
+            await pin(self.bus, unit)
+            result = await self._result_of(job, unit)
+            if result != "done":
+                more = f" ({result})" if result != "failed" else ""
+                raise await self._failed(unit, f"did not {job}{more}")
+            if job is not Job.STOP and not await self._stays_up(unit):
+                raise await self._failed(unit, f"does not run after its {job}")
 
     async def change_files(self, change: FileChange, unit: str) -> None:
         """Do it, for this boot and for all others, and reload."""
-        match change:
-            case FileChange.ENABLE:
-                can_be_enabled, _ = await self._call(unit, "EnableUnitFiles", "asbb", [unit], False, False)
-                if not can_be_enabled:
-                    hint = "leave `enable` out, or have something else want it: it has no [Install] section"
-                    raise ResourceError(f"{unit} can't be enabled", hint)
-            case FileChange.MASK:
-                await self._call(unit, "MaskUnitFiles", "asbb", [unit], False, False)
-            case FileChange.DISABLE | FileChange.UNMASK:
-                method = "DisableUnitFiles" if change is FileChange.DISABLE else "UnmaskUnitFiles"
-                for runtime in (False, True):
-                    await self._call(unit, method, "asb", [unit], runtime)
-        await self._reload()
+        with self._explaining(unit):
+            match change:
+                case FileChange.ENABLE:
+                    can_be_enabled, _ = await self._call("EnableUnitFiles", "asbb", [unit], False, False)
+                    if not can_be_enabled:
+                        hint = (
+                            "leave `enable` out, or have something else want it: it has no [Install] section"
+                        )
+                        raise ResourceError(f"{unit} can't be enabled", hint)
+                case FileChange.MASK:
+                    await self._call("MaskUnitFiles", "asbb", [unit], False, False)
+                case FileChange.DISABLE | FileChange.UNMASK:
+                    method = "DisableUnitFiles" if change is FileChange.DISABLE else "UnmaskUnitFiles"
+                    for runtime in (False, True):
+                        await self._call(method, "asb", [unit], runtime)
+            await self._reload()
 
     async def reread(self, unit: str) -> None:
         """Reload if the files of ``unit`` have changed since the last time."""
-        async with self._reloading:
-            _, path = await self._look(unit)
-            if await self._is_stale(unit, path):
-                await self._reload_now()
+        with self._explaining(unit):
+            async with self._reloading:
+                _, path = await self._look(unit)
+                if await self._is_stale(unit, path):
+                    await self._reload_now()
 
     # ---- looking ----
 
     async def _look(self, unit: str) -> tuple[UnitState, str]:
         """The running state as it is, and the unit's path."""
-        (found,) = await self._call(unit, "ListUnitsByNames", "as", [unit])
+        (found,) = await self._call("ListUnitsByNames", "as", [unit])
         if not found:
             raise ResourceError(f"{unit}: systemd does not take this for a unit")
         _, _, load, active, sub, _, path, _, job, _ = found[0]
@@ -143,11 +145,11 @@ class SystemdOnBus:
     async def _file_state(self, unit: str) -> str:
         """Asked of the manager: the unit's own property is as old as the last reload."""
         try:
-            (state,) = await self.bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "GetUnitFileState", "s", unit)
+            (state,) = await self._call("GetUnitFileState", "s", unit)
         except CallError as error:
-            if error.name.rpartition(".")[2] in {"FileNotFound", "NoSuchUnit"}:
-                return NOT_FOUND
-            raise trouble.refused(unit, error) from error
+            if error.name.rpartition(".")[2] not in {"FileNotFound", "NoSuchUnit"}:
+                raise
+            return NOT_FOUND
         return str(state)
 
     async def _stays_up(self, unit: str) -> bool:
@@ -168,13 +170,28 @@ class SystemdOnBus:
 
     # ---- asking ----
 
-    async def _call(self, unit: str, member: str, signature: str = "", *body: Any) -> list[Any]:
+    async def _call(self, member: str, signature: str = "", *body: Any) -> list[Any]:
+        return await self.bus.call(SYSTEMD, MANAGER_PATH, MANAGER, member, signature, *body)
+
+    @contextmanager
+    def _explaining(self, unit: str) -> Iterator[None]:
+        """Turn the errors of calls about ``unit`` into those that people read."""
         try:
-            return await self.bus.call(SYSTEMD, MANAGER_PATH, MANAGER, member, signature, *body)
+            yield
         except CallError as error:
             if error.name in _AWAY:
                 raise NoBusError(f"systemd is not on the {self._scope} bus now") from error
             raise trouble.refused(unit, error) from error
+
+    async def _result_of(self, job: Job, unit: str) -> str:
+        """Run a job to its end, and return what systemd calls its result."""
+        # The end of a job may be told before its path is.
+        async with self.bus.signals(manager_signal("JobRemoved")) as removed:
+            (path,) = await self._call(_METHODS[job], "ss", unit, "replace")
+            while True:
+                _, ended, _, result = (await _next(removed)).body
+                if ended == path:
+                    return str(result)
 
     async def _reload(self) -> None:
         """One that begins after now; all who wait for the same one share it."""
@@ -185,7 +202,7 @@ class SystemdOnBus:
 
     async def _reload_now(self) -> None:
         self._reloads += 1
-        await self._call("daemon-reload", "Reload")
+        await self._call("Reload")
 
     async def _subscribe(self) -> None:
         if not self._is_subscribed:

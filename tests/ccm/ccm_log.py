@@ -14,7 +14,15 @@ _RESOURCE = re.compile(
 _HEALTH = re.compile(
     r"WARN Health check failed type=(\w+) name=(.+?) format=\w+ check=(.+?) try=(\d+) sleep=\S+ status=(\w+)"
 )
-_CHILD = re.compile(r"[A-Z]+ Child manifest .*? manifest=(\S+) resources=(\d+) changed=(\d+) failed=(\d+) skipped=(\d+)")
+_CHILD = re.compile(
+    r"[A-Z]+ Child manifest .*? manifest=(\S+) resources=(\d+) changed=(\d+) failed=(\d+) skipped=(\d+)"
+)
+BETTER = {
+    "Would have created the file": ("Would have updated the file", "Would have updated attributes"),
+    "Would have created directory": ("Would have updated attributes",),
+}
+"""What CCM says of a rehearsal without looking whether the file is there already, and what is said of it here."""
+
 _STOPPED = "Terminating manifest execution due to failed resource"
 
 
@@ -32,7 +40,9 @@ class Line:
     unmet: str | None = field(default=None, compare=False)
 
     def __str__(self):
-        return f"{self.ref} {self.verb} ensure={self.ensure} provider={self.provider} manifest={self.manifest}"
+        return (
+            f"{self.ref} {self.verb} ensure={self.ensure} provider={self.provider} manifest={self.manifest}"
+        )
 
     @property
     def is_trouble(self):
@@ -99,8 +109,13 @@ def told(events, graph):
             for check in event.get("health", ()):
                 if check["status"] != "ok":
                     resource = graph.resources[ref]
-                    log.health[f"{resource.kind}#{resource.name}", check["name"]] = (check["status"], check["tries"])
-    log.children = [_counts(graph.resources[ref], last, events) for ref in last if graph.resources[ref].members]
+                    log.health[f"{resource.kind}#{resource.name}", check["name"]] = (
+                        check["status"],
+                        check["tries"],
+                    )
+    log.children = [
+        _counts(graph.resources[ref], last, events) for ref in last if graph.resources[ref].members
+    ]
     return log
 
 
@@ -138,4 +153,10 @@ def _counts(composite, last, events):
     results = [last[ref]["result"] for ref in composite.members if ref in last]
     changed = sum(result in ("changed", "would_change") for result in results)
     failed = results.count("failed") + len(blocked & set(composite.members))
-    return (composite.name, len(composite.members), changed, failed, len(composite.members) - changed - failed)
+    return (
+        composite.name,
+        len(composite.members),
+        changed,
+        failed,
+        len(composite.members) - changed - failed,
+    )

@@ -13,4 +13,6 @@ def test_no_section_of_a_case_file_goes_unread(path):
 
 @pytest.mark.parametrize("kind", ccm_cases.WAITING)
 def test_what_waits_for_a_kind_waits_while_the_kind_is_not_there(kind):
-    assert kind not in kind_names(), f"{kind} is there now: take it off the table, and run {ccm_cases.WAITING[kind]}"
+    assert kind not in kind_names(), (
+        f"{kind} is there now: take it off the table, and run {ccm_cases.WAITING[kind]}"
+    )

@@ -10,7 +10,15 @@ from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import Source
 from reactor.manifest.world import World
 
-TYPES = {"int": int, "float": float, "string": str, "list": list, "map": dict, "bool": bool, "null": type(None)}
+TYPES = {
+    "int": int,
+    "float": float,
+    "string": str,
+    "list": list,
+    "map": dict,
+    "bool": bool,
+    "null": type(None),
+}
 
 
 @pytest.fixture
@@ -19,7 +27,9 @@ def scope(tmp_path):
         inputs = Inputs(env.get("facts", {}), env.get("environ", {}))
         for name, text in env.get("files", {}).items():
             (tmp_path / name).write_text(text)
-        return World.of(Source(str(tmp_path / "manifest.yaml"), ""), env.get("data", {}), frozenset(), inputs).scope
+        return World.of(
+            Source(str(tmp_path / "manifest.yaml"), ""), env.get("data", {}), frozenset(), inputs
+        ).scope
 
     return of
 

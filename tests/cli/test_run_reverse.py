@@ -90,9 +90,7 @@ def test_a_removed_file_comes_back(reactor, tmp_path, site):
     path = tmp_path / "nuisance"
     path.write_text("precious\n")
     path.chmod(0o600)
-    site.write_text(
-        "resources:\n  - file:\n" f"      - {path}: {{ensure: absent, meta: {{reverse: true}}}}\n"
-    )
+    site.write_text(f"resources:\n  - file:\n      - {path}: {{ensure: absent, meta: {{reverse: true}}}}\n")
     assert run_once(reactor, site).code == 0
     assert not path.exists()
     site.write_text(manifest_of())

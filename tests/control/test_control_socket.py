@@ -10,7 +10,7 @@ from control_worlds import controlled, scripted
 
 from reactor.control.client import NoRunError, RefusedError
 from reactor.control.socketpath import SOCKET_FILE
-from reactor.engine.events import Checked
+from reactor.engine.events import Checked, Output
 from reactor.testing.story import graph_of
 
 
@@ -279,7 +279,7 @@ async def test_a_reader_that_does_not_read_holds_up_nothing_and_is_dropped_loudl
         raw = await Raw(tmp_path).say(b"GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
         await raw.until(b": events")
         while not world.told:
-            world.engine.say(0, "x" * 10_000)
+            world.engine.emit(Output(0.0, "scripted#a", "x" * 10_000))
             await trio.lowlevel.checkpoint()
         a.script.drifted = True
         world.story.drift("scripted#a")
@@ -303,7 +303,7 @@ async def test_a_reader_that_does_not_read_can_not_hold_up_the_end(tmp_path):
         await raw.until(b": events")
         listener = world.control.broadcast._listeners[0]
         for _ in range(100):
-            world.engine.say(0, "x" * 10_000)
+            world.engine.emit(Output(0.0, "scripted#a", "x" * 10_000))
             await trio.testing.wait_all_tasks_blocked()
         assert listener.waiting, "the stream is stuck"
         with trio.fail_after(5):

@@ -23,7 +23,7 @@ class PausedWorld:
     """A story with a pauser."""
 
     def __init__(self, directory, resources):
-        self.story = Story(resources, CONTINUOUS)
+        self.story = Story(graph_of(resources), CONTINUOUS)
         self.pauser = Pauser(self.story.engine, Pauses(str(directory), print), wall)
 
     def heard(self):

@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from reactor.resource.base import Resource
 from reactor.resource.diagnostic import InvalidPropertiesError
 from reactor.resource.watch import PathWatch
 from resources.exec import Exec
@@ -24,9 +25,8 @@ def problems(**properties):
 
 def test_the_defaults_are_those_of_the_documentation():
     resource = Exec(name="/bin/true")
-    assert resource.model_dump(exclude={"meta"}) == {
-        "name": "/bin/true", "ensure": "present", "alias": None, "provider": None, "require": (), "subscribe": (),
-        "after": (), "command": None, "cwd": "/", "environment": (), "path": None, "returns": (0,), "timeout": None,
+    assert resource.model_dump(exclude=set(Resource.model_fields) - {"ensure"}) == {
+        "ensure": "present", "command": None, "cwd": "/", "environment": (), "path": None, "returns": (0,), "timeout": None,
         "creates": None, "onlyif": None, "unless": None, "refreshonly": False, "logoutput": False,
     }  # fmt: skip
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reactor import ManifestError, Result
-from reactor.testing.story import converge_once, running
+from reactor import ManifestError, Options, Result
+from reactor.testing.story import Story, converge_once, running
 
 CHILD = """
 data: {who: child, list: [c1]}
@@ -220,9 +220,6 @@ resources:
   - file: [{'{dir}/made.yaml': {{own}, content: "resources: [{exec: [{'/bin/touch {dir}/spliced': }]}]"}}]
 """
     program = site(text)
-    from reactor.engine.options import Options
-    from reactor.testing.story import Story
-
     story = Story(program.graph, Options())
 
     async def renew():

@@ -4,6 +4,7 @@ import pytest
 import trio
 
 from reactor import Cause, ManifestError, Result
+from reactor.engine.events import Checked
 from reactor.testing.story import converge_once, running
 
 READER = """
@@ -184,3 +185,23 @@ async def test_a_reload_with_other_data_reaches_values_that_wait(site, tmp_path)
         (tmp_path / "in.txt").write_text("y")
         await story.until(lambda: contents(tmp_path / "out") == "new y")
         await trio.lowlevel.checkpoint()
+
+
+async def test_a_change_of_one_data_value_checks_exactly_those_whose_properties_changed(site, tmp_path):
+    text = """
+resources:
+  - file:
+      - {dir}/eager: {{own}, content: x, alias: "${ Data.a }"}
+      - {dir}/late: {{own}, content: "a is ${ Data.a }"}
+      - {dir}/same: {{own}, content: "${ Data.a > 0 ? 'positive' : 'negative' }"}
+      - {dir}/other: {{own}, content: "b is ${ Data.b }"}
+"""
+    async with running(graph=site("data: {a: 1, b: 1}" + text).graph) as story:
+        await story.converged()
+        await story.rest()
+        before = len(story.events)
+        story.engine.reload(site("data: {a: 2, b: 1}" + text).graph)
+        await story.until(lambda: contents(tmp_path / "late") == "a is 2")
+        await story.rest()
+        checked = {event.ref for event in story.events[before:] if isinstance(event, Checked)}
+        assert checked == {f"file#{tmp_path}/eager", f"file#{tmp_path}/late"}

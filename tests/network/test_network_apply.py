@@ -1,4 +1,4 @@
-"""The network kinds on the real kernel, in a namespace of each test's own: made, changed, removed, refused."""
+"""The network kinds on the real kernel, each test in its own namespace: made, changed, removed, refused."""
 
 import pytest
 from network_worlds import types_the_kernel_lacks

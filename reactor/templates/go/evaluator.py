@@ -149,7 +149,7 @@ class Evaluator:
         if isinstance(node, nodes.Nil):
             if kind in _NOT_NIL:
                 raise Fault(f"cannot assign nil to {kind}")
-            return None
+            return _checked(None, kind)
         value = self._operands[node.__class__](self, node, dot)
         self._at = node.offset
         return _checked(value, kind)

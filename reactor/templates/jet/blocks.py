@@ -72,7 +72,7 @@ class Blocks(Evaluator):
         return found
 
     def _list(self, listed: Iterable[nodes.Node]) -> Any:
-        """Run nodes; the value of the last ``return`` in them. What they declare ends with them."""
+        """Run nodes; the value of the last ``return`` in them. What they declare shares a scope, which ends with them."""
         outer = self._scope
         returned: Any = NOTHING
         for node in listed:

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
+from reactor.expression.errors import FunctionError
 from reactor.templates.bounds import Bounds, spending
 from reactor.templates.calls import Functions
 from reactor.templates.compiling import parsed
@@ -68,7 +69,10 @@ class _Templates:
         if resolve(name, place.name) in self._linking:
             fault = Fault(f"template {name} extends or imports itself")
             raise located(fault, *place, offset)
-        found = self(name, place.name)
+        try:
+            found = self(name, place.name)
+        except FunctionError as error:
+            raise located(error, *place, offset) from error
         if found is None:
             raise located(Fault(f"template {name} could not be found"), *place, offset)
         return found

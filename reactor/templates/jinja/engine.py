@@ -30,7 +30,7 @@ class JinjaTemplate:
     ) -> None:
         self._name = name
         self._source = source
-        self._environment = environment(delimiters)
+        self._environment = environment(delimiters, "\r\n" if "\r\n" in source else "\n")
         self._loader = loader
         self._bounds = bounds
         self._template = self._compiled()

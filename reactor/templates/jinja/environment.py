@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from types import CodeType
-from typing import Any
+from typing import Any, Literal
 
 from jinja2 import BaseLoader, Environment, StrictUndefined, Template, TemplateNotFound, Undefined, nodes
-from jinja2.compiler import CodeGenerator, Frame
+from jinja2.compiler import CodeGenerator, Frame, operators
 from jinja2.filters import FILTERS
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
@@ -38,17 +38,18 @@ class _Generator(CodeGenerator):
         self.write("))")
 
     def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:  # noqa: N802
-        node.expr = _weighed(node.expr)
+        self.write("(")
+        self._visit_weighed(node.expr, frame)
         for operand in node.ops:
-            operand.expr = _weighed(operand.expr)
-        super().visit_Compare(node, frame)
+            self.write(f" {operators[operand.op]} ")
+            self._visit_weighed(operand.expr, frame)
+        self.write(")")
 
-
-def _weighed(node: nodes.Expr) -> nodes.Expr:
-    """A node that weighs what ``node`` gives: lists are compared item by item."""
-    if isinstance(node, nodes.Const):
-        return node
-    return nodes.Filter(node, "weighed", [], [], None, None, lineno=node.lineno)
+    def _visit_weighed(self, node: nodes.Expr, frame: Frame) -> None:
+        """Write ``node`` so that its value is weighed: lists are compared item by item."""
+        self.write("environment.weighed(")
+        self.visit(node, frame)
+        self.write(")")
 
 
 class _Loader(BaseLoader):
@@ -67,6 +68,7 @@ class BoundedEnvironment(SandboxedEnvironment):
     code_generator_class = _Generator
     intercepted_binops = frozenset(("*", "**", "+", "%"))
     concat = staticmethod(concatenated)
+    weighed = staticmethod(weighed)
 
     @property
     def step(self) -> None:
@@ -119,18 +121,19 @@ _OWN = _own_types()
 
 
 @lru_cache(maxsize=16)
-def environment(delimiters: Delimiters) -> BoundedEnvironment:
-    """The environment for these delimiters around expressions."""
+def environment(delimiters: Delimiters, newline: Literal["\n", "\r\n"]) -> BoundedEnvironment:
+    """The environment for these delimiters around expressions, and these ends of lines."""
     made_for = BoundedEnvironment(
         variable_start_string=delimiters[0],
         variable_end_string=delimiters[1],
+        newline_sequence=newline,
         keep_trailing_newline=True,
         undefined=StrictUndefined,
         finalize=_printable,
         loader=_Loader(),
         cache_size=0,
     )
-    made_for.filters = {**bounded(FILTERS), "weighed": weighed}
+    made_for.filters = bounded(FILTERS)
     del made_for.globals["lipsum"]
     return made_for
 

@@ -81,6 +81,7 @@ def _ends(name: str, take: Callable[[list[Any]], Any]) -> Callable[[Any], Any]:
 
 def concat(*lists: Any) -> list[Any]:
     """All items of all lists."""
+    budget().items(sum(len(value) for value in lists if isinstance(value, list | tuple)))
     return list(chain.from_iterable(listed(value, "concat") for value in lists))
 
 

@@ -1,0 +1,47 @@
+"""The environment that expressions see as ``Environ``: that of the process, and the file ``.env`` over it, as in CCM."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+_FILE = ".env"
+_SETTING = re.compile(r"\s*(?:export\s+)?([^\s=#][^\s=]*)\s*=\s*(.*?)\s*")
+_QUOTES = ("'", '"')
+
+
+def environment(*, read_file: bool) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The variables, and the file they also came from: ``.env`` in the current directory, if there is one.
+
+    Raises ManifestError when it can't be read.
+    """
+    variables = dict(os.environ)
+    path = Path(_FILE).absolute()
+    if not (read_file and path.is_file()):
+        return variables, ()
+    return variables | parse(_text(path)), (str(path),)
+
+
+def parse(text: str) -> dict[str, str]:
+    """The settings in ``text``: lines ``KEY=value``, the value maybe in quotes; other lines, and empty values, say nothing."""
+    found = (_SETTING.fullmatch(line) for line in text.splitlines())
+    settings = {match[1]: _unquoted(match[2]) for match in found if match}
+    return {key: value for key, value in settings.items() if value}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        from reactor.resource.diagnostic import Diagnostic, ManifestError, Place
+
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        hint = "mend it, or leave it out with --no-read-env"
+        raise ManifestError(
+            [Diagnostic(f"can't read the file: {reason}", Place(str(path), 1, 1), hint)]
+        ) from error
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in _QUOTES else value

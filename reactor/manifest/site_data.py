@@ -1,0 +1,38 @@
+"""Data of a site, from a file of their own, over those of the manifest; with overrides and rules of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reactor.data.resolve import Layer, resolve
+from reactor.data.validation import check, secret_paths
+from reactor.manifest.inputs import Inputs
+from reactor.manifest.sections import add_problem, annotations_of, sections_of
+from reactor.manifest.source import Problems, read_source
+from reactor.resource.diagnostic import Diagnostic, ManifestError
+
+
+class SiteData:
+    """The data in the file at ``path``, resolved, as a ``layer``. What is wrong goes to the ``problems`` of the file.
+
+    Raises ManifestError when it can't be read.
+    """
+
+    def __init__(self, path: str, inputs: Inputs) -> None:
+        source = read_source(path)
+        if isinstance(source, Diagnostic):
+            raise ManifestError([source])
+        self.problems = Problems(source)
+        self._root = sections_of(self.problems)
+        self._annotations = annotations_of(self._root, source.text)
+        resolved = resolve(self._root, inputs.facts)
+        for problem in resolved.problems:
+            add_problem(problem, self._root, self.problems)
+        self.layer = Layer(path, resolved.values, secret_paths(self._annotations))
+
+    def check(self, values: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:
+        """Hold the data of the manifest, with these and all others merged over them, to the rules of this file."""
+        if not self.problems:
+            for problem in check(values, self._annotations, secrets):
+                add_problem(problem, self._root, self.problems)

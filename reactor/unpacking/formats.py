@@ -1,0 +1,43 @@
+"""Which archives there are, by their names and by their first bytes."""
+
+from __future__ import annotations
+
+_FORMATS = {
+    ".tar": "tar",
+    ".tar.gz": "tar.gz",
+    ".tgz": "tar.gz",
+    ".tar.bz2": "tar.bz2",
+    ".tar.xz": "tar.xz",
+    ".tar.zst": "tar.zst",
+    ".zip": "zip",
+}
+
+ARCHIVE_SUFFIXES = tuple(_FORMATS)
+"""The ends of the names of all archives that can be unpacked."""
+
+_TAR_MAGIC_AT = 257
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+def archive_format(name: str) -> str | None:
+    """The format that the name of a file, or the path of a URL, stands for; None for anything else."""
+    lowered = name.lower()
+    return next((form for suffix, form in _FORMATS.items() if lowered.endswith(suffix)), None)
+
+
+def looks_like(head: bytes) -> str | None:
+    """What a file that begins with ``head`` is, in words for people; None when it can't be told."""
+    if not head:
+        return "an empty file"
+    if head.lstrip()[:1] in (b"<", b"{"):
+        return "a web page or a message of the server"
+    if head[_TAR_MAGIC_AT:].startswith(b"ustar"):
+        return "an uncompressed tar archive"
+    magics = {
+        b"\x1f\x8b": "compressed by gzip",
+        b"BZh": "compressed by bzip2",
+        b"\xfd7zXZ\0": "compressed by xz",
+        _ZSTD_MAGIC: "compressed by zstd",
+        b"PK": "a zip archive",
+    }
+    return next((words for magic, words in magics.items() if head.startswith(magic)), None)

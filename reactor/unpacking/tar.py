@@ -1,0 +1,93 @@
+"""What is in a tar archive, member by member, in one pass.
+
+`tarfile` reads the headers, and is held short: what a header makes it read is bounded, it never goes back, and it keeps
+no list of what it has seen. So memory stays flat, and a header with a negative size ends in an error, not in a loop.
+"""
+
+from __future__ import annotations
+
+import math
+import tarfile
+from collections.abc import Iterator
+from functools import partial
+from typing import IO, cast
+
+from reactor.unpacking.compression import decompressed
+from reactor.unpacking.limits import Budget
+from reactor.unpacking.members import Member, MemberType, UnpackingError, unsupported
+
+_MOST_OF_A_HEADER = 1 << 20
+"""Bytes, with all extended headers before it: a name and a few attributes need a thousandth of it."""
+_PIECE = 128 * 1024
+
+
+class _Meter:
+    """The stream that `tarfile` sees: read forward only, by an allowance, and counted."""
+
+    def __init__(self, stream: IO[bytes], budget: Budget) -> None:
+        self._stream = stream
+        self._budget = budget
+        self._position = 0
+        self._last = b""
+        self.allowance = math.inf
+
+    def read(self, size: int) -> bytes:
+        """The next ``size`` bytes, fewer at the end."""
+        if not 0 <= size <= self.allowance:
+            raise UnpackingError("the archive is damaged: a header of it is far too large")
+        self._last = self._stream.read(size)
+        self.allowance -= len(self._last)
+        self._position += len(self._last)
+        self._budget.allow(self._position)
+        return self._last
+
+    def seek(self, position: int) -> int:
+        """Go on to ``position``, or to the end."""
+        if position < self._position:
+            raise UnpackingError("the archive is damaged: a header of it points back")
+        allowance, self.allowance = self.allowance, math.inf
+        while position > self._position and self.read(min(position - self._position, _PIECE)):
+            pass
+        self.allowance = allowance
+        return self._position
+
+    def tell(self) -> int:
+        """Where the next read begins."""
+        return self._position
+
+    def finish(self) -> None:
+        """Go to the end, so that checksums there are compared. Raises UnpackingError unless the archive was whole."""
+        if self._last.strip(b"\0") or not self._last:
+            raise UnpackingError("the archive is damaged or cut short: its end is missing")
+        self.seek(1 << 63)
+
+
+def members_of_tar(file: IO[bytes], archive_format: str, budget: Budget) -> Iterator[Member]:
+    """The members of the archive in ``file``. The content of each is to be read before the next is asked for."""
+    stream = decompressed(file, archive_format)
+    meter = _Meter(stream, budget)
+    meter.allowance = _MOST_OF_A_HEADER
+    with tarfile.open(fileobj=cast("IO[bytes]", meter), mode="r:") as tar:
+        while (info := tar.next()) is not None:
+            tar.members.clear()
+            if sum(map(len, tar.pax_headers.values())) > _MOST_OF_A_HEADER:
+                raise UnpackingError("the archive is damaged: its global headers are far too large")
+            meter.allowance = math.inf
+            yield _member(tar, info)
+            meter.allowance = _MOST_OF_A_HEADER
+    meter.finish()
+    if stream is not file:
+        stream.close()
+
+
+def _member(tar: tarfile.TarFile, info: tarfile.TarInfo) -> Member:
+    member = partial(Member, info.name, mode=info.mode, mtime=info.mtime)
+    if info.isreg():
+        return member(MemberType.FILE, content=lambda: cast("IO[bytes]", tar.extractfile(info)))
+    if info.isdir():
+        return member(MemberType.DIRECTORY)
+    if info.issym():
+        return member(MemberType.SYMLINK, target=info.linkname)
+    if info.islnk():
+        return member(MemberType.HARD_LINK, target=info.linkname)
+    raise unsupported(info.name)

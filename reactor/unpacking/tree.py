@@ -1,0 +1,208 @@
+"""Writes members into a directory. Nothing they say of themselves can lead a write out of it.
+
+Every path is walked from the directory down, by descriptors, and no link is ever followed: so a link that came first
+can't redirect what comes later. A symbolic link may go up only at its beginning, and only as far as there are
+directories above it, which are real ones; from there it only goes down. So it stays inside however many follow each other.
+Nothing is ever replaced: a name that comes twice is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from reactor.unpacking.limits import Budget
+from reactor.unpacking.members import Member, MemberType, UnpackingError
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_PIECE = 128 * 1024
+_DEEPEST = 100
+_FILE_BITS, _DIRECTORY_BITS = 0o600, 0o700
+"""What whoever unpacks may always do."""
+_ALLOWED_BITS = 0o755
+"""Nothing is writable by others, and nothing runs as somebody else."""
+_LATEST = 1 << 33
+
+Parts = tuple[str, ...]
+
+
+class Tree:
+    """The empty directory ``root``, being filled; ``owner`` is who shall own what is in it, None for whoever runs this.
+
+    ``report`` is called with each member before it is made, and again after each piece of it, with the bytes written so far.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        budget: Budget,
+        owner: tuple[int, int] | None,
+        report: Callable[[Member, int], None],
+    ) -> None:
+        self._root = os.open(root, _DIRECTORY)
+        self._budget = budget
+        self._owner = owner if owner != (os.geteuid(), os.getegid()) else None
+        self._report = report
+        self._written = 0
+        self._here: Parts = ()
+        self._descriptor = os.dup(self._root)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._descriptor)
+        os.close(self._root)
+
+    def add(self, member: Member) -> None:
+        """Make ``member``. Raises UnpackingError when it must not be made, and OSError when it can't be."""
+        self._budget.take_member()
+        self._report(member, self._written)
+        parts = _parts(member.name)
+        if member.type is MemberType.DIRECTORY:
+            self._enter(parts)
+            if parts:
+                self._settle(self._descriptor, member, _DIRECTORY_BITS)
+            return
+        if not parts:
+            raise UnpackingError(f"the archive holds {member.type.value} without a name")
+        self._enter(parts[:-1])
+        try:
+            self._make(member, parts)
+        except FileExistsError as error:
+            raise UnpackingError(f"the archive holds {member.name!r} twice") from error
+
+    def _make(self, member: Member, parts: Parts) -> None:
+        base = parts[-1]
+        if member.type is MemberType.FILE:
+            self._write(member, base)
+        elif member.type is MemberType.SYMLINK:
+            _check_target(member, depth=len(parts) - 1)
+            os.symlink(member.target, base, dir_fd=self._descriptor)
+            if self._owner is not None:
+                os.chown(base, *self._owner, dir_fd=self._descriptor, follow_symlinks=False)
+        else:
+            self._link(member, base)
+
+    def _write(self, member: Member, base: str) -> None:
+        descriptor = os.open(base, _NEW, _FILE_BITS, dir_fd=self._descriptor)
+        try:
+            if member.content is not None:
+                with member.content() as content:
+                    while piece := content.read(_PIECE):
+                        self._written += len(piece)
+                        self._budget.allow(self._written)
+                        _write_all(descriptor, piece)
+                        self._report(member, self._written)
+            self._settle(descriptor, member, _FILE_BITS)
+            if member.mtime is not None and 0 <= member.mtime < _LATEST:
+                os.utime(descriptor, (member.mtime, member.mtime))
+        finally:
+            os.close(descriptor)
+
+    def _link(self, member: Member, base: str) -> None:
+        """Another name for a file that came before: anything else would be a name for something outside."""
+        *above, target = _parts(member.target) or ("",)
+        missing = (
+            f"{member.name!r} in the archive is a hard link to {member.target!r}, which is no file before it"
+        )
+        try:
+            directory = self._open(tuple(above), create=False)
+        except FileNotFoundError as error:
+            raise UnpackingError(missing) from error
+        try:
+            with suppress(FileNotFoundError):
+                found = os.stat(target, dir_fd=directory, follow_symlinks=False)
+                if stat.S_ISREG(found.st_mode):
+                    os.link(
+                        target,
+                        base,
+                        src_dir_fd=directory,
+                        dst_dir_fd=self._descriptor,
+                        follow_symlinks=False,
+                    )
+                    return
+        finally:
+            os.close(directory)
+        raise UnpackingError(missing)
+
+    def _enter(self, parts: Parts) -> None:
+        """Stand in a directory, made where it is missing. Members mostly come directory by directory."""
+        if parts != self._here:
+            descriptor = self._open(parts, create=True)
+            os.close(self._descriptor)
+            self._here, self._descriptor = parts, descriptor
+
+    def _open(self, parts: Parts, *, create: bool) -> int:
+        """A descriptor of the directory ``parts``. Raises UnpackingError where something else is in the way."""
+        here = os.dup(self._root)
+        for depth, part in enumerate(parts, start=1):
+            try:
+                below = self._descend(here, part, create=create)
+            except NotADirectoryError as error:
+                way = "/".join(parts[:depth])
+                words = f"the archive holds {way!r} twice: once as a directory, and once as a file or a link"
+                raise UnpackingError(words) from error
+            finally:
+                os.close(here)
+            here = below
+        return here
+
+    def _descend(self, here: int, part: str, *, create: bool) -> int:
+        try:
+            return os.open(part, _DIRECTORY, dir_fd=here)
+        except FileNotFoundError:
+            if not create:
+                raise
+        os.mkdir(part, _DIRECTORY_BITS, dir_fd=here)
+        below = os.open(part, _DIRECTORY, dir_fd=here)
+        self._give(below, _ALLOWED_BITS)
+        return below
+
+    def _settle(self, descriptor: int, member: Member, at_least: int) -> None:
+        self._give(descriptor, member.mode & _ALLOWED_BITS | at_least)
+
+    def _give(self, descriptor: int, mode: int) -> None:
+        if self._owner is not None:
+            os.fchown(descriptor, *self._owner)
+        os.fchmod(descriptor, mode)
+
+
+def _parts(name: str) -> Parts:
+    """The steps of a path from the root of the archive. Raises UnpackingError for one that leaves it."""
+    parts = tuple(part for part in name.split("/") if part not in ("", "."))
+    if name.startswith("/") or ".." in parts or "\0" in name:
+        raise UnpackingError(f"the archive reaches out of its directory: {name!r}")
+    if len(parts) > _DEEPEST:
+        raise UnpackingError(f"the archive is more than {_DEEPEST} directories deep: {name[:60]!r}...")
+    return parts
+
+
+def _check_target(member: Member, depth: int) -> None:
+    """See the head of this module: ``..`` only at the beginning, and only ``depth`` times."""
+    steps = [step for step in member.target.split("/") if step not in ("", ".")]
+    up = 0
+    while up < len(steps) and steps[up] == "..":
+        up += 1
+    if (
+        not member.target
+        or member.target.startswith("/")
+        or "\0" in member.target
+        or up > depth
+        or ".." in steps[up:]
+    ):
+        words = f"the link {member.name!r} in the archive leads out of its directory, to {member.target!r}"
+        raise UnpackingError(words)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

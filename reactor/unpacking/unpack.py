@@ -1,0 +1,76 @@
+"""From an archive to a directory, or to an error that says what is wrong with it."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable
+from typing import IO
+
+from reactor.unpacking.formats import looks_like
+from reactor.unpacking.limits import Budget, UnpackingLimits
+from reactor.unpacking.members import Member, UnpackingError
+from reactor.unpacking.tar import members_of_tar
+from reactor.unpacking.tree import Tree
+from reactor.unpacking.zips import members_of_zip
+
+_HEAD = 512
+_PARSING = (
+    tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, ValueError,
+    ArithmeticError, LookupError, RuntimeError,
+)  # fmt: skip
+"""What the parsers of the standard library raise when they are fed with anything: more than they say they do."""
+
+
+def _silently(_member: Member, _written: int) -> None:
+    """Report nothing."""
+
+
+def unpack(
+    archive: str,
+    into: str,
+    archive_format: str,
+    *,
+    limits: UnpackingLimits,
+    owner: tuple[int, int] | None = None,
+    report: Callable[[Member, int], None] = _silently,
+) -> None:
+    """Unpack the file ``archive``, which is in ``archive_format``, into the empty directory ``into``.
+
+    Files, directories, and links that stay inside are taken; anything else in it is an error, and then what is in
+    ``into`` is of no use. What is made belongs to ``owner`` (ids of user and group), else to whoever runs this, never to
+    whom the archive names; and only its owner can write to it. ``report`` is called with each member before it is made,
+    and after each piece of it, with the bytes written so far; what it raises ends the unpacking.
+
+    Blocking. Raises UnpackingError for what is wrong with the archive, and OSError for what is wrong with the disk.
+    """
+    with open(archive, "rb") as file:
+        budget = Budget(limits, os.fstat(file.fileno()).st_size)
+        with Tree(into, budget, owner, report) as tree:
+            try:
+                _fill(tree, file, archive_format, limits, budget)
+            except (OSError, *_PARSING) as error:
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise
+                raise _damaged(file, archive_format, error) from error
+
+
+def _fill(tree: Tree, file: IO[bytes], archive_format: str, limits: UnpackingLimits, budget: Budget) -> None:
+    if archive_format == "zip":
+        members = members_of_zip(file, limits)
+    else:
+        members = members_of_tar(file, archive_format, budget)
+    for member in members:
+        tree.add(member)
+
+
+def _damaged(file: IO[bytes], archive_format: str, error: Exception) -> UnpackingError:
+    file.seek(0)
+    found = looks_like(file.read(_HEAD))
+    reason = str(error) or type(error).__name__
+    hint = f"the file is {found}" if found is not None else None
+    return UnpackingError(f"not a usable {archive_format} archive: {reason}", hint)

@@ -1,0 +1,81 @@
+"""What is in a zip archive, member by member, in the order of its directory."""
+
+from __future__ import annotations
+
+import io
+import stat
+import time
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from typing import IO, cast
+
+from reactor.unpacking.limits import UnpackingLimits
+from reactor.unpacking.members import Member, MemberType, UnpackingError, unsupported
+
+_LONGEST_TARGET = 4096
+_MOST_OF_AN_ENTRY = 256
+"""Bytes in the directory of the archive, on average: 46, a name, and a few attributes."""
+_SPARE = 128 * 1024
+_ENCRYPTED = 0x1
+
+
+class _Guarded(io.RawIOBase):
+    """The file that `zipfile` sees. It reads the whole directory at once, so that must have a bound."""
+
+    def __init__(self, file: IO[bytes], most: int) -> None:
+        self._file = file
+        self._most = most
+
+    def read(self, size: int = -1) -> bytes:
+        """``size`` bytes, or all that is left; never more than the bound."""
+        data = self._file.read(self._most + 1 if size < 0 else min(size, self._most + 1))
+        if len(data) > self._most:
+            raise UnpackingError("the directory of the archive is too large", "raise the limit of members")
+        return data
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """As of any file."""
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        """As of any file."""
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+
+def members_of_zip(file: IO[bytes], limits: UnpackingLimits) -> Iterator[Member]:
+    """The members of the archive in ``file``."""
+    guarded = _Guarded(file, limits.members * _MOST_OF_AN_ENTRY + _SPARE)
+    with zipfile.ZipFile(cast("IO[bytes]", guarded)) as archive:
+        for info in archive.infolist():
+            yield _member(archive, info)
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
+    name = info.orig_filename  # the other one is cut off at a NUL
+    if info.flag_bits & _ENCRYPTED:
+        raise UnpackingError(f"{name!r} in the archive is encrypted", "make the archive without a password")
+    mode = info.external_attr >> 16
+    kind = stat.S_IFMT(mode)
+    member = partial(Member, name, mtime=_mtime(info))
+    if kind == stat.S_IFLNK:
+        with archive.open(info) as content:
+            target = content.read(_LONGEST_TARGET).decode(errors="surrogateescape")
+        return member(MemberType.SYMLINK, mode=mode, target=target)
+    if kind == stat.S_IFDIR or info.is_dir():
+        return member(MemberType.DIRECTORY, mode=mode or 0o755)
+    if kind in (stat.S_IFREG, 0):
+        return member(MemberType.FILE, mode=mode or 0o644, content=partial(archive.open, info))
+    raise unsupported(name)
+
+
+def _mtime(info: zipfile.ZipInfo) -> float | None:
+    """The time of a member, which zip keeps in whatever was the local time; None for one that never was."""
+    try:
+        return time.mktime((*info.date_time, 0, 0, -1))
+    except (ValueError, OverflowError):
+        return None

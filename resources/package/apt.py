@@ -1,0 +1,103 @@
+"""The provider `apt`: packages of Debian and its relatives."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from typing import Final
+
+from reactor import ResourceError
+from resources.package.apt_policy import parse_policy
+from resources.package.catalog import Catalog, Offer
+from resources.package.database import stamp_of
+from resources.package.decision import Step, Wish
+from resources.package.dpkg_database import DpkgDatabase
+from resources.package.locks import released
+from resources.package.provider import Changes, Provider
+from resources.package.versions import dpkg
+from resources.process import ENVIRONMENT, Command, Completed, last_words, run
+
+_QUESTIONS: Final = {
+    "DEBIAN_FRONTEND": "noninteractive",
+    "APT_LISTBUGS_FRONTEND": "none",
+    "APT_LISTCHANGES_FRONTEND": "none",
+}
+_OPTIONS: Final = (
+    "-y", "-q",
+    "-o", "DPkg::Options::=--force-confold",
+    "-o", "DPkg::Use-Pty=0",
+    "-o", "DPkg::Lock::Timeout=-1",  # one that begins after we looked is waited for by apt itself
+    "-o", "APT::Cmd::Pattern-Only=true",  # an unknown name is no regular expression
+)  # fmt: skip
+
+
+class Apt(Provider):
+    """``root`` is the directory that holds the system; ``environment`` has further variables for all programs."""
+
+    program = "apt-get"
+
+    def __init__(self, root: str = "", environment: Mapping[str, str] | None = None) -> None:
+        self._lists = f"{root}/var/lib/apt/lists"
+        self._preferences = (f"{root}/etc/apt/preferences", f"{root}/etc/apt/preferences.d")
+        self.sources = (f"{root}/etc/apt/sources.list", f"{root}/etc/apt/sources.list.d")
+        self.settings = (f"{root}/etc/apt/", f"{root}/usr/share/keyrings/")
+        self._environment = ENVIRONMENT | _QUESTIONS | dict(environment or {})
+        self._refreshed = 0.0
+        self._dpkg = DpkgDatabase(f"{root}/var/lib/dpkg")
+        super().__init__(self._dpkg, Catalog(self._policy, self._catalog_stamp))
+
+    def compare(self, installed: str, wanted: str) -> int:
+        """By the rules of dpkg."""
+        return dpkg.compare(installed, wanted)
+
+    async def refresh(self) -> None:
+        """Run ``apt-get update``."""
+        await released(f"{self._lists}/lock")
+        self._refreshed = (
+            time.time()
+        )  # an attempt counts: repositories that are down need not be asked all the time
+        self._catalog.forget()
+        completed = await self._run("apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update")
+        if completed.exit_code != 0:
+            raise ResourceError(
+                f"apt-get update failed{last_words(completed.stdout, completed.stderr)}",
+                "see that the repositories can be reached, and that their keys are known",
+            )
+
+    def _age(self) -> float:
+        changed = stamp_of(self._lists)
+        return time.time() - max(self._refreshed, changed.modified / 1e9 if changed else 0.0)
+
+    async def _mend(self, broken: Iterable[Wish]) -> None:
+        """Whatever comes of it: what can't be configured fails the resource that wants it, and no other."""
+        if self._dpkg.was_interrupted or any(broken):
+            await self._run("dpkg", "--force-confold", "--configure", "-a")
+
+    async def _install(self, changes: Changes) -> Completed:
+        downgrades = any(change.step is Step.DOWNGRADE for change in changes.values())
+        arguments = [
+            f"{change.name}={change.version}" if change.version else change.name
+            for change in changes.values()
+        ]
+        options = ("--allow-downgrades",) if downgrades else ()
+        return await self._run("apt-get", "install", *_OPTIONS, *options, *arguments)
+
+    async def _remove(self, changes: Changes) -> Completed:
+        return await self._run("apt-get", "remove", *_OPTIONS, *(change.name for change in changes.values()))
+
+    async def _policy(self, names: Collection[str]) -> dict[str, Offer]:
+        pattern = "APT::Cmd::Pattern-Only=true"
+        completed = await self._run("apt-cache", "-o", pattern, "policy", *names)
+        return parse_policy(completed.stdout)
+
+    async def _run(self, *arguments: str) -> Completed:
+        return await run(Command(arguments, "/", self._environment))
+
+    def _catalog_stamp(self) -> Hashable:
+        return tuple(map(stamp_of, (self._lists, *self._preferences)))
+
+
+def is_here() -> bool:
+    """Whether this host is managed by apt."""
+    return os.access("/usr/bin/apt-get", os.X_OK) and bool(stamp_of("/var/lib/dpkg/status"))

@@ -1,0 +1,67 @@
+"""What both databases of installed packages have in common: they are read once for each state of their files."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from reactor import Watch
+from resources.package.state import PackageState
+
+
+class Stamp(NamedTuple):
+    """What changes whenever a file or directory does. Times in nanoseconds."""
+
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+
+Stamps = tuple[Stamp | None, ...]
+
+
+class Database(ABC):
+    """The packages installed, shared by all resources. ``lock`` is the file that every package manager locks."""
+
+    lock: str
+    _stamps: Stamps | None = None
+
+    def is_current(self) -> bool:
+        """Whether nothing has changed since the last `load`."""
+        return self._stamps is not None and self._stamps == self._look()
+
+    async def load(self) -> None:
+        """Read everything, unless it is current. Raises ResourceError or OSError when it can't be read."""
+        stamps = self._look()
+        if stamps != self._stamps:
+            await self._read()
+            self._stamps = stamps  # taken before reading: what changes meanwhile is read again
+
+    @abstractmethod
+    def watch(self) -> Watch:
+        """What tells of every change."""
+
+    @abstractmethod
+    def find(self, name: str) -> PackageState:
+        """The state of a package, as of the last `load`."""
+
+    @abstractmethod
+    def _files(self) -> tuple[str, ...]:
+        """The files and directories whose stamps change with every change."""
+
+    @abstractmethod
+    async def _read(self) -> None: ...
+
+    def _look(self) -> Stamps:
+        return tuple(map(stamp_of, self._files()))
+
+
+def stamp_of(path: str) -> Stamp | None:
+    """The stamp of the file or directory at ``path``; None when there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return Stamp(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -1,0 +1,117 @@
+"""The provider `dnf`: packages of Fedora, RHEL and their relatives."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from functools import cmp_to_key
+from typing import Final
+
+from reactor import ResourceError
+from resources.package.catalog import Catalog, Offer
+from resources.package.database import stamp_of
+from resources.package.decision import Wish
+from resources.package.provider import Changes, Provider
+from resources.package.rpm_database import RpmDatabase
+from resources.package.versions import rpm
+from resources.process import ENVIRONMENT, Command, Completed, last_words, run
+
+_FORMAT: Final = "%{name}|%{arch}|%{epoch}:%{version}-%{release}\n"
+_LINE: Final = re.compile(r"^(\S+)\|(\S+)\|(?:0:)?(\S+)$", re.MULTILINE)
+_ARCHITECTURES: Final = {"noarch", "x86_64", "i686", "aarch64", "armv7hl", "ppc64le", "s390x", "riscv64"}
+_ASK_AGAIN: Final = 60.0
+
+
+class Dnf(Provider):
+    """``root`` is the directory that holds the system; ``options`` are for every call of dnf."""
+
+    program = "dnf"
+
+    def __init__(
+        self,
+        root: str = "",
+        options: tuple[str, ...] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.settings = (f"{root}/etc/yum.repos.d/", f"{root}/etc/dnf/", f"{root}/etc/pki/rpm-gpg/")
+        self.sources = (f"{root}/etc/yum.repos.d",)
+        self._options = ("-y", "-q", *((f"--installroot={root}",) if root else ()), *options)
+        self._environment = ENVIRONMENT | dict(environment or {})
+        self._refreshed = 0.0
+        super().__init__(RpmDatabase(root, self._run), Catalog(self._query, self._catalog_stamp))
+
+    def compare(self, installed: str, wanted: str) -> int:
+        """By the rules of rpm; what is not said of a version matches any."""
+        return rpm.compare_installed(installed, wanted)
+
+    async def refresh(self) -> None:
+        """Run ``dnf makecache``."""
+        self._refreshed = time.time()
+        self._catalog.forget()
+        completed = await self._dnf("--refresh", "makecache")
+        if completed.exit_code != 0:
+            raise ResourceError(
+                f"dnf makecache failed{last_words(completed.stdout, completed.stderr)}",
+                "see that the repositories can be reached",
+            )
+
+    def _age(self) -> float:
+        return time.time() - self._refreshed
+
+    async def _mend(self, broken: Iterable[Wish]) -> None:
+        """Nothing: rpm has no state between two others."""
+
+    async def _install(self, changes: Changes) -> Completed:
+        """`install` moves to a version that is named, up or down, and leaves alone what is installed otherwise."""
+        return await self._dnf(
+            "install", *(_specification(change.name, change.version) for change in changes.values())
+        )
+
+    async def _remove(self, changes: Changes) -> Completed:
+        return await self._dnf("remove", *(change.name for change in changes.values()))
+
+    async def _query(self, names: Collection[str]) -> dict[str, Offer]:
+        completed = await self._dnf("repoquery", "--available", "--queryformat", _FORMAT, *names)
+        if completed.exit_code != 0:
+            raise ResourceError(f"dnf repoquery failed{last_words(completed.stdout, completed.stderr)}")
+        return _offers(completed.stdout)
+
+    async def _dnf(self, *arguments: str) -> Completed:
+        return await self._run("dnf", *self._options, *arguments)
+
+    async def _run(self, *arguments: str) -> Completed:
+        return await run(Command(arguments, "/", self._environment))
+
+    def _catalog_stamp(self) -> Hashable:
+        """Offers are asked for again after a minute: where dnf keeps its metadata is its own affair."""
+        return (stamp_of(self.sources[0]), time.time() // _ASK_AGAIN)
+
+
+def _offers(lines: str) -> dict[str, Offer]:
+    """By name, and by name and architecture as in ``glibc.i686``; the newest version first."""
+    versions: dict[str, set[str]] = {}
+    for name, architecture, version in _LINE.findall(lines):
+        versions.setdefault(name, set()).add(version)
+        versions.setdefault(f"{name}.{architecture}", set()).add(version)
+    offers = {}
+    for name, found in versions.items():
+        ordered = sorted(found, key=cmp_to_key(rpm.compare), reverse=True)
+        offers[name] = Offer(ordered[0], tuple(ordered))
+    return offers
+
+
+def _specification(name: str, version: str | None) -> str:
+    """A package as dnf is asked for it: the architecture comes last."""
+    if version is None:
+        return name
+    stem, _, architecture = name.rpartition(".")
+    if architecture in _ARCHITECTURES:
+        return f"{stem}-{version}.{architecture}"
+    return f"{name}-{version}"
+
+
+def is_here() -> bool:
+    """Whether this host has dnf."""
+    return os.access("/usr/bin/dnf", os.X_OK)

@@ -1,0 +1,96 @@
+"""What dpkg knows to be installed, read from its status file: no process is started for it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+import trio
+
+from reactor import PathWatch, Watch
+from resources.package.database import Database
+from resources.package.state import NOT_INSTALLED, PackageState
+
+_FIELDS = re.compile(r"^(Package|Status|Architecture|Version): (.*)", re.MULTILINE)
+
+_ABSENT = {"not-installed", "config-files"}
+
+
+class DpkgDatabase(Database):
+    """The directory of dpkg's files, usually ``/var/lib/dpkg``.
+
+    While dpkg works, and when it was interrupted, the newest entries are in files of their own, in ``updates``.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self.lock = f"{directory}/lock-frontend"
+        self._directory = directory
+        self._status = f"{directory}/status"
+        self._updates = f"{directory}/updates"
+        self._entries: dict[str, dict[str, PackageState]] = {}
+        self._native = ""
+        self.was_interrupted = False
+        """Whether dpkg was cut off in the middle: it does nothing more before that is mended."""
+
+    def watch(self) -> Watch:
+        """The status file, which dpkg replaces by a new one."""
+        return PathWatch(self._status)
+
+    def find(self, name: str) -> PackageState:
+        """By name, or by name and architecture as in ``libc6:i386``."""
+        name, _, architecture = name.partition(":")
+        entries = self._entries.get(name, {})
+        for wanted in (architecture or self._native, "all"):
+            if wanted in entries:
+                return entries[wanted]
+        if architecture or not entries:
+            return NOT_INSTALLED
+        return next(iter(entries.values()))
+
+    def _files(self) -> tuple[str, ...]:
+        return (self._status, self._updates)
+
+    async def _read(self) -> None:
+        await trio.to_thread.run_sync(self._parse)
+
+    def _parse(self) -> None:
+        self._entries = {}
+        updates = self._update_files()
+        for path in (self._status, *updates):
+            with suppress(FileNotFoundError), open(path, encoding="utf-8", errors="replace") as file:
+                for name, architecture, state in _parse(file.read()):
+                    self._entries.setdefault(name, {})[architecture] = state
+        self.was_interrupted = bool(updates)
+        self._native = self._native_architecture()
+
+    def _update_files(self) -> list[str]:
+        with suppress(FileNotFoundError):
+            return [
+                f"{self._updates}/{name}" for name in sorted(os.listdir(self._updates)) if name.isdecimal()
+            ]
+        return []
+
+    def _native_architecture(self) -> str:
+        """The first line of a file that there is only where packages of several architectures are."""
+        with suppress(OSError), open(f"{self._directory}/arch", encoding="ascii") as file:
+            return file.readline().strip()
+        return ""
+
+
+def _parse(text: str) -> Iterator[tuple[str, str, PackageState]]:
+    """Name, architecture and state of each entry, by deb822(5) and the status words of dpkg(1)."""
+    for entry in text.split("\n\n"):
+        fields = dict(_FIELDS.findall(entry))
+        if "Package" in fields:
+            yield fields["Package"], fields.get("Architecture", "all"), _state(fields)
+
+
+def _state(fields: dict[str, str]) -> PackageState:
+    selection, _, status = fields.get("Status", "unknown ok not-installed").split(" ")
+    return PackageState(
+        version=None if status in _ABSENT else fields.get("Version", ""),
+        is_whole=status == "installed",
+        is_held=selection == "hold",
+    )

@@ -1,0 +1,78 @@
+"""The kind `package`: its properties, and what of them goes together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from reactor import Action, Duration, Plan, PropertyProblem, Resource, ResourceError, TimerWatch, Watch
+from resources.package.decision import Wish, decide
+from resources.package.names import ALLOWED, WORDS, fault_of_ensure, fault_of_name
+from resources.package.provider import Provider
+from resources.package.providers import PROVIDERS, provider_of
+from resources.package.state import PackageState
+
+
+class Package(Resource, kind="package", providers=PROVIDERS):
+    """Manage one package of the host's package manager: whether it is installed, and in which version."""
+
+    ensure: str
+    """``present``, ``absent``, ``latest`` or a version."""
+    interval: Annotated[Duration, Field(gt=0)] = 3600.0
+    """How often `latest` looks for a newer version; package lists that are older are fetched first."""
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """Adds names and versions that a package manager would not take as such."""
+        yield from super().conflicts()
+        if fault := fault_of_name(self.name):
+            yield PropertyProblem(("name",), fault, ALLOWED)
+        if fault := fault_of_ensure(self.ensure):
+            yield PropertyProblem(
+                ("ensure",), fault, f"write {', '.join(WORDS)} or a version such as 1.24.0-1"
+            )
+
+    def watches(self) -> Iterable[Watch]:
+        """The database of what is installed; for `latest` also the clock."""
+        yield self._provider.database.watch()
+        if self.ensure == "latest":
+            yield TimerWatch(self.interval)
+
+    def uses(self) -> Iterable[str]:
+        """Whatever is configured of the package manager: its repositories above all."""
+        return () if self.ensure == "absent" else self._provider.settings
+
+    async def observe(self) -> PackageState:
+        """The state of the package, once nobody else is changing it."""
+        return await self._provider.look(self._wish)
+
+    def plan(self, state: PackageState, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to a package
+        """One change or none. Raises ResourceError when the package is held as it is."""
+        change = decide(self._wish, state, self._provider.compare)
+        return () if change is None else (Action(f"Would have {change.did}", change.did, self._apply),)
+
+    def group_key(self) -> Hashable:
+        """All that is to be there may come in one transaction, all that is to go leave in another."""
+        return (id(self._provider), self.ensure == "absent")
+
+    @classmethod
+    async def apply_group(cls, members: Sequence[Self]) -> Mapping[str, ResourceError]:
+        """Ask the package manager for all changes at once."""
+        return await members[0]._provider.apply({member.ref: member._wish for member in members})  # noqa: SLF001 - its own
+
+    async def reversal(self, state: PackageState) -> Self:
+        """The same package, in the version found, or none."""
+        return type(self)(name=self.name, provider=self.provider, ensure=state.version or "absent")
+
+    @property
+    def _wish(self) -> Wish:
+        return Wish(self.name, self.ensure, self.interval)
+
+    @property
+    def _provider(self) -> Provider:
+        return provider_of(self.provider)
+
+    async def _apply(self) -> None:
+        for refusal in (await self.apply_group([self])).values():
+            raise refusal

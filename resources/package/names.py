@@ -1,0 +1,30 @@
+"""Names and versions of packages: which are taken. They become arguments of the package manager."""
+
+from __future__ import annotations
+
+import re
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+:~-]*")
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+:~^_-]*")
+_DANGEROUS = re.compile(r"[;&|$`<>(){}\[\]*?!#'\"\\\n]")
+
+ALLOWED = "use letters, digits and . _ + : ~ -, as in nginx, g++ or libc6:i386"
+WORDS = ("present", "absent", "latest")
+
+
+def fault_of_name(name: str) -> str | None:
+    """What is wrong with the name of a package, if anything."""
+    if _NAME.fullmatch(name):
+        return None
+    if _DANGEROUS.search(name):
+        return f'package name contains dangerous characters: "{name}"'
+    return f'package name contains invalid characters: "{name}" (allowed: alphanumeric, ._+:~-)'
+
+
+def fault_of_ensure(ensure: str) -> str | None:
+    """What is wrong with the desired state of a package, if anything: a version has a digit, a misspelt word none."""
+    if not _VERSION.fullmatch(ensure):
+        return f'package version/ensure contains dangerous characters: "{ensure}"'
+    if ensure not in WORDS and not re.search(r"\d", ensure):
+        return f'"{ensure}" is no version: it has no digit'
+    return None

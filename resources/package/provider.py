@@ -1,0 +1,186 @@
+"""What both package managers have in common: one transaction at a time, and a fresh look before each."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+import trio
+
+from reactor import ResourceError, say
+from resources.package.catalog import Catalog, Offer
+from resources.package.database import Database, stamp_of
+from resources.package.decision import Change, Step, Wish, decide
+from resources.package.locks import released
+from resources.package.state import PackageState
+from resources.process import Completed, last_words
+
+FRESH: Final = 300.0
+"""Seconds for which lists are new enough to say that a package is in no repository."""
+
+Changes = Mapping[str, Change]
+"""Changes by the ref of the resource that wants them."""
+Refusals = dict[str, ResourceError]
+"""Why single changes can't be made, by the same refs."""
+
+
+class Provider(ABC):
+    """One package manager, with the database of what it has installed and the catalog of what it could install."""
+
+    program: str
+    settings: tuple[str, ...]
+    """The directories of its configuration, each ending in ``/``."""
+
+    sources: tuple[str, ...]
+    """The files and directories that name the repositories."""
+
+    def __init__(self, database: Database, catalog: Catalog) -> None:
+        self.database = database
+        self._catalog = catalog
+        self._one_at_a_time = trio.Lock()
+
+    async def look(self, wish: Wish) -> PackageState:
+        """The state of a package. Starts no process unless something has changed, or the newest is wanted.
+
+        While a package manager is at work, its end is awaited: what it leaves in between is no state to act upon.
+        """
+        if wish.ensure == "latest":
+            self._catalog.want(wish.name)
+        elif self.database.is_current():
+            return self.database.find(wish.name)
+        async with self._one_at_a_time:
+            return await self._look(wish)
+
+    async def apply(self, wishes: Mapping[str, Wish]) -> Refusals:
+        """Make all wishes true in as few transactions as can be; return those that can't be, and why.
+
+        Raises ResourceError when a transaction failed, and it is not known because of which.
+        """
+        async with self._one_at_a_time:
+            await self._mend([wish for wish in wishes.values() if not (await self._look(wish)).is_whole])
+            changes, refusals = await self._decide(wishes)
+            removals = {ref: change for ref, change in changes.items() if change.step is Step.REMOVE}
+            if removals:
+                await self._finish(wishes, removals, await self._remove(removals))
+            installs, unavailable = await self._choose(
+                {ref: change for ref, change in changes.items() if ref not in removals}
+            )
+            if installs:
+                await self._finish(wishes, installs, await self._install(installs))
+            return refusals | unavailable
+
+    @abstractmethod
+    def compare(self, installed: str, wanted: str) -> int:
+        """-1, 0 or 1: whether the version installed is older than the one wanted, the same, or newer."""
+
+    @abstractmethod
+    async def refresh(self) -> None:
+        """Fetch what the repositories offer now. Raises ResourceError when none can be asked."""
+
+    @abstractmethod
+    def _age(self) -> float:
+        """The seconds since that was done last."""
+
+    @abstractmethod
+    async def _mend(self, broken: Iterable[Wish]) -> None:
+        """Let an interrupted transaction come to its end."""
+
+    @abstractmethod
+    async def _install(self, changes: Changes) -> Completed: ...
+
+    @abstractmethod
+    async def _remove(self, changes: Changes) -> Completed: ...
+
+    async def _look(self, wish: Wish) -> PackageState:
+        await self._catch_up()
+        state = self.database.find(wish.name)
+        if wish.ensure != "latest":
+            return state
+        if self._age() > wish.interval:
+            await self._try_to_refresh()
+        offer = (await self._catalog.offers([wish.name])).get(wish.name)
+        return replace(state, newest=offer and offer.newest)
+
+    async def _catch_up(self) -> None:
+        if not self.database.is_current():
+            await released(self.database.lock)
+            await self.database.load()
+
+    async def _try_to_refresh(self) -> None:
+        """Go on with what is known when the repositories can't be reached."""
+        try:
+            await self.refresh()
+        except ResourceError as error:
+            say(f"the package lists could not be refreshed: {error.message}")
+
+    async def _decide(self, wishes: Mapping[str, Wish]) -> tuple[Changes, Refusals]:
+        changes: dict[str, Change] = {}
+        refusals: Refusals = {}
+        for ref, wish in wishes.items():
+            try:
+                change = decide(wish, await self._look(wish), self.compare)
+            except ResourceError as held:
+                refusals[ref] = held
+            else:
+                if change is not None:
+                    changes[ref] = change
+        return changes, refusals
+
+    async def _choose(self, changes: Changes) -> tuple[Changes, Refusals]:
+        """Put in the very versions to install. What no repository has is refused, after a look at fresh lists."""
+        chosen, refusals = await self._choose_from_lists(changes)
+        if refusals and self._age() > self._freshness():
+            await self._try_to_refresh()
+            chosen, refusals = await self._choose_from_lists(changes)
+        return chosen, refusals
+
+    def _freshness(self) -> float:
+        """Seconds for which lists are believed: less than `FRESH` if repositories were added since they were fetched."""
+        changes = [stamp.modified / 1e9 for stamp in map(stamp_of, self.sources) if stamp]
+        return min(FRESH, time.time() - max(changes, default=0.0))
+
+    async def _choose_from_lists(self, changes: Changes) -> tuple[Changes, Refusals]:
+        chosen: dict[str, Change] = {}
+        refusals: Refusals = {}
+        offers = await self._catalog.offers([change.name for change in changes.values()]) if changes else {}
+        for ref, change in changes.items():
+            try:
+                chosen[ref] = self._chosen(change, offers.get(change.name))
+            except ResourceError as refusal:
+                refusals[ref] = refusal
+        return chosen, refusals
+
+    def _chosen(self, change: Change, offer: Offer | None) -> Change:
+        """The version wanted as the repositories spell it: package managers find ``0:1.0`` by no other name."""
+        if offer is None:
+            raise ResourceError(
+                f'no repository has a package "{change.name}"',
+                "correct the name, or add the repository that has it",
+            )
+        if change.version is None:
+            return change
+        for version in offer.versions:
+            if self.compare(version, change.version) == 0:
+                return replace(change, version=version)
+        raise ResourceError(
+            f'no repository has version {change.version} of package "{change.name}"',
+            f"there is {', '.join(offer.versions)}",
+        )
+
+    async def _finish(self, wishes: Mapping[str, Wish], changes: Changes, completed: Completed) -> None:
+        """Judge a transaction by what it reached: a package that was broken before fails those of others."""
+        if completed.exit_code == 0:
+            return
+        left, _ = await self._decide({ref: wishes[ref] for ref in changes})
+        words = last_words(completed.stdout, completed.stderr)
+        if not left:
+            say(f"{self.program} exited {completed.exit_code}, but not because of what was asked for:{words}")
+            return
+        names = ", ".join(f'"{change.name}"' for change in left.values())
+        what = "uninstall" if next(iter(left.values())).step is Step.REMOVE else "install"
+        raise ResourceError(
+            f"failed to {what} package {names}, {self.program} exited {completed.exit_code}{words}"
+        )

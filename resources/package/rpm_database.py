@@ -1,0 +1,61 @@
+"""What rpm knows to be installed: asked for everything at once, whenever its database has changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from functools import cmp_to_key
+
+from reactor import PathWatch, ResourceError, Watch
+from resources.package.database import Database
+from resources.package.state import NOT_INSTALLED, PackageState
+from resources.package.versions import rpm
+from resources.process import Completed, last_words
+
+_DIRECTORIES = ("/usr/lib/sysimage/rpm", "/var/lib/rpm")
+_FILES = ("rpmdb.sqlite", "Packages.db", "Packages")
+"""The formats of rpm: SQLite since 4.16, ndb of SUSE, Berkeley DB before."""
+_FORMAT = r"%{NAME}\t%{ARCH}\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n"
+
+
+class RpmDatabase(Database):
+    """The database below ``root``. ``run`` starts a program with the environment of the provider."""
+
+    def __init__(self, root: str, run: Callable[..., Awaitable[Completed]]) -> None:
+        self._root = root
+        self._run = run
+        self._file = _find(root)
+        self.lock = f"{os.path.dirname(self._file)}/.rpm.lock"
+        self._packages: dict[str, list[tuple[str, str]]] = {}
+
+    def watch(self) -> Watch:
+        """The file itself: those beside it also change when it is only read."""
+        return PathWatch(self._file)
+
+    def find(self, name: str) -> PackageState:
+        """By name, or by name and architecture as in ``glibc.i686``; of several versions the newest."""
+        found = [version for _, version in self._packages.get(name, ())]
+        if not found:
+            name, _, architecture = name.rpartition(".")
+            found = [version for arch, version in self._packages.get(name, ()) if arch == architecture]
+        return PackageState(max(found, key=cmp_to_key(rpm.compare))) if found else NOT_INSTALLED
+
+    def _files(self) -> tuple[str, ...]:
+        return (self._file,)
+
+    async def _read(self) -> None:
+        self._packages = {}
+        root = ("--root", self._root) if self._root else ()
+        completed = await self._run("rpm", *root, "-qa", "--queryformat", _FORMAT)
+        if completed.exit_code != 0:
+            words = last_words(completed.stdout, completed.stderr)
+            raise ResourceError(f"rpm can't tell what is installed{words}", "repair it: rpmdb --rebuilddb")
+        for line in completed.stdout.splitlines():
+            name, architecture, version = line.split("\t")
+            self._packages.setdefault(name, []).append((architecture, version))
+
+
+def _find(root: str) -> str:
+    """Where the database is, or will be. One of both directories is a link to the other, or empty."""
+    files = [f"{root}{directory}/{file}" for directory in _DIRECTORIES for file in _FILES]
+    return next(filter(os.path.exists, files), f"{root}{_DIRECTORIES[-1]}/{_FILES[0]}")

@@ -1,0 +1,21 @@
+"""What is known of one package on the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PackageState:
+    """``version`` is what is there, None for nothing. Files that only remain as configuration are nothing."""
+
+    version: str | None = None
+    is_whole: bool = True
+    """Whether what is there was unpacked and configured to the end."""
+    is_held: bool = False
+    """Whether the administrator has forbidden to change it."""
+    newest: str | None = None
+    """The version that the package manager would choose; known only where the newest is wanted."""
+
+
+NOT_INSTALLED = PackageState()

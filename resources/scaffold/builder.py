@@ -1,0 +1,132 @@
+"""Changes the tree on the disk: file by file, each replaced in one step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import trio
+
+from reactor import ResourceError
+from resources.file import posix
+from resources.file.content import Inline
+from resources.file.diffs import attributes_diff, content_diff
+from resources.process import ENVIRONMENT, Command, last_words, run
+from resources.scaffold.state import Difference, ScaffoldState
+from resources.scaffold.target import TargetTree
+
+PLACEHOLDER = "{}"
+_AT_ONCE = 32
+"""Files written side by side: those that wait for the disk at the same time share one flush."""
+_SHOWN = 100
+"""Files whose diff is shown; of the others their number is."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostCommand:
+    """A command for each changed file whose name matches a pattern."""
+
+    pattern: str
+    words: tuple[str, ...]
+
+    def arguments(self, path: str) -> tuple[str, ...]:
+        """The command for the file at ``path``: in place of ``{}``, or at the end."""
+        if any(PLACEHOLDER in word for word in self.words):
+            return tuple(word.replace(PLACEHOLDER, path) for word in self.words)
+        return (*self.words, path)
+
+
+class Builder:
+    """Carries the plans of one scaffold out."""
+
+    def __init__(self, target: TargetTree, commands: Sequence[PostCommand]) -> None:
+        self._target = target
+        self._commands = commands
+
+    async def build(self, state: ScaffoldState, *, purge: bool) -> None:
+        """Make the tree as desired. Raises ResourceError for the first thing that can't be done."""
+        for directory in state.directories:
+            if directory.changes:
+                await posix.set_attributes(directory.path, directory.attributes)
+            else:
+                await posix.create_directory(directory.path, directory.attributes)
+        await self._write_all(state.changed)
+        await self._remove([*state.litter, *(state.purged if purge else ())])
+
+    async def clear(self, state: ScaffoldState) -> None:
+        """Remove what belongs to the scaffold, and the directories that this leaves empty."""
+        await self._remove([*state.litter, *state.managed])
+        with suppress(OSError):
+            os.rmdir(self._target.root)
+
+    async def diff(self, state: ScaffoldState, *, purge: bool) -> str:
+        """What `build` would change, as a unified diff."""
+        parts = [
+            await attributes_diff(one.path, one.changes, created=not one.changes) for one in state.directories
+        ]
+        for file in state.changed[:_SHOWN]:
+            if file.text is None:
+                parts.append(await attributes_diff(file.path, file.changes))
+            else:
+                parts.append(await content_diff(file.path, Inline(file.text), file.changes))
+        parts += [await content_diff(path, None, ()) for path in (state.purged[:_SHOWN] if purge else ())]
+        left = max(0, len(state.changed) - _SHOWN) + (max(0, len(state.purged) - _SHOWN) if purge else 0)
+        return "".join(parts) + (f"and {left} more files\n" if left else "")
+
+    async def _write_all(self, files: Iterable[Difference]) -> None:
+        """Write them side by side. After an error no further one is begun."""
+        waiting = iter(files)
+        errors: list[ResourceError | OSError] = []
+
+        async def work() -> None:
+            for file in waiting:
+                try:
+                    await self._write(file)
+                except (ResourceError, OSError) as error:
+                    errors.append(error)
+                if errors:
+                    return
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(_AT_ONCE):
+                nursery.start_soon(work)
+        if errors:
+            raise errors[0]
+
+    async def _write(self, file: Difference) -> None:
+        if file.text is None:
+            await posix.set_attributes(file.path, file.attributes)
+            return
+        await posix.store(file.path, Inline(file.text), file.attributes)
+        name = os.path.basename(file.path)
+        matching = [command for command in self._commands if fnmatchcase(name, command.pattern)]
+        for command in matching:
+            await _perform(command.arguments(file.path), file.path)
+        if matching:
+            self._target.accept(file.path, file.text)
+
+    async def _remove(self, paths: Sequence[str]) -> None:
+        """Remove files, and the directories below the root that this leaves empty."""
+        for path in paths:
+            await posix.remove(path, recursive=False)
+        for parent in sorted({os.path.dirname(path) for path in paths}, key=len, reverse=True):
+            directory = parent
+            while directory.startswith(f"{self._target.root}/"):
+                try:
+                    os.rmdir(directory)
+                except OSError:
+                    break
+                directory = os.path.dirname(directory)
+
+
+async def _perform(arguments: Sequence[str], path: str) -> None:
+    completed = await run(Command(arguments, "/", ENVIRONMENT))
+    if completed.exit_code != 0:
+        words = last_words(completed.stdout, completed.stderr)
+        hint = "the file is in place; mend the command in `post`"
+        raise ResourceError(
+            f"post: exit code {completed.exit_code} of {arguments[0]} for {path}{words}", hint
+        )

@@ -1,0 +1,47 @@
+"""What to do about a scaffold: a pure function of what was found, so that it can be tested as a table."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Protocol
+
+from reactor import Action, Plan
+from resources.scaffold.state import ScaffoldState
+
+
+class Hands(Protocol):
+    """What carries a plan out."""
+
+    async def build(self, state: ScaffoldState, *, purge: bool) -> None:
+        """Make the tree as desired."""
+
+    async def clear(self, state: ScaffoldState) -> None:
+        """Remove what belongs to the scaffold, and the directories that this leaves empty."""
+
+    async def diff(self, state: ScaffoldState, *, purge: bool) -> str:
+        """What `build` would change."""
+
+
+def decide(ensure: str, state: ScaffoldState, hands: Hands, *, purge: bool) -> Plan:
+    """Nothing, or one action that does it all."""
+    if ensure == "absent":
+        if not state.managed:
+            return ()
+        words = f"{len(state.managed)} scaffold files"
+        return (Action(f"Would have removed {words}", f"removed {words}", partial(hands.clear, state)),)
+    files = len(state.changed) + (len(state.purged) if purge else 0)
+    if not (files or state.directories or state.litter):
+        return ()
+    words = (
+        f"{files} scaffold files"
+        if files or not state.directories
+        else f"{len(state.directories)} scaffold directories"
+    )
+    return (
+        Action(
+            f"Would have changed {words}",
+            f"changed {words}",
+            partial(hands.build, state, purge=purge),
+            partial(hands.diff, state, purge=purge),
+        ),
+    )

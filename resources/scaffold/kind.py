@@ -1,0 +1,189 @@
+"""The properties of a scaffold, and what of them goes together."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+import trio
+from pydantic import AfterValidator, PrivateAttr, ValidationInfo, model_validator
+
+from reactor import AbsolutePath, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource
+from resources.file.kind import Account, parse_mode
+from resources.file.owners import accounts
+from resources.process import split_words
+from resources.scaffold.builder import Builder, PostCommand
+from resources.scaffold.decision import decide
+from resources.scaffold.rendering import Renderer
+from resources.scaffold.source import SourceTree
+from resources.scaffold.state import ScaffoldState, Wish
+from resources.scaffold.target import TargetTree
+
+Values = Callable[[], tuple[Mapping[str, Any], Mapping[str, Callable[..., Any]]]]
+"""The data and the functions of the templates of a manifest, when they are needed."""
+
+
+def _check_mode(text: str) -> str:
+    parse_mode(text)
+    return text
+
+
+def _resolve_source(path: str, info: ValidationInfo) -> str:
+    base = (info.context or {}).get("base")
+    if not path or "\0" in path:
+        raise ValueError("source cannot be empty: write the path of a directory of templates")
+    if not path.startswith("/") and base is None:
+        raise ValueError("the path must be absolute: there is no manifest for it to be relative to")
+    return os.path.normpath(os.path.join(base or "/", path))
+
+
+Mode = Annotated[str, AfterValidator(_check_mode)]
+
+
+class Scaffold(Resource, kind="scaffold", providers=("choria",)):
+    """Keep a directory of files as a directory of templates makes them."""
+
+    name: AbsolutePath
+    ensure: Literal["present", "absent"]
+    source: Annotated[str, AfterValidator(_resolve_source)]
+    """The directory of templates; relative to the directory of the manifest."""
+    engine: Literal["jinja", "go", "jet"] = "jinja"
+    """The language of the templates."""
+    left_delimiter: str | None = None
+    """What begins an expression, in place of ``{{`` or, with jet, ``[[``."""
+    right_delimiter: str | None = None
+    """What ends an expression."""
+    skip_empty: Flag = False
+    """Whether a template that makes nothing but space makes no file."""
+    purge: Flag = False
+    """Whether files that no template makes are removed."""
+    post: tuple[dict[str, str], ...] = ()
+    """Commands for files that have changed: ``- "*.sh": chmod +x {}``. Without ``{}`` the path comes last."""
+    data: dict[str, Any] | None = None
+    """What the templates see as ``data``, in place of the data of the manifest."""
+    owner: Account | None = None
+    """Who owns all of it; unset, new files belong to whoever runs this."""
+    group: Account | None = None
+    file_mode: Mode | None = None
+    """Permissions of the files in octal; unset, new ones get 0644."""
+    directory_mode: Mode | None = None
+    """Permissions of the directories in octal; unset, new ones get 0755."""
+
+    _values: Values | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _take_values(self, info: ValidationInfo) -> Self:
+        """The manifest hands over its data along with the properties."""
+        if (values := (info.context or {}).get("templates")) is not None:
+            self._values = values
+        return self
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """What is wrong with the properties taken together."""
+        yield from super().conflicts()
+        if (self.left_delimiter is None) != (self.right_delimiter is None):
+            missing = "right_delimiter" if self.right_delimiter is None else "left_delimiter"
+            yield PropertyProblem((), "delimiters come in pairs", f"add {missing}")
+        if os.path.commonpath((self.name, self.source)) in (self.name, self.source):
+            words = "source and target must not lie inside of each other"
+            yield PropertyProblem(("source",), words, "keep the templates elsewhere")
+        yield from self._faults_of_post()
+
+    def _faults_of_post(self) -> Iterable[PropertyProblem]:
+        for index, entry in enumerate(self.post):
+            for pattern, command in entry.items():
+                if not pattern:
+                    yield PropertyProblem(
+                        ("post", index), "post keys cannot be empty", 'write a pattern: "*.sh"'
+                    )
+                elif not command.strip():
+                    words = f'post value for key "{pattern}" cannot be empty'
+                    yield PropertyProblem(("post", index, pattern), words, "write a command: chmod +x {}")
+                elif fault := _fault_of(command):
+                    yield PropertyProblem(
+                        ("post", index, pattern), fault, "write one command, its quotes in pairs"
+                    )
+
+    def watches(self) -> Iterable[PathWatch]:
+        """The target and the templates."""
+        yield PathWatch(self.name)
+        yield PathWatch(self.source)
+
+    async def observe(self) -> ScaffoldState:
+        """The tree, compared with what the templates make now. Raises ResourceError."""
+        wish = await self._wish()
+        return await trio.to_thread.run_sync(self._look, wish)
+
+    def _look(self, wish: Wish) -> ScaffoldState:
+        self._renderer.refresh()
+        return self._target.compare(self._renderer.files(skip_empty=self.skip_empty), wish)
+
+    async def _wish(self) -> Wish:
+        owner, group = self.owner or "0", self.group or "0"
+        ids = accounts.known(owner, group) or await accounts.look_up(owner, group)
+        return Wish(
+            None if self.owner is None else ids[0],
+            None if self.group is None else ids[1],
+            None if self.file_mode is None else parse_mode(self.file_mode),
+            None if self.directory_mode is None else parse_mode(self.directory_mode),
+        )
+
+    def plan(self, state: ScaffoldState, *, refresh: bool) -> Plan:  # noqa: ARG002  a tree has nothing to refresh
+        """What to do, by the decision table."""
+        return decide(self.ensure, state, self._builder, purge=self.purge)
+
+    def provides(self) -> Iterable[str]:
+        """The target, unless it is to go."""
+        return () if self.ensure == "absent" else (self.name,)
+
+    def uses(self) -> Iterable[str]:
+        """The directory above the target, and the templates."""
+        return (os.path.dirname(self.name), self.source)
+
+    def claims(self) -> Iterable[Claim]:
+        """The target, with where it comes from."""
+        yield Claim(
+            "path",
+            self.name,
+            {"ensure": "directory" if self.ensure == "present" else "absent", "source": self.source},
+        )
+
+    def __copy__(self) -> Self:
+        """Copy the properties only: what was derived from them does not fit a copy with other ones."""
+        copied = super().__copy__()
+        for derived in ("_renderer", "_target", "_builder"):
+            copied.__dict__.pop(derived, None)
+        return copied
+
+    @cached_property
+    def _renderer(self) -> Renderer:
+        context, functions = ({}, {}) if self._values is None else self._values()
+        if self.data is not None:
+            context = {**context, "data": self.data, "Data": self.data}
+        pair = None
+        if self.left_delimiter is not None and self.right_delimiter is not None:
+            pair = self.left_delimiter, self.right_delimiter
+        return Renderer(SourceTree(self.source), self.engine, pair, context, functions)
+
+    @cached_property
+    def _target(self) -> TargetTree:
+        return TargetTree(self.name)
+
+    @cached_property
+    def _builder(self) -> Builder:
+        commands = [
+            PostCommand(pattern, tuple(split_words(command)))
+            for entry in self.post
+            for pattern, command in entry.items()
+        ]
+        return Builder(self._target, commands)
+
+
+def _fault_of(command: str) -> str | None:
+    try:
+        split_words(command)
+    except ValueError as error:
+        return str(error)
+    return None

@@ -1,0 +1,117 @@
+"""Renders the tree in memory: only what has changed, and what uses what has changed."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from reactor import ResourceError, TemplateError, template_engine
+from resources.scaffold.source import SourceTree
+
+
+class Compiled(Protocol):
+    """A template that is ready to be rendered."""
+
+    def render(self, context: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> str:
+        """Its text."""
+
+
+@dataclass(slots=True)
+class Rendered:
+    """What one template made, and what that depends on."""
+
+    text: str = ""
+    used: set[str] = field(default_factory=set)
+    """The paths it asked for, also those that were not there."""
+    written: dict[str, str] = field(default_factory=dict)
+    """Further files, from ``write()``."""
+
+
+class Renderer:
+    """The files that a tree of templates makes of some data."""
+
+    def __init__(
+        self,
+        source: SourceTree,
+        engine: str,
+        delimiters: tuple[str, str] | None,
+        context: Mapping[str, Any],
+        functions: Mapping[str, Callable[..., Any]],
+    ) -> None:
+        self._source = source
+        self._engine = template_engine(engine)
+        self._delimiters = delimiters
+        self._context = context
+        self._functions = {**functions, "render": self._render_partial, "write": self._write}
+        self._rendered: dict[str, Rendered] = {}
+        self._compiled: dict[str, tuple[str, Compiled]] = {}
+        self._current = Rendered()
+
+    def refresh(self) -> frozenset[str]:
+        """Render what has changed since the last time; the paths of the templates that were rendered.
+
+        Raises ResourceError for the first template that can't be; then nothing of this tree has changed.
+        """
+        changed = self._source.refresh()
+        outputs = list(self._source.outputs())
+        due = [
+            path
+            for path in outputs
+            if path not in self._rendered
+            or path in changed
+            or not self._rendered[path].used.isdisjoint(changed)
+        ]
+        made = {path: self._render(path) for path in due}
+        self._rendered = {path: made.get(path) or self._rendered[path] for path in outputs}
+        return frozenset(due)
+
+    def files(self, *, skip_empty: bool) -> dict[str, str]:
+        """The texts by their paths below the target."""
+        return {path: text for path, text in self._texts() if text.strip() or not skip_empty}
+
+    def _texts(self) -> Iterator[tuple[str, str]]:
+        for path, rendered in self._rendered.items():
+            yield path, rendered.text
+            yield from rendered.written.items()
+
+    def _render(self, path: str) -> Rendered:
+        self._current = rendered = Rendered()
+        try:
+            rendered.text = self._template(path).render(self._context, self._functions)
+        except TemplateError as error:
+            place = f"{os.path.join(self._source.root, error.name)}:{error.line}:{error.column}"
+            raise ResourceError(f"{place}: {error.message}", error.hint) from error
+        return rendered
+
+    def _template(self, path: str) -> Compiled:
+        """The template at ``path``, which is there, compiled unless it was."""
+        text = self._source.read(path) or ""
+        known = self._compiled.get(path)
+        if known is not None and known[0] == text:
+            return known[1]
+        compiled = self._engine.compile(text, name=path, delimiters=self._delimiters, loader=self._load)
+        self._compiled[path] = text, compiled
+        return compiled
+
+    def _load(self, name: str) -> str | None:
+        path = os.path.normpath(name)
+        self._current.used.add(path)
+        return self._source.read(path)
+
+    def _render_partial(self, name: str, data: Any) -> str:
+        """``render(partial, data)``: another template of the tree. A map of data is seen before all other data."""
+        path = os.path.normpath(name)
+        if self._load(path) is None:
+            raise ValueError(f"there is no template {name} in {self._source.root}")
+        given = data if isinstance(data, Mapping) else {"data": data}
+        return self._template(path).render({**self._context, **given}, self._functions)
+
+    def _write(self, name: str, content: str) -> str:
+        """``write(path, content)``: one more file below the target."""
+        path = os.path.normpath(name)
+        if path.startswith(("/", "../")) or path in ("..", "."):
+            raise ValueError(f"{name} is not inside the target")
+        self._current.written[path] = content
+        return ""

@@ -1,0 +1,90 @@
+"""The directory of templates, with an index: a file is read again only when its stamp has moved."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from reactor import ResourceError
+from resources.file.errors import Explaining
+from resources.file.stamp import Stamp, settled, stamp_of
+
+PARTIALS = "_partials"
+"""Directories and files of this name, wherever they are, make no files: others include them."""
+
+
+class _Template(NamedTuple):
+    text: str
+    stamp: Stamp | None
+    """None while the file may change without its stamp moving."""
+
+
+class SourceTree:
+    """The templates below ``root`` by their paths from there."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._known: dict[str, _Template] = {}
+
+    def refresh(self) -> frozenset[str]:
+        """Look at all of them; the paths of those that are new, gone or other than at the last look.
+
+        Raises ResourceError when there is anything that is neither a directory nor a file of text.
+        """
+        found = {path: self._look(path, entry) for path, entry in self._walk("")}
+        before, self._known = self._known, found
+        return frozenset(
+            path
+            for path in before.keys() | found.keys()
+            if before.get(path, _NONE).text != found.get(path, _NONE).text
+        )
+
+    def read(self, path: str) -> str | None:
+        """The text of one; None when there is none at this path."""
+        template = self._known.get(path)
+        return None if template is None else template.text
+
+    def outputs(self) -> Iterator[str]:
+        """The paths of those that make a file each."""
+        return (path for path in self._known if PARTIALS not in path.split("/"))
+
+    def _walk(self, directory: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        with (
+            Explaining(f"read the templates in {self.root}"),
+            os.scandir(os.path.join(self.root, directory)) as entries,
+        ):
+            listed = sorted(entries, key=lambda entry: entry.name)
+        for entry in listed:
+            path = os.path.join(directory, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                yield from self._walk(path)
+            elif entry.is_file(follow_symlinks=False):
+                yield path, entry
+            else:
+                hint = "a scaffold takes directories and regular files only"
+                raise ResourceError(f"{entry.path} is no template", hint)
+
+    def _look(self, path: str, entry: os.DirEntry[str]) -> _Template:
+        known = self._known.get(path)
+        now = time.time_ns()
+        with Explaining(f"read the template {entry.path}"):
+            found = os.stat(entry.path, follow_symlinks=False)
+            if known is not None and known.stamp == stamp_of(found):
+                return known
+            with open(entry.path, encoding="utf-8", newline="") as file:
+                try:
+                    text = file.read()
+                except UnicodeDecodeError as error:
+                    hint = "keep other files out of the tree, or copy them with file: source"
+                    raise ResourceError(
+                        f"{entry.path} is not UTF-8 text at byte {error.start}", hint
+                    ) from error
+        return _Template(
+            text, stamp_of(found) if settled(found, now) and stat.S_ISREG(found.st_mode) else None
+        )
+
+
+_NONE = _Template("\0", None)

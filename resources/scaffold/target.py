@@ -1,0 +1,181 @@
+"""The tree on the disk: compared through an index, so that only files whose stamp has moved are read."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
+
+from reactor import ResourceError
+from resources.file.content import read
+from resources.file.errors import Explaining
+from resources.file.litter import is_litter
+from resources.file.stamp import Stamp, settled, stamp_of
+from resources.file.state import Attributes, Change
+from resources.scaffold.state import Difference, ScaffoldState, Wish
+
+_FILE_MODE = 0o644
+_DIRECTORY_MODE = 0o755
+_PERMISSIONS = 0o777
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class TargetTree:
+    """What is below ``root``."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._same: dict[str, tuple[Stamp, str]] = {}
+        """The stamp with which a file last held this text."""
+        self._accepted: dict[str, tuple[str, bytes]] = {}
+        """For a text, the digest of what commands made of it."""
+
+    def compare(self, files: Mapping[str, str], wish: Wish) -> ScaffoldState:
+        """The state of the tree, of which ``files`` tells what it is to hold. Raises ResourceError."""
+        found = dict(self._walk(""))
+        needed = _directories_of(files)
+        changed: list[Difference] = []
+        stable: list[str] = []
+        for path in sorted(files):
+            difference = self._compare(path, files[path], found.get(path), wish)
+            stable.append(self.absolute(path)) if difference is None else changed.append(difference)
+        others = [
+            path for path, entry in found.items() if path not in files and not stat.S_ISDIR(entry.st_mode)
+        ]
+        temporary = [path for path in others if _is_temporary(path)]
+        return ScaffoldState(
+            target_exists="" in found,
+            changed=tuple(changed),
+            stable=tuple(stable),
+            purged=tuple(self.absolute(path) for path in sorted(others) if path not in temporary),
+            directories=tuple(self._compare_directories(needed, found, wish)),
+            managed=tuple(self.absolute(path) for path in sorted(files) if path in found),
+            litter=tuple(filter(lambda path: is_litter(path, wish.uid or 0), map(self.absolute, temporary))),
+        )
+
+    def accept(self, path: str, text: str) -> None:
+        """Take what the file at the absolute ``path`` holds now for ``text``: commands have made it so."""
+        with Explaining(f"read {path}"):
+            self._accepted[os.path.relpath(path, self.root)] = text, _digest(_content(path))
+
+    def absolute(self, path: str) -> str:
+        """The absolute path of one from the root on."""
+        return os.path.join(self.root, path) if path else self.root
+
+    def _walk(self, directory: str) -> Iterator[tuple[str, os.stat_result]]:
+        """All that is there, without following symlinks. The root has the empty path."""
+        absolute = self.absolute(directory)
+        with Explaining(f"read {absolute}"):
+            try:
+                found = os.lstat(absolute)
+            except FileNotFoundError:
+                return
+            if not stat.S_ISDIR(found.st_mode):
+                raise ResourceError(f"{absolute} is not a directory", "move it away, or name another target")
+            yield directory, found
+            with os.scandir(absolute) as entries:
+                listed = list(entries)
+        for entry in listed:
+            path = os.path.join(directory, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                yield from self._walk(path)
+            else:
+                yield path, entry.stat(follow_symlinks=False)
+
+    def _compare(self, path: str, text: str, found: os.stat_result | None, wish: Wish) -> Difference | None:
+        absolute = self.absolute(path)
+        if found is None:
+            return Difference(
+                absolute, _attributes(None, wish.uid, wish.gid, wish.file_mode, _FILE_MODE), text
+            )
+        if stat.S_ISDIR(found.st_mode):
+            raise ResourceError(
+                f"{absolute} is a directory, where a file of the scaffold belongs", "move it away"
+            )
+        wanted = _attributes(found, wish.uid, wish.gid, wish.file_mode, _FILE_MODE)
+        if not stat.S_ISREG(found.st_mode) or not self._holds(path, text, found):
+            return Difference(absolute, wanted, text, _changes(found, wanted))
+        changes = _changes(found, wanted)
+        return Difference(absolute, wanted, None, changes) if changes else None
+
+    def _holds(self, path: str, text: str, found: os.stat_result) -> bool:
+        """Whether the regular file at ``path`` holds this text, or what commands made of it."""
+        stamp, now = stamp_of(found), time.time_ns()
+        if self._same.get(path) == (stamp, text):
+            return True
+        with Explaining(f"read {self.absolute(path)}"):
+            content = _content(self.absolute(path))
+        accepted = self._accepted.get(path)
+        same = content == text.encode() or (accepted is not None and accepted == (text, _digest(content)))
+        if same and settled(found, now):
+            self._same[path] = stamp, text
+        return same
+
+    def _compare_directories(
+        self, needed: Iterable[str], found: Mapping[str, os.stat_result], wish: Wish
+    ) -> Iterator[Difference]:
+        for path in needed:
+            there = found.get(path)
+            if there is not None and not stat.S_ISDIR(there.st_mode):
+                hint = "move it away: a directory of the scaffold belongs there"
+                raise ResourceError(f"{self.absolute(path)} is not a directory", hint)
+            wanted = _attributes(there, wish.uid, wish.gid, wish.directory_mode, _DIRECTORY_MODE)
+            if there is None:
+                yield Difference(self.absolute(path), wanted)
+            elif changes := _changes(there, wanted):
+                yield Difference(self.absolute(path), wanted, None, changes)
+
+
+def _directories_of(files: Iterable[str]) -> list[str]:
+    """The root and all directories that files are in, each before what is in it."""
+    found = {""}
+    for path in files:
+        while (path := os.path.dirname(path)) not in found:
+            found.add(path)
+    return sorted(found)
+
+
+def _is_temporary(path: str) -> bool:
+    name = os.path.basename(path)
+    return name.startswith(".") and ".reactor" in name
+
+
+def _attributes(
+    found: os.stat_result | None, uid: int | None, gid: int | None, mode: int | None, default: int
+) -> Attributes:
+    """What is asked for, and for the rest what is there, or what a new one gets."""
+    if found is None:
+        return Attributes(
+            os.geteuid() if uid is None else uid,
+            os.getegid() if gid is None else gid,
+            default if mode is None else mode,
+        )
+    kept = default if stat.S_ISLNK(found.st_mode) else found.st_mode & _PERMISSIONS
+    return Attributes(
+        found.st_uid if uid is None else uid,
+        found.st_gid if gid is None else gid,
+        kept if mode is None else mode,
+    )
+
+
+def _changes(found: os.stat_result, wanted: Attributes) -> tuple[Change, ...]:
+    pairs = (
+        ("owner", str(found.st_uid), str(wanted.uid)),
+        ("group", str(found.st_gid), str(wanted.gid)),
+        ("mode", f"{found.st_mode & _PERMISSIONS:04o}", f"{wanted.mode:04o}"),
+    )
+    return tuple(Change(*pair) for pair in pairs if pair[1] != pair[2])
+
+
+def _content(path: str) -> bytes:
+    fd = os.open(path, _OPEN)
+    try:
+        return read(fd, os.fstat(fd).st_size + 1)
+    finally:
+        os.close(fd)
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=16).digest()

@@ -1,0 +1,52 @@
+"""What is held for the reversal of a resource stays until that is undone, whatever the limits of backups say."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from reactor.backup.pruning import Limits
+from reactor.backup.store import Store
+
+
+async def test_it_outlives_pruning_and_is_for_its_owner_only(tmp_path):
+    path = tmp_path / "motd"
+    path.write_bytes(b"before\0" * 1000)
+    store = Store(str(tmp_path / "backups"), Limits(file=1, total=1, age=0.0))
+    held = await store.hold(str(path), "file#/motd")
+    path.write_text("after")
+    store.prune()
+    assert Path(held).read_bytes() == b"before\0" * 1000
+    assert stat.S_IMODE((tmp_path / "backups/held").stat().st_mode) == 0o700
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "backups/held").iterdir()} == {0o600}
+
+
+async def test_what_nobody_needs_any_more_is_freed(tmp_path):
+    path = tmp_path / "motd"
+    path.write_text("x")
+    store = Store(str(tmp_path / "backups"))
+    one, other = [await store.hold(str(path), ref) for ref in ("file#/one", "file#/other")]
+    (tmp_path / "backups/held/torn.new").write_text("what a killed run left")
+    store.hold_only(["file#/other"])
+    assert [str(each) for each in (tmp_path / "backups/held").iterdir()] == [other] != [one]
+
+
+async def test_a_second_attempt_replaces_what_a_killed_one_has_left(tmp_path):
+    path = tmp_path / "motd"
+    store = Store(str(tmp_path / "backups"))
+    path.write_text("first")
+    await store.hold(str(path), "file#/one")
+    path.write_text("second")
+    held = await store.hold(str(path), "file#/one")
+    assert Path(held).read_text() == "second"
+
+
+async def test_a_symlink_is_not_followed(tmp_path):
+    (tmp_path / "link").symlink_to("/etc/hostname")
+    with pytest.raises(OSError, match="symbolic links"):
+        await Store(str(tmp_path / "backups")).hold(str(tmp_path / "link"), "file#/link")
+
+
+def test_where_nothing_was_ever_held_there_is_nothing_to_free(tmp_path):
+    Store(str(tmp_path / "backups")).hold_only([])
+    assert not (tmp_path / "backups").exists()
