@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reactor.engine.events import Cause
-from reactor.resource.base import Quiet
+from reactor.resource.subscription import Quiet
 
 _REFRESH = int(Cause.REFRESH)
 _AT_ONCE = int(Cause.INITIAL | Cause.INTENT)

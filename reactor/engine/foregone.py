@@ -16,6 +16,7 @@ from reactor.resource.late import Late
 from reactor.resource.plan import ResourceError
 from reactor.resource.watch import Watch
 
+_NAMED = 3
 _BAD = (Result.FAILED, Result.BLOCKED)
 
 
@@ -94,8 +95,9 @@ class Foregone:
         bad = [vertex for vertex in members if self._ledger.result(vertex, blocked) in _BAD]
         if bad:
             text = f"child manifest had {len(bad)} failed resources"
-            names = ", ".join(self._roster.refs[vertex] for vertex in bad[:3])
-            return Verdict(Outcome.FAILED, error=text, hint=f"see {names}{', ...' if len(bad) > 3 else ''}")
+            names = [self._roster.refs[vertex] for vertex in bad[:_NAMED]]
+            more = ", ..." if len(bad) > _NAMED else ""
+            return Verdict(Outcome.FAILED, error=text, hint=f"see {', '.join(names)}{more}")
         if any(self._ledger.result(vertex, blocked) is Result.WOULD_CHANGE for vertex in members):
             return Verdict(Outcome.WOULD_CHANGE, ("Would have changed resources of the child manifest",))
         if refresh:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from reactor.resource.base import Meta, Quiet
+from reactor.resource.base import Meta
+from reactor.resource.subscription import Quiet
 
 UNLIMITED = -1
 

@@ -325,8 +325,11 @@ class Scheduler:
         for below in self.topology.notify[vertex]:
             limits = self._limits.get(below, DEFAULT_LIMITS)
             if outcome is Outcome.CHANGED or limits.noop:
-                if limits.quiet is not None:
-                    self.bursts.add(below, limits.quiet, now)
+                quiet = self.topology.quiet.get((vertex, below), limits.quiet)
+                if quiet is None:
+                    self.bursts.forget(below)  # this one is made at once, and with it all that was gathered
+                else:
+                    self.bursts.add(below, quiet, now)
                 self.mark(below, Cause.REFRESH, now)
 
     # ---- another graph ----

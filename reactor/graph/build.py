@@ -60,7 +60,7 @@ def finished(draft: Draft) -> Graph:
         raise ValueError("two resources have the same ref")
     refs = draft.refs
     edges = [
-        Edge(first, refs[second], edge.kind, edge.reason)
+        Edge(first, refs[second], edge.kind, edge.reason, edge.quiet)
         for first, below in zip(refs, draft.successors, strict=True)
         for second, edge in below.items()
     ]

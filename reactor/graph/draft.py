@@ -9,6 +9,7 @@ from reactor.graph.graph import EdgeKind
 from reactor.graph.names import Names
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
+from reactor.resource.subscription import Quiet
 
 Locate = Callable[[int, PropertyPath], Place | None]
 """Where the manifest declares a property of the resource with that number."""
@@ -23,6 +24,7 @@ class Edge(NamedTuple):
     reason: str
     owner: int
     path: PropertyPath = ()
+    quiet: Quiet | None = None
 
 
 class Draft:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from reactor.resource.base import Resource
+from reactor.resource.subscription import Quiet
 
 if TYPE_CHECKING:  # networkx takes 0.1 s to import, and the scheduler's side of the house never needs it
     import networkx as nx
@@ -27,12 +28,16 @@ class EdgeKind(StrEnum):
 
 
 class Edge(NamedTuple):
-    """``first`` goes before ``second``, for a ``reason`` in words (``require in file#/etc/motd``)."""
+    """``first`` goes before ``second``, for a ``reason`` in words (``require in file#/etc/motd``).
+
+    ``quiet`` says how long a refresh over this edge waits for further ones.
+    """
 
     first: str
     second: str
     kind: EdgeKind
     reason: str
+    quiet: Quiet | None = None
 
 
 @dataclass

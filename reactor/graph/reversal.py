@@ -27,8 +27,8 @@ def with_reversals(graph: Graph, reversals: Sequence[Resource]) -> Graph:
         chains=(),
     )
     number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
-    for first, second, kind, reason in graph.edges:
-        draft.connect(number[first], number[second], Edge(kind, reason, number[second]))
+    for first, second, kind, reason, quiet in graph.edges:
+        draft.connect(number[first], number[second], Edge(kind, reason, number[second], quiet=quiet))
     for earlier, later in pairwise(range(len(graph.resources), len(draft.refs))):
         draft.connect(earlier, later, Edge(EdgeKind.AFTER, _REASON, later))
     add_automatic_edges(draft)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reactor.graph.graph import EdgeKind, Graph
 from reactor.resource.collector import collector_paused
+from reactor.resource.subscription import Quiet
 
 Adjacency = list[tuple[int, ...]]
 """For each vertex, the vertices on the other end of its edges."""
@@ -32,6 +33,8 @@ class Topology:
     notify: Adjacency
     strong_predecessors: Adjacency
     indegree: list[int]
+    quiet: dict[tuple[int, int], Quiet] = field(default_factory=dict)
+    """Of the edges over which a refresh waits for further ones."""
 
     @classmethod
     def of(cls, graph: Graph, number: Mapping[str, int] | None = None) -> Topology:
@@ -42,7 +45,13 @@ class Topology:
         if number is None:
             number = {ref: vertex for vertex, ref in enumerate(graph.refs)}
         edges = ((number[edge.first], number[edge.second], edge.kind) for edge in graph.edges)
-        return cls.of_edges(len(number), edges)
+        topology = cls.of_edges(len(number), edges)
+        topology.quiet.update(
+            ((number[edge.first], number[edge.second]), edge.quiet)
+            for edge in graph.edges
+            if edge.quiet is not None
+        )
+        return topology
 
     @classmethod
     def of_edges(cls, size: int, edges: Iterable[tuple[int, int, EdgeKind]]) -> Topology:

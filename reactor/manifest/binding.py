@@ -23,10 +23,14 @@ from reactor.manifest.world import World
 from reactor.resource.base import Meta, Resource
 from reactor.resource.composite import Composite
 from reactor.resource.properties import References
+from reactor.resource.subscription import Subscriptions
 
 _DEFAULTS = "defaults"
-_REFERENCES = ("require", "subscribe", "after")
-_REFERENCES_TYPE: TypeAdapter[tuple[str, ...]] = TypeAdapter(References)
+_REFERENCES: dict[str, TypeAdapter[Any]] = {
+    "require": TypeAdapter(References),
+    "subscribe": TypeAdapter(Subscriptions),
+    "after": TypeAdapter(References),
+}
 _ALONE = Meta(automatic_edges=False)
 
 
@@ -276,9 +280,9 @@ def _wreck(model: type[Resource], values: Values) -> Resource:
     sound = {"name": values.plain["name"], "meta": _ALONE}
     if isinstance(values.plain.get("alias"), str):
         sound["alias"] = values.plain["alias"]
-    for name in _REFERENCES:
+    for name, type_of in _REFERENCES.items():
         with suppress(ValidationError):
-            sound[name] = _REFERENCES_TYPE.validate_python(values.plain.get(name, ()))
+            sound[name] = type_of.validate_python(values.plain.get(name, ()))
     return model.model_construct(**sound)
 
 

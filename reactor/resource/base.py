@@ -17,18 +17,8 @@ from reactor.resource.late import Late
 from reactor.resource.plan import Plan
 from reactor.resource.properties import Duration, Flag, Rate, References, did_you_mean
 from reactor.resource.registration import Registration
+from reactor.resource.subscription import Quiet, Subscriptions
 from reactor.resource.watch import Watch
-
-
-class Quiet(BaseModel):
-    """How long refreshes wait for further ones, so that a burst of changes is one refresh."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    calm: Annotated[Duration, Field(gt=0, alias="for")]
-    """Until nothing that is subscribed to has changed for so long."""
-    at_most: Annotated[Duration, Field(gt=0)] = 30.0
-    """But no longer than this after the first change."""
 
 
 class Meta(BaseModel):
@@ -98,7 +88,7 @@ class Resource(BaseModel, ABC):
     alias: Annotated[str, Field(min_length=1)] | None = None
     provider: str | None = None
     require: References = ()
-    subscribe: References = ()
+    subscribe: Subscriptions = ()
     after: References = ()
     control: Control | None = None
     health_checks: tuple[HealthCheck, ...] = ()
@@ -194,6 +184,23 @@ class Resource(BaseModel, ABC):
     async def verify(self) -> Plan:
         """What is still to be done after an apply; anything but empty fails the resource."""
         return self.plan(await self.observe(), refresh=False)
+
+    def group_key(self) -> Hashable | None:
+        """Resources of one kind with equal keys, ready at the same time, are applied in one go; None: always alone.
+
+        A key stays the same for the life of the resource.
+        """
+        return None
+
+    @classmethod
+    async def apply_group(cls, members: Sequence[Self]) -> Mapping[str, ResourceError]:
+        """Bring all ``members``, which have equal keys, to their desired states in one go, in place of their plans.
+
+        Returns, by ref, what kept single ones from it. Raises ResourceError or OSError when the whole failed and it is
+        not known because of which: then those that are still not as desired are tried in halves. Whatever raises or
+        returns, each member is verified by itself.
+        """
+        raise NotImplementedError
 
     async def reversal(self, state: Any) -> Resource:
         """What undoes this resource: one of the same kind and name that brings back ``state``.

@@ -43,12 +43,17 @@ class Composite(Resource):
         self._refusal = reason
         self._is_missing = is_missing
 
+    @property
+    def refusal(self) -> str | None:
+        """Why the other manifest is not applied; None when it is."""
+        return self._refusal
+
     def asks_the_same_as(self, other: Resource) -> bool:
         """Also whether both can be applied, or can't for the same reason."""
         return (
             super().asks_the_same_as(other)
             and isinstance(other, Composite)
-            and self._refusal == other._refusal
+            and self.refusal == other.refusal
         )
 
     def has_appeared(self) -> bool:

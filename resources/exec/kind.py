@@ -11,7 +11,6 @@ from typing import Any, Final, Literal
 from pydantic import AliasChoices, Field, PrivateAttr, model_validator
 
 from reactor import (
-    AbsolutePath,
     Action,
     Duration,
     Flag,
@@ -25,7 +24,7 @@ from reactor import (
     say,
 )
 from resources.exec.posix import Posix
-from resources.exec.properties import ExitCodes, SearchPath, Variable
+from resources.exec.properties import ExitCodes, Location, SearchPath, Variable
 from resources.exec.provider import Provider
 from resources.exec.shell import Shell
 from resources.exec.state import ExecState
@@ -43,7 +42,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
     """Means nothing here; accepted because every resource has it."""
     command: str | None = None
     """The command; without one the name is it."""
-    cwd: AbsolutePath = "/"
+    cwd: Location = "/"
     """Where the command and its guards run."""
     environment: tuple[Variable, ...] = ()
     """Further variables, as KEY=value. Nothing is inherited."""
@@ -53,7 +52,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
     """The exit codes that mean success."""
     timeout: Duration | None = None
     """After this time the command and all its children are killed; so for each guard. 0 is no limit."""
-    creates: AbsolutePath | None = None
+    creates: Location | None = None
     """While this path exists, the command need not run."""
     onlyif: str | None = None
     """A command that changes nothing: run only if it returns 0."""

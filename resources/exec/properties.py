@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from reactor import AbsolutePath
 
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -41,6 +43,14 @@ def _check_search_path(text: str) -> str:
 def _zero_if_none(codes: tuple[int, ...]) -> tuple[int, ...]:
     return codes or (0,)
 
+
+def _without_slash_at_the_end(path: Any) -> Any:
+    """What runs or looks there does not mind one."""
+    return (path.rstrip("/") or "/") if isinstance(path, str) and path else path
+
+
+Location = Annotated[AbsolutePath, BeforeValidator(_without_slash_at_the_end)]
+"""An absolute path, which may end in a slash."""
 
 Variable = Annotated[str, AfterValidator(_check_variable)]
 """One variable of the environment, written ``KEY=value``."""

@@ -14,9 +14,10 @@ from resources.package.database import stamp_of
 from resources.package.decision import Step, Wish
 from resources.package.dpkg_database import DpkgDatabase
 from resources.package.locks import released
+from resources.package.programs import Programs
 from resources.package.provider import Changes, Provider
 from resources.package.versions import dpkg
-from resources.process import ENVIRONMENT, Command, Completed, last_words, run
+from resources.process import Completed, last_words
 
 _QUESTIONS: Final = {
     "DEBIAN_FRONTEND": "noninteractive",
@@ -42,7 +43,7 @@ class Apt(Provider):
         self._preferences = (f"{root}/etc/apt/preferences", f"{root}/etc/apt/preferences.d")
         self.sources = (f"{root}/etc/apt/sources.list", f"{root}/etc/apt/sources.list.d")
         self.settings = (f"{root}/etc/apt/", f"{root}/usr/share/keyrings/")
-        self._environment = ENVIRONMENT | _QUESTIONS | dict(environment or {})
+        self._programs = Programs({**_QUESTIONS, **(environment or {})})
         self._refreshed = 0.0
         self._dpkg = DpkgDatabase(f"{root}/var/lib/dpkg")
         super().__init__(self._dpkg, Catalog(self._policy, self._catalog_stamp))
@@ -58,7 +59,7 @@ class Apt(Provider):
             time.time()
         )  # an attempt counts: repositories that are down need not be asked all the time
         self._catalog.forget()
-        completed = await self._run("apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update")
+        completed = await self._programs.run("apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update")
         if completed.exit_code != 0:
             raise ResourceError(
                 f"apt-get update failed{last_words(completed.stdout, completed.stderr)}",
@@ -72,7 +73,7 @@ class Apt(Provider):
     async def _mend(self, broken: Iterable[Wish]) -> None:
         """Whatever comes of it: what can't be configured fails the resource that wants it, and no other."""
         if self._dpkg.was_interrupted or any(broken):
-            await self._run("dpkg", "--force-confold", "--configure", "-a")
+            await self._programs.run("dpkg", "--force-confold", "--configure", "-a")
 
     async def _install(self, changes: Changes) -> Completed:
         downgrades = any(change.step is Step.DOWNGRADE for change in changes.values())
@@ -81,18 +82,16 @@ class Apt(Provider):
             for change in changes.values()
         ]
         options = ("--allow-downgrades",) if downgrades else ()
-        return await self._run("apt-get", "install", *_OPTIONS, *options, *arguments)
+        return await self._programs.run("apt-get", "install", *_OPTIONS, *options, *arguments)
 
     async def _remove(self, changes: Changes) -> Completed:
-        return await self._run("apt-get", "remove", *_OPTIONS, *(change.name for change in changes.values()))
+        return await self._programs.run(
+            "apt-get", "remove", *_OPTIONS, *(change.name for change in changes.values())
+        )
 
     async def _policy(self, names: Collection[str]) -> dict[str, Offer]:
         pattern = "APT::Cmd::Pattern-Only=true"
-        completed = await self._run("apt-cache", "-o", pattern, "policy", *names)
-        return parse_policy(completed.stdout)
-
-    async def _run(self, *arguments: str) -> Completed:
-        return await run(Command(arguments, "/", self._environment))
+        return parse_policy(await self._programs.read("apt-cache", "-o", pattern, "policy", *names))
 
     def _catalog_stamp(self) -> Hashable:
         return tuple(map(stamp_of, (self._lists, *self._preferences)))

@@ -13,10 +13,11 @@ from reactor import ResourceError
 from resources.package.catalog import Catalog, Offer
 from resources.package.database import stamp_of
 from resources.package.decision import Wish
+from resources.package.programs import Programs
 from resources.package.provider import Changes, Provider
 from resources.package.rpm_database import RpmDatabase
 from resources.package.versions import rpm
-from resources.process import ENVIRONMENT, Command, Completed, last_words, run
+from resources.process import Completed, last_words
 
 _FORMAT: Final = "%{name}|%{arch}|%{epoch}:%{version}-%{release}\n"
 _LINE: Final = re.compile(r"^(\S+)\|(\S+)\|(?:0:)?(\S+)$", re.MULTILINE)
@@ -38,9 +39,9 @@ class Dnf(Provider):
         self.settings = (f"{root}/etc/yum.repos.d/", f"{root}/etc/dnf/", f"{root}/etc/pki/rpm-gpg/")
         self.sources = (f"{root}/etc/yum.repos.d",)
         self._options = ("-y", "-q", *((f"--installroot={root}",) if root else ()), *options)
-        self._environment = ENVIRONMENT | dict(environment or {})
+        self._programs = Programs(environment or {})
         self._refreshed = 0.0
-        super().__init__(RpmDatabase(root, self._run), Catalog(self._query, self._catalog_stamp))
+        super().__init__(RpmDatabase(root, self._programs), Catalog(self._query, self._catalog_stamp))
 
     def compare(self, installed: str, wanted: str) -> int:
         """By the rules of rpm; what is not said of a version matches any."""
@@ -73,16 +74,11 @@ class Dnf(Provider):
         return await self._dnf("remove", *(change.name for change in changes.values()))
 
     async def _query(self, names: Collection[str]) -> dict[str, Offer]:
-        completed = await self._dnf("repoquery", "--available", "--queryformat", _FORMAT, *names)
-        if completed.exit_code != 0:
-            raise ResourceError(f"dnf repoquery failed{last_words(completed.stdout, completed.stderr)}")
-        return _offers(completed.stdout)
+        question = (*self._options, "repoquery", "--available", "--queryformat", _FORMAT)
+        return _offers(await self._programs.read("dnf", *question, *names))
 
     async def _dnf(self, *arguments: str) -> Completed:
-        return await self._run("dnf", *self._options, *arguments)
-
-    async def _run(self, *arguments: str) -> Completed:
-        return await run(Command(arguments, "/", self._environment))
+        return await self._programs.run("dnf", *self._options, *arguments)
 
     def _catalog_stamp(self) -> Hashable:
         """Offers are asked for again after a minute: where dnf keeps its metadata is its own affair."""

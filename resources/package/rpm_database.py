@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+import re
 from functools import cmp_to_key
 
-from reactor import PathWatch, ResourceError, Watch
+from reactor import PathWatch, Watch
 from resources.package.database import Database
+from resources.package.programs import Programs
 from resources.package.state import NOT_INSTALLED, PackageState
 from resources.package.versions import rpm
-from resources.process import Completed, last_words
 
 _DIRECTORIES = ("/usr/lib/sysimage/rpm", "/var/lib/rpm")
 _FILES = ("rpmdb.sqlite", "Packages.db", "Packages")
 """The formats of rpm: SQLite since 4.16, ndb of SUSE, Berkeley DB before."""
 _FORMAT = r"%{NAME}\t%{ARCH}\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n"
+_LINE = re.compile(r"^(\S+)\t(\S+)\t(\S+)$", re.MULTILINE)
 
 
 class RpmDatabase(Database):
-    """The database below ``root``. ``run`` starts a program with the environment of the provider."""
+    """The database below ``root``."""
 
-    def __init__(self, root: str, run: Callable[..., Awaitable[Completed]]) -> None:
+    def __init__(self, root: str, programs: Programs) -> None:
         self._root = root
-        self._run = run
+        self._programs = programs
         self._file = _find(root)
         self.lock = f"{os.path.dirname(self._file)}/.rpm.lock"
         self._packages: dict[str, list[tuple[str, str]]] = {}
@@ -44,14 +45,10 @@ class RpmDatabase(Database):
         return (self._file,)
 
     async def _read(self) -> None:
-        self._packages = {}
         root = ("--root", self._root) if self._root else ()
-        completed = await self._run("rpm", *root, "-qa", "--queryformat", _FORMAT)
-        if completed.exit_code != 0:
-            words = last_words(completed.stdout, completed.stderr)
-            raise ResourceError(f"rpm can't tell what is installed{words}", "repair it: rpmdb --rebuilddb")
-        for line in completed.stdout.splitlines():
-            name, architecture, version = line.split("\t")
+        text = await self._programs.read("rpm", *root, "-qa", "--queryformat", _FORMAT)
+        self._packages = {}
+        for name, architecture, version in _LINE.findall(text):
             self._packages.setdefault(name, []).append((architecture, version))
 
 

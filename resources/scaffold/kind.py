@@ -118,7 +118,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
 
     def _look(self, wish: Wish) -> ScaffoldState:
         self._renderer.refresh()
-        return self._target.compare(self._renderer.files(skip_empty=self.skip_empty), wish)
+        return self._target.compare(self._renderer.files, wish)
 
     async def _wish(self) -> Wish:
         owner, group = self.owner or "0", self.group or "0"
@@ -165,7 +165,8 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         pair = None
         if self.left_delimiter is not None and self.right_delimiter is not None:
             pair = self.left_delimiter, self.right_delimiter
-        return Renderer(SourceTree(self.source), self.engine, pair, context, functions)
+        source = SourceTree(self.source)
+        return Renderer(source, self.engine, pair, context, functions, skip_empty=self.skip_empty)
 
     @cached_property
     def _target(self) -> TargetTree:

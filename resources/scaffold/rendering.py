@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -39,37 +39,44 @@ class Renderer:
         delimiters: tuple[str, str] | None,
         context: Mapping[str, Any],
         functions: Mapping[str, Callable[..., Any]],
+        *,
+        skip_empty: bool,
     ) -> None:
         self._source = source
+        self._skip_empty = skip_empty
         self._engine = template_engine(engine)
         self._delimiters = delimiters
         self._context = context
         self._functions = {**functions, "render": self._render_partial, "write": self._write}
         self._rendered: dict[str, Rendered] = {}
+        self._owed: set[str] = set()
+        """Paths that have changed and were not rendered since: also those of a rendering that failed."""
+        self.files: dict[str, str] = {}
+        """What the templates make: texts by their paths below the target."""
         self._compiled: dict[str, tuple[str, Compiled]] = {}
         self._current = Rendered()
 
-    def refresh(self) -> frozenset[str]:
+    def refresh(self, paths: Iterable[str] | None = None) -> frozenset[str]:
         """Render what has changed since the last time; the paths of the templates that were rendered.
 
-        Raises ResourceError for the first template that can't be; then nothing of this tree has changed.
+        Only ``paths`` are looked at, where they are given. Raises ResourceError for the first template that can't be
+        rendered; then nothing of this tree has changed.
         """
-        changed = self._source.refresh()
+        changed = None if paths is None else self._source.refresh_only(paths)
+        self._owed |= self._source.refresh() if changed is None else changed
+        if not self._owed and self._rendered:
+            return frozenset()
         outputs = list(self._source.outputs())
-        due = [
-            path
-            for path in outputs
-            if path not in self._rendered
-            or path in changed
-            or not self._rendered[path].used.isdisjoint(changed)
-        ]
+        due = [path for path in outputs if self._is_due(path)]
         made = {path: self._render(path) for path in due}
         self._rendered = {path: made.get(path) or self._rendered[path] for path in outputs}
+        self._owed.clear()
+        self.files = {path: text for path, text in self._texts() if text.strip() or not self._skip_empty}
         return frozenset(due)
 
-    def files(self, *, skip_empty: bool) -> dict[str, str]:
-        """The texts by their paths below the target."""
-        return {path: text for path, text in self._texts() if text.strip() or not skip_empty}
+    def _is_due(self, path: str) -> bool:
+        rendered = self._rendered.get(path)
+        return rendered is None or path in self._owed or not rendered.used.isdisjoint(self._owed)
 
     def _texts(self) -> Iterator[tuple[str, str]]:
         for path, rendered in self._rendered.items():

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from reactor import ResourceError
@@ -34,13 +33,25 @@ class SourceTree:
 
         Raises ResourceError when there is anything that is neither a directory nor a file of text.
         """
-        found = {path: self._look(path, entry) for path, entry in self._walk("")}
+        found = {path: self._look(path) for path in self._walk("")}
         before, self._known = self._known, found
         return frozenset(
             path
             for path in before.keys() | found.keys()
             if before.get(path, _NONE).text != found.get(path, _NONE).text
         )
+
+    def refresh_only(self, paths: Iterable[str]) -> frozenset[str] | None:
+        """The same, looking at these paths only; None when that does not do: a directory has come or gone."""
+        changed = set()
+        for path in paths:
+            known = self._known.get(path)
+            if known is None or not os.path.isfile(self._absolute(path)):
+                return None
+            self._known[path] = self._look(path)
+            if self._known[path].text != known.text:
+                changed.add(path)
+        return frozenset(changed)
 
     def read(self, path: str) -> str | None:
         """The text of one; None when there is none at this path."""
@@ -51,10 +62,13 @@ class SourceTree:
         """The paths of those that make a file each."""
         return (path for path in self._known if PARTIALS not in path.split("/"))
 
-    def _walk(self, directory: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    def _absolute(self, path: str) -> str:
+        return os.path.join(self.root, path)
+
+    def _walk(self, directory: str) -> Iterator[str]:
         with (
             Explaining(f"read the templates in {self.root}"),
-            os.scandir(os.path.join(self.root, directory)) as entries,
+            os.scandir(self._absolute(directory)) as entries,
         ):
             listed = sorted(entries, key=lambda entry: entry.name)
         for entry in listed:
@@ -62,29 +76,27 @@ class SourceTree:
             if entry.is_dir(follow_symlinks=False):
                 yield from self._walk(path)
             elif entry.is_file(follow_symlinks=False):
-                yield path, entry
+                yield path
             else:
                 hint = "a scaffold takes directories and regular files only"
                 raise ResourceError(f"{entry.path} is no template", hint)
 
-    def _look(self, path: str, entry: os.DirEntry[str]) -> _Template:
-        known = self._known.get(path)
-        now = time.time_ns()
-        with Explaining(f"read the template {entry.path}"):
-            found = os.stat(entry.path, follow_symlinks=False)
+    def _look(self, path: str) -> _Template:
+        absolute = self._absolute(path)
+        known, now = self._known.get(path), time.time_ns()
+        with Explaining(f"read the template {absolute}"):
+            found = os.lstat(absolute)
             if known is not None and known.stamp == stamp_of(found):
                 return known
-            with open(entry.path, encoding="utf-8", newline="") as file:
+            with open(absolute, encoding="utf-8", newline="") as file:
                 try:
                     text = file.read()
                 except UnicodeDecodeError as error:
                     hint = "keep other files out of the tree, or copy them with file: source"
                     raise ResourceError(
-                        f"{entry.path} is not UTF-8 text at byte {error.start}", hint
+                        f"{absolute} is not UTF-8 text at byte {error.start}", hint
                     ) from error
-        return _Template(
-            text, stamp_of(found) if settled(found, now) and stat.S_ISREG(found.st_mode) else None
-        )
+        return _Template(text, stamp_of(found) if settled(found, now) else None)
 
 
 _NONE = _Template("\0", None)

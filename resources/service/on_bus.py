@@ -33,6 +33,9 @@ RESTART_PATIENCE = 10.0
 PROOF = 0.1
 """Seconds for which a unit of Type=simple must have run: its start is done before its program was even found."""
 
+GATHER = 0.05
+"""Seconds that a reload after a change of links waits for further ones: it takes longer than that, and stops all else."""
+
 _METHODS: Final = {
     Job.START: "StartUnit",
     Job.STOP: "StopUnit",
@@ -198,6 +201,7 @@ class SystemdOnBus:
         reloads = self._reloads
         async with self._reloading:
             if self._reloads == reloads:
+                await trio.sleep(GATHER)
                 await self._reload_now()
 
     async def _reload_now(self) -> None:

@@ -19,14 +19,15 @@ FILES = [
 ]
 
 WAITING = {
-    "package": "package resources, and the sections version_apt and version_generic_dnf",
+    "package": "package resources",
     "archive": "archive resources",
     "scaffold": "scaffold resources",
 }
 """Kinds that are not there yet, and what waits for them. A test fails as soon as one of them is there."""
 
-SECTIONS_OF_KINDS = {"version_apt": "package", "version_generic_dnf": "package"}
-SECTIONS = {"meta", "templates", "hiera", "manifest_validation", "apply_runs", *SECTIONS_OF_KINDS}
+SECTIONS = {
+    "meta", "templates", "hiera", "version_apt", "version_generic_dnf", "manifest_validation", "apply_runs",
+}  # fmt: skip
 
 DOCUMENTS = {path: yaml.safe_load(path.read_text()) for path in FILES}
 
@@ -46,6 +47,15 @@ def named(section):
     """The cases of a section whose cases have names."""
     return [
         pytest.param(case, id=f"{path.stem}-{case['name']}")
+        for path, document in DOCUMENTS.items()
+        for case in document.get(section, ())
+    ]
+
+
+def versions(section):
+    """The cases of a section that compares versions."""
+    return [
+        pytest.param(case, id=f"{path.stem}-{case['a']}-{case['b']}")
         for path, document in DOCUMENTS.items()
         for case in document.get(section, ())
     ]

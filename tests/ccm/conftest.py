@@ -1,10 +1,19 @@
 import json
 import subprocess
+from typing import NamedTuple
 
 import pytest
 
 from reactor.cli.group import reactor as command
 from reactor.resource import secrecy
+
+
+class Done(NamedTuple):
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
 
 
 @pytest.fixture(autouse=True)
@@ -31,18 +40,26 @@ def world(tmp_path):
 
 
 @pytest.fixture
-def run(tmp_path, capfd):
-    """``reactor run`` once, in this process; returns its exit code, its events, and its plain output."""
+def reactor(capfd):
+    """A command of reactor, in this process; returns its exit code, stdout and stderr."""
+
+    def call(*arguments):
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            command(list(map(str, arguments)), prog_name="reactor")
+        return Done(ended.value.code or 0, *capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def run(tmp_path, reactor):
+    """``reactor run`` once; returns its exit code, its events, and its plain output."""
 
     def call(manifest, flags=()):
-        capfd.readouterr()
-        arguments = ["run", "--converge-once", "--state-dir", str(tmp_path / "state"), *flags, str(manifest)]
-        if "--render" not in flags:
-            arguments[1:1] = ["--format", "json"]
-        with pytest.raises(SystemExit) as ended:
-            command(arguments, prog_name="reactor")
-        out, err = capfd.readouterr()
-        events = [json.loads(line) for line in out.splitlines()] if "--render" not in flags else []
-        return ended.value.code or 0, events, out + err
+        form = () if "--render" in flags else ("--format", "json")
+        done = reactor("run", "--converge-once", *form, "--state-dir", tmp_path / "state", *flags, manifest)
+        events = [json.loads(line) for line in done.out.splitlines()] if form else []
+        return done.code, events, done.out
 
     return call

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from reactor.engine.events import Cause, Result
-from reactor.resource.base import Quiet
+from reactor.resource.subscription import Quiet
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import converge_once, graph_of, running
 
@@ -164,3 +164,46 @@ async def test_what_left_the_manifest_owes_no_gathered_refresh(autojump_clock):
 
 def test_the_longest_wait_is_thirty_seconds_unless_said():
     assert Quiet.model_validate({"for": "500ms"}) == Quiet.model_validate({"for": "500ms", "at_most": "30s"})
+
+
+def edged(*subscriptions):
+    return scripted("b", drifted=False, subscribe=list(subscriptions))
+
+
+EDGE = {"scripted#a": {"quiet": {"for": "2s", "at_most": "30s"}}}
+
+
+async def test_one_edge_may_be_quiet_alone(autojump_clock):
+    a, c, b = scripted("a", drifted=False), scripted("c", drifted=False), edged(EDGE, "scripted#c")
+    async with running(a, c, b) as story:
+        await story.converged()
+        await change(story, a)
+        await trio.sleep(1)
+        await change(story, a)
+        last = trio.current_time()
+        await story.converged(times=2)
+        assert b.script.refreshes == [pytest.approx(last + 2)]
+        now = trio.current_time()
+        await change(story, c)
+        await story.rest()
+        assert b.script.refreshes[1:] == [pytest.approx(now)]
+
+
+async def test_a_refresh_over_another_edge_pays_what_was_gathered(autojump_clock):
+    a, c, b = scripted("a", drifted=False), scripted("c", drifted=False), edged(EDGE, "scripted#c")
+    async with running(a, c, b) as story:
+        await story.converged()
+        await change(story, a)
+        await trio.sleep(1)
+        now = trio.current_time()
+        await change(story, c)
+        await story.rest()
+        await trio.sleep(60)
+        assert b.script.refreshes == [pytest.approx(now)]
+
+
+def test_the_quiet_of_an_edge_is_written_below_its_reference():
+    resource = edged(EDGE)
+    [subscription] = resource.subscribe
+    assert (subscription.ref, subscription.quiet.calm, subscription.quiet.at_most) == ("scripted#a", 2.0, 30.0)
+    assert not resource.asks_the_same_as(edged("scripted#a"))

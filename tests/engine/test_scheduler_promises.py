@@ -14,7 +14,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
-from reactor.resource.base import Quiet
+from reactor.resource.subscription import Quiet
 
 MOST = 6
 QUIET = Quiet.model_validate({"for": "3s", "at_most": "10s"})

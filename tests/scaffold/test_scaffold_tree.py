@@ -91,6 +91,19 @@ async def test_an_error_in_one_template_changes_nothing_and_names_its_place(tmp_
     assert tree(tmp_path / "out") is None
 
 
+async def test_an_error_stays_until_its_template_is_mended(tmp_path):
+    grow(tmp_path / "templates", {"a": "1", "b": "{% include '_partials/p' %}", "_partials/p": "fine"})
+    scaffold = make(tmp_path)
+    await converge(scaffold)
+    grow(tmp_path / "templates", {"_partials/p": "{{ nope }}"})
+    for _ in range(2):
+        with pytest.raises(ResourceError, match="_partials/p:1:1: 'nope' is undefined"):
+            await look(scaffold)
+    grow(tmp_path / "templates", {"_partials/p": "mended"})
+    await converge(scaffold)
+    assert tree(tmp_path / "out") == {"a": "1", "b": "mended"}
+
+
 async def test_noop_tells_and_touches_nothing(tmp_path):
     grow(tmp_path / "templates", {"a": "new\n", "b": "same\n"})
     grow(tmp_path / "out", {"a": "old\n", "b": "same\n", "c": "foreign\n"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
 from reactor.resource.diagnostic import Diagnostic
+from reactor.resource.subscription import Subscription
 
 _PROPERTIES = {"require": EdgeKind.REQUIRE, "subscribe": EdgeKind.SUBSCRIBE, "after": EdgeKind.AFTER}
 
@@ -14,7 +15,11 @@ def add_references(draft: Draft) -> None:
     for vertex, resource in enumerate(draft.resources):
         for name, kind in _PROPERTIES.items():
             for position, target in enumerate(getattr(resource, name)):
-                _refer(draft, target, Edge(kind, f"{name} in {draft.refs[vertex]}", vertex, (name, position)))
+                edge = Edge(kind, f"{name} in {draft.refs[vertex]}", vertex, (name, position))
+                if isinstance(target, Subscription):
+                    _refer(draft, target.ref, edge._replace(quiet=target.quiet))
+                else:
+                    _refer(draft, target, edge)
 
 
 def _refer(draft: Draft, target: str, edge: Edge) -> None:

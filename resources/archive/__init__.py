@@ -1,0 +1,11 @@
+"""The kind ``archive``: an archive fetched over HTTP, maybe unpacked, maybe removed again.
+
+`kind` and `properties` say what can be asked for, `observer` looks at the world, `state` is what both come to, and
+`decision` is the decision table. The changes: `download` brings the archive to its path, by way of `fetching` (HTTP),
+`partial` (the temporary file, which can be resumed) and `origin` (what the server called that version); `extraction`
+unpacks it, by way of `staging` and `moving`; `placing` does the rest. `progress` tells people.
+"""
+
+from resources.archive.kind import Archive
+
+__all__ = ["Archive"]

@@ -1,0 +1,75 @@
+"""The decision table: from what was found to what is to be done. Pure, so that it can be tested as a table.
+
+It is the table of CCM's design, with three things settled that it leaves open. An archive with the right checksum and
+the wrong owner is given to the right one. An unpacking that was cut short is owed, whatever `creates` says. And without
+a checksum, an archive that is known to come from another URL is not the right one.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from reactor import Action, Plan, ResourceError
+from resources.archive import placing
+from resources.archive.download import download
+from resources.archive.extraction import extract
+from resources.archive.state import ArchiveState, Desired
+from resources.file.state import FileType
+
+_IN_THE_WAY = (FileType.DIRECTORY, FileType.DEVICE)
+
+
+def decide(desired: Desired, state: ArchiveState) -> Plan:
+    """What to do about ``state``. Raises ResourceError where something else is in the way."""
+    if state.type in _IN_THE_WAY:
+        words = f"{desired.path} exists as {state.type.value}; cannot manage it as an archive"
+        raise ResourceError(words, "choose another path, or remove what is there first")
+    return _absent(desired, state) if desired.ensure == "absent" else _present(desired, state)
+
+
+def _absent(desired: Desired, state: ArchiveState) -> Plan:
+    plan = _tidy(desired) if state.partial or state.interrupted else ()
+    if state.type is FileType.ABSENT:
+        return plan
+    return (*plan, Action("Would have removed", "removed the archive", partial(placing.remove, desired)))
+
+
+def _present(desired: Desired, state: ArchiveState) -> Plan:
+    unpacking_due = state.creates_exists is False or state.interrupted
+    downloading = _must_download(desired, state, unpacking_due=unpacking_due)
+    extracting = desired.extract_parent is not None and (downloading or unpacking_due)
+    has_archive = downloading or state.type is FileType.FILE
+    plan: list[Action] = []
+    if downloading:
+        plan.append(_download(desired, state))
+    elif state.partial:
+        plan.extend(_tidy(desired))
+    if has_archive and not (downloading or state.is_owned or desired.cleanup):
+        run = partial(placing.give, desired.path, state.wanted)
+        plan.append(Action("Would have updated attributes", "changed owner and group of the archive", run))
+    if extracting:
+        run = partial(extract, desired, state.wanted)
+        plan.append(Action("Would have extracted", f"unpacked it into {desired.extract_parent}", run))
+    if has_archive and desired.cleanup:
+        run = partial(placing.clean_up, desired)
+        plan.append(Action("Would have cleaned up", "removed the archive after unpacking", run))
+    return tuple(plan)
+
+
+def _must_download(desired: Desired, state: ArchiveState, *, unpacking_due: bool) -> bool:
+    if state.type is not FileType.FILE:
+        return unpacking_due or not desired.cleanup
+    if state.same_content is not None:
+        return not state.same_content
+    return unpacking_due or not state.is_owned  # nothing vouches for what is there
+
+
+def _download(desired: Desired, state: ArchiveState) -> Action:
+    may_be_current = state.type is FileType.FILE and state.same_content is None
+    did = "brought the archive up to date" if may_be_current else "downloaded the archive"
+    return Action("Would have downloaded", did, partial(download, desired, state.wanted))
+
+
+def _tidy(desired: Desired) -> Plan:
+    words = "removed what an interrupted run left"
+    return (Action(f"Would have {words}", words, partial(placing.tidy, desired)),)

@@ -1,0 +1,92 @@
+"""Looks at what an archive resource is about. Reads only; never asks the server."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+import trio
+
+from resources.archive.origin import Origin, fingerprint
+from resources.archive.partial import partial_path
+from resources.archive.staging import staging_path
+from resources.archive.state import ArchiveState, Desired
+from resources.file.checksum import checksum_of
+from resources.file.errors import Explaining
+from resources.file.owners import accounts
+from resources.file.stamp import Stamp, settled, stamp_of
+from resources.file.state import FileType, type_of
+
+
+class Observer:
+    """Finds the state of one archive. Content is read once, and again when a stat says that it may have changed."""
+
+    __slots__ = ("_checksum", "_stamp", "desired")
+
+    def __init__(self, desired: Desired) -> None:
+        self.desired = desired
+        self._stamp: Stamp | None = None
+        self._checksum: str | None = None
+
+    async def observe(self) -> ArchiveState:
+        """The state of the archive and of what it creates. Raises ResourceError when it can't be told."""
+        desired = self.desired
+        with Explaining(f"look at {desired.path}"):
+            found = _lstat(desired.path)
+            kind = FileType.ABSENT if found is None else type_of(found.st_mode)
+            partial = _lstat(partial_path(desired.path)) is not None
+            interrupted = (
+                desired.extract_parent is not None
+                and _lstat(staging_path(desired.extract_parent, desired.path)) is not None
+            )
+            if desired.ensure == "absent":
+                return ArchiveState(kind, partial=partial, interrupted=interrupted)
+            wanted = accounts.known(desired.owner, desired.group)
+            if wanted is None:
+                wanted = await accounts.look_up(desired.owner, desired.group)
+            return ArchiveState(
+                kind,
+                wanted,
+                is_owned=found is not None and (found.st_uid, found.st_gid) == wanted,
+                same_content=await self._same_content() if kind is FileType.FILE else None,
+                creates_exists=None if desired.creates is None else exists(desired.creates),
+                partial=partial,
+                interrupted=interrupted,
+            )
+
+    async def _same_content(self) -> bool | None:
+        desired = self.desired
+        if desired.checksum is not None:
+            return await self._current_checksum() == desired.checksum
+        origin = Origin.of(desired.path)
+        if origin is not None and origin.url != fingerprint(desired.source.url):
+            return False
+        return None
+
+    async def _current_checksum(self) -> str | None:
+        before, now = _lstat(self.desired.path), time.time_ns()
+        if before is None or not stat.S_ISREG(before.st_mode):
+            return None
+        if self._stamp is None or stamp_of(before) != self._stamp:
+            self._checksum = await trio.to_thread.run_sync(checksum_of, self.desired.path)
+            after = _lstat(self.desired.path)
+            unmoved = after is not None and stamp_of(after) == stamp_of(before)
+            self._stamp = stamp_of(before) if unmoved and settled(before, now) else None
+        return self._checksum
+
+
+def exists(path: str) -> bool:
+    """Whether ``path`` leads to something. Raises OSError when that can't be told."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _lstat(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None

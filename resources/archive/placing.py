@@ -1,0 +1,73 @@
+"""What is done to the archive at its path, besides putting it there: giving it to somebody, and removing it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import trio
+
+from reactor import Former, ResourceError
+from resources.archive.partial import partial_path
+from resources.archive.staging import staging_path
+from resources.archive.state import Desired
+from resources.file.durability import flush
+from resources.file.errors import Explaining
+from resources.file.posix import set_attributes
+from resources.file.state import Attributes
+
+MODE = 0o640
+"""Of an archive: nobody but its owner and its group needs to read it, and it may have been got with a password."""
+
+
+async def give(path: str, owner: tuple[int, int]) -> None:
+    """Let the archive at ``path`` belong to ``owner``."""
+    await set_attributes(path, Attributes(*owner, MODE))
+
+
+async def remove(desired: Desired) -> None:
+    """Remove the archive; what it held is kept, as of any file that goes for good."""
+    with Explaining(f"remove {desired.path}"), Former(desired.path, desired.ref) as former:
+        await _unlink(desired.path)
+        await former.keep()
+
+
+async def clean_up(desired: Desired) -> None:
+    """Remove the archive, which has been unpacked and can be fetched again."""
+    with Explaining(f"remove {desired.path}"):
+        await _unlink(desired.path)
+
+
+async def tidy(desired: Desired) -> None:
+    """Remove what an interrupted run left and nobody will go on with."""
+    with Explaining(f"remove what an interrupted run left of {desired.path}"):
+        with suppress(FileNotFoundError):
+            os.unlink(partial_path(desired.path))
+        if desired.extract_parent is not None and desired.ensure == "absent":
+            staging = staging_path(desired.extract_parent, desired.path)
+            with suppress(FileNotFoundError):
+                await trio.to_thread.run_sync(shutil.rmtree, staging)
+
+
+async def _unlink(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    with directory_of(path) as directory:
+        await flush(directory)
+
+
+@contextmanager
+def directory_of(path: str) -> Iterator[int]:
+    """A descriptor of the directory that ``path`` is in. Raises ResourceError when there is none."""
+    parent = os.path.dirname(path)
+    try:
+        descriptor = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        hint = f"declare file#{parent} with ensure: directory"
+        raise ResourceError(f'"{parent}" is not a directory', hint) from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

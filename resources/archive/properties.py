@@ -1,0 +1,93 @@
+"""Property types of archives: URLs, checksums, header fields, sizes."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+from urllib.parse import unquote, urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from reactor import ARCHIVE_SUFFIXES, AbsolutePath, archive_format, remember
+
+_ENDS = f"{', '.join(ARCHIVE_SUFFIXES[:-1])} or {ARCHIVE_SUFFIXES[-1]}"
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_SECRET_FIELD = re.compile(r"auth|cookie|token|key|secret|password", re.IGNORECASE)
+_CHECKSUM = re.compile(r"[0-9a-f]{64}")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kKMGT]i?B?|B?)")
+_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+def _check_url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError as error:
+        raise ValueError(f"this is no URL: {error}") from None
+    if parts.password:
+        remember([parts.password, unquote(parts.password)])
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("the url must be absolute, and start with http:// or https://")
+    filename = parts.path.rpartition("/")[2]
+    if not filename:
+        raise ValueError("the url must have a filename in the path")
+    if archive_format(filename) is None:
+        raise ValueError(f"the filename in the url must end in {_ENDS}")
+    if not text.isprintable() or " " in text:
+        raise ValueError("the url must not hold spaces or control characters: write them as %20")
+    return text
+
+
+def _check_name(path: str) -> str:
+    if archive_format(path) is None:
+        raise ValueError(f"the name must end in {_ENDS}")
+    return path
+
+
+def _check_checksum(text: str) -> str:
+    if not _CHECKSUM.fullmatch(lowered := text.lower()):
+        raise ValueError("a checksum is the 64 hexadecimal digits of a SHA-256: see sha256sum")
+    return lowered
+
+
+def _check_headers(headers: dict[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
+        if _SECRET_FIELD.search(name):
+            remember([value, value.split(" ")[-1]])
+        if not _TOKEN.fullmatch(name):
+            raise ValueError(f"{name!r} is no name of a header field")
+        if not (value.isascii() and value.isprintable()):
+            raise ValueError(f"the value of {name} must be one line of ASCII text")
+    return headers
+
+
+def _parse_size(value: Any) -> int:
+    """Bytes in ``500MB``, ``2GiB`` or ``1048576``; k, M, G and T alone are powers of 1024. Raises ValueError."""
+    match = _SIZE.fullmatch(str(value))
+    size = 0
+    if match is not None:
+        unit = match[2].removesuffix("B")
+        base = 1000 if match[2].endswith("B") and "i" not in unit else 1024
+        size = int(float(match[1]) * base ** _POWERS[unit.removesuffix("i").upper()])
+    if size <= 0:
+        raise ValueError(f"{value!r} is not a size: write it as 500MB, 2GiB or a number of bytes")
+    return size
+
+
+ArchiveUrl = Annotated[str, AfterValidator(_check_url)]
+"""An http or https URL of an archive that can be unpacked; its password is a secret from then on."""
+
+ArchivePath = Annotated[AbsolutePath, AfterValidator(_check_name)]
+"""Where an archive is kept."""
+
+Checksum = Annotated[str, AfterValidator(_check_checksum)]
+"""A SHA-256 in hex."""
+
+Headers = Annotated[dict[str, str], AfterValidator(_check_headers)]
+"""Header fields; what looks like credentials is a secret from then on."""
+
+Size = Annotated[int, BeforeValidator(_parse_size), WithJsonSchema({"type": ["string", "integer"]})]
+"""Bytes."""
+
+Count = Annotated[int, Field(gt=0)]
+"""One or more."""

@@ -1,0 +1,94 @@
+"""``--hiera FILE``: data of a site over those of the manifest, with rules of their own."""
+
+import pytest
+
+from reactor.loading import load
+from reactor.manifest.inputs import Inputs
+from reactor.resource import secrecy
+from reactor.resource.diagnostic import ManifestError
+
+MANIFEST = """
+data:
+  # @require
+  name:
+  list: [m]
+  own: m
+resources: [{exec: [{say: {command: "/bin/echo ${ Data.name } ${ Data.list } ${ Data.own }"}}]}]
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    def of(text, manifest=MANIFEST, **inputs):
+        (tmp_path / "m.yaml").write_text(manifest)
+        (tmp_path / "site.yaml").write_text(text)
+        return load(str(tmp_path / "m.yaml"), Inputs(site=str(tmp_path / "site.yaml"), **inputs))
+
+    return of
+
+
+def test_its_data_win_over_the_manifest_and_those_of_the_command_line_over_both(site):
+    program = site("data: {name: s, list: [s]}", data={"list": ["c"]})
+    assert program.data == {"name": "s", "list": ["m", "s", "c"], "own": "m"}
+
+
+def test_it_has_a_hierarchy_of_its_own(site):
+    text = "hierarchy: {order: ['role:${ Facts.role }']}\ndata: {name: s}\noverrides: {'role:db': {name: db}}"
+    assert site(text, facts={"role": "db"}).data["name"] == "db"
+    assert site(text, facts={"role": "web"}).data["name"] == "s"
+
+
+def test_its_rules_hold_for_what_all_come_to(site, tmp_path):
+    text = "data:\n  # @require\n  own:\n  # @validate isInt(value)\n  name: s\n"
+    with pytest.raises(ManifestError) as caught:
+        site(text)
+    found = [(each.place.file, each.place.line, each.message) for each in caught.value.diagnostics]
+    file = str(tmp_path / "site.yaml")
+    assert found == [
+        (file, 2, 'key "own" is required but has no value'),
+        (file, 4, 'key "name" failed validation "isInt(value)"'),
+    ]
+    assert site(text, data={"name": "5", "own": "x"}).data["name"] == "5"
+
+
+def test_what_is_wrong_with_it_is_told_with_the_rest(site):
+    with pytest.raises(ManifestError) as caught:
+        site("data: {name: '${ nope }'}\nhierarchy: {order: [1]}", MANIFEST.replace("exec", "exce"))
+    said = str(caught.value)
+    assert [word in said for word in ("unknown name nope", "only strings", "unknown kind 'exce'")] == [
+        True
+    ] * 3
+
+
+def test_its_secrets_are_secret(site, tmp_path):
+    program = site("data:\n  # @secret\n  name: hush-hush\n")
+    [resource] = program.graph.resources.values()
+    assert resource.secrets == {"command"}
+    assert secrecy.scrub("hush-hush") == secrecy.MASK
+
+
+def test_a_child_that_is_given_no_data_of_its_own_has_them(site, tmp_path):
+    (tmp_path / "child.yaml").write_text("resources: [{exec: [{'/bin/echo ${ Data.name }': {}}]}]")
+    program = site("data: {name: s}", "resources: [{apply: [{child.yaml: {}}]}]")
+    assert "exec#/bin/echo s" in program.graph.resources
+
+
+def test_one_that_is_not_there_is_an_error(tmp_path):
+    (tmp_path / "m.yaml").write_text("resources: []")
+    with pytest.raises(ManifestError, match=r"nope\.yaml|No such file"):
+        load(str(tmp_path / "m.yaml"), Inputs(site=str(tmp_path / "nope.yaml")))
+
+
+def test_the_data_command_says_which_layer_it_is(site, tmp_path, reactor):
+    site("data: {name: s}")
+    done = reactor(
+        "data",
+        tmp_path / "m.yaml",
+        "name",
+        "--hiera",
+        tmp_path / "site.yaml",
+        "--explain",
+        "--format",
+        "text",
+    )
+    assert (done.code, done.out) == (0, f"s  # {tmp_path}/site.yaml\n")

@@ -1,0 +1,31 @@
+"""The page about templates tells of every function there is, and of no other."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reactor.templates import DEFAULT_BOUNDS
+from reactor.templates.go.functions import FUNCTIONS as GO
+from reactor.templates.jet.functions import FUNCTIONS as JET
+
+PAGE = (Path(__file__).parents[2] / "docs" / "templates.md").read_text()
+EVALUATED = {"go": {"and", "or"}, "jet": {"isset", "exec", "dump", "includeIfExists"}}
+
+
+def words(section):
+    """The names in backquotes, of the table or the list of functions."""
+    body = PAGE.partition(f"\n## {section}\n")[2].partition("\nOther than")[0]
+    listed = body.partition("|---|---|")[2] if section == "go" else body.partition("Functions:")[2]
+    return set(re.findall(r"`(\w+)`", listed))
+
+
+@pytest.mark.parametrize(("section", "functions"), [("go", GO), ("jet", JET)])
+def test_every_function_is_on_the_page(section, functions):
+    plain = {name for name in functions if not re.match(r"must[A-Z]", name)}
+    assert words(section) == plain | EVALUATED[section]
+
+
+def test_the_bounds_are_on_the_page():
+    assert f"{DEFAULT_BOUNDS.seconds:g} seconds, {DEFAULT_BOUNDS.steps:,} steps" in PAGE
+    assert f"{DEFAULT_BOUNDS.characters:,} characters" in PAGE
