@@ -20,31 +20,31 @@ class _Burst:
 
 
 class Bursts:
-    """The bursts that last, by vertex. Times are those of the scheduler."""
+    """The bursts that are ``lasting``, by vertex. Times are those of the scheduler."""
 
     def __init__(self) -> None:
-        self._bursts: dict[int, _Burst] = {}
+        self.lasting: dict[int, _Burst] = {}
 
     def add(self, vertex: int, quiet: Quiet, now: float) -> None:
         """Something that ``vertex`` subscribes to has changed: its burst begins, or lasts longer."""
-        burst = self._bursts.setdefault(vertex, _Burst(now, now + quiet.at_most))
+        burst = self.lasting.setdefault(vertex, _Burst(now, now + quiet.at_most))
         burst.due = min(burst.latest, now + quiet.calm)
 
     def due(self, vertex: int) -> float | None:
         """When the burst of ``vertex`` is over; None when there is none."""
-        burst = self._bursts.get(vertex)
+        burst = self.lasting.get(vertex)
         return None if burst is None else burst.due
 
     def held_back(self, vertex: int, owed: int, now: float) -> int:
         """The part of the causes ``owed`` that a check which starts now leaves owed; if none, the burst is over."""
-        burst = self._bursts.get(vertex)
+        burst = self.lasting.get(vertex)
         if burst is None or not owed & _REFRESH:
             return 0
         if burst.due <= now or owed & _AT_ONCE:
-            del self._bursts[vertex]
+            del self.lasting[vertex]
             return 0
         return _REFRESH
 
     def forget(self, vertex: int) -> None:
         """``vertex`` has left the graph, or is another now."""
-        self._bursts.pop(vertex, None)
+        self.lasting.pop(vertex, None)

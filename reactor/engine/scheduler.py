@@ -134,9 +134,9 @@ class Scheduler:
                 self._stalled.append(vertex)
                 continue
             owed, later = self._owed[vertex], 0
-            if (limits := self._limits.get(vertex)) is not None:
+            if (limits := self._limits.get(vertex)) is not None or self.bursts.lasting:
                 later = self.bursts.held_back(vertex, owed, now)
-                if not self._admits(vertex, limits, owed ^ later, now):
+                if not self._admits(vertex, limits or DEFAULT_LIMITS, owed ^ later, now):
                     continue
             self._running[vertex] = owed ^ later
             self._owed[vertex] = later

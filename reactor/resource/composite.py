@@ -51,9 +51,7 @@ class Composite(Resource):
     def asks_the_same_as(self, other: Resource) -> bool:
         """Also whether both can be applied, or can't for the same reason."""
         return (
-            super().asks_the_same_as(other)
-            and isinstance(other, Composite)
-            and self.refusal == other.refusal
+            super().asks_the_same_as(other) and isinstance(other, Composite) and self.refusal == other.refusal
         )
 
     def has_appeared(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
 from reactor.resource.properties import Duration, Reference
 
@@ -38,6 +38,10 @@ def _with_ref(item: Any) -> Any:
     return item
 
 
+def _form(item: Any) -> str:
+    return "edge" if isinstance(item, (dict, Subscription)) else "ref"
+
+
 def _as_list(value: Any) -> Any:
     return [_with_ref(item) for item in (value if isinstance(value, (list, tuple)) else [value])]
 
@@ -61,7 +65,12 @@ _ITEM = {
 }
 
 Subscriptions = Annotated[
-    tuple[Reference | Subscription, ...],
+    tuple[
+        Annotated[
+            Annotated[Reference, Tag("ref")] | Annotated[Subscription, Tag("edge")], Discriminator(_form)
+        ],
+        ...,
+    ],
     BeforeValidator(_as_list),
     WithJsonSchema({"anyOf": [_ITEM, {"type": "array", "items": _ITEM}]}),
 ]

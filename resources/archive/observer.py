@@ -14,6 +14,7 @@ from resources.archive.staging import staging_path
 from resources.archive.state import ArchiveState, Desired
 from resources.file.checksum import checksum_of
 from resources.file.errors import Explaining
+from resources.file.litter import is_litter
 from resources.file.owners import accounts
 from resources.file.stamp import Stamp, settled, stamp_of
 from resources.file.state import FileType, type_of
@@ -35,7 +36,7 @@ class Observer:
         with Explaining(f"look at {desired.path}"):
             found = _lstat(desired.path)
             kind = FileType.ABSENT if found is None else type_of(found.st_mode)
-            partial = _lstat(partial_path(desired.path)) is not None
+            partial = is_litter(partial_path(desired.path), os.geteuid())
             interrupted = (
                 desired.extract_parent is not None
                 and _lstat(staging_path(desired.extract_parent, desired.path)) is not None

@@ -15,6 +15,7 @@ from resources.archive.staging import staging_path
 from resources.archive.state import Desired
 from resources.file.durability import flush
 from resources.file.errors import Explaining
+from resources.file.litter import is_litter
 from resources.file.posix import set_attributes
 from resources.file.state import Attributes
 
@@ -43,8 +44,8 @@ async def clean_up(desired: Desired) -> None:
 async def tidy(desired: Desired) -> None:
     """Remove what an interrupted run left and nobody will go on with."""
     with Explaining(f"remove what an interrupted run left of {desired.path}"):
-        with suppress(FileNotFoundError):
-            os.unlink(partial_path(desired.path))
+        if is_litter(partial := partial_path(desired.path), os.geteuid()):
+            os.unlink(partial)
         if desired.extract_parent is not None and desired.ensure == "absent":
             staging = staging_path(desired.extract_parent, desired.path)
             with suppress(FileNotFoundError):

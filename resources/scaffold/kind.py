@@ -16,6 +16,7 @@ from resources.file.owners import accounts
 from resources.process import split_words
 from resources.scaffold.builder import Builder, PostCommand
 from resources.scaffold.decision import decide
+from resources.scaffold.heard import Heard
 from resources.scaffold.rendering import Renderer
 from resources.scaffold.source import SourceTree
 from resources.scaffold.state import ScaffoldState, Wish
@@ -112,13 +113,33 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         yield PathWatch(self.source)
 
     async def observe(self) -> ScaffoldState:
-        """The tree, compared with what the templates make now. Raises ResourceError."""
+        """The tree, compared with what the templates make now. Raises ResourceError.
+
+        What events were about is looked at on the spot; all of it in a thread.
+        """
         wish = await self._wish()
-        return await trio.to_thread.run_sync(self._look, wish)
+        paths = self._heard.take()
+        try:
+            state = None if paths is None else self._look_at(paths, wish)
+            return state or await trio.to_thread.run_sync(self._look, wish)
+        except BaseException:
+            self._heard.lose()
+            raise
 
     def _look(self, wish: Wish) -> ScaffoldState:
         self._renderer.refresh()
         return self._target.compare(self._renderer.files, wish)
+
+    def _look_at(self, paths: Iterable[str], wish: Wish) -> ScaffoldState | None:
+        """Only these paths of both trees; None when that does not do."""
+        templates = [
+            os.path.relpath(path, self.source) for path in paths if path.startswith(f"{self.source}/")
+        ]
+        files = [os.path.relpath(path, self.name) for path in paths if path.startswith(f"{self.name}/")]
+        rendered = self._renderer.refresh(templates) if templates else ()
+        if len(templates) + len(files) < len(list(paths)):
+            return None  # a tree as a whole
+        return self._target.compare_only([*files, *rendered], self._renderer.files, wish)
 
     async def _wish(self) -> Wish:
         owner, group = self.owner or "0", self.group or "0"
@@ -153,9 +174,13 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
     def __copy__(self) -> Self:
         """Copy the properties only: what was derived from them does not fit a copy with other ones."""
         copied = super().__copy__()
-        for derived in ("_renderer", "_target", "_builder"):
+        for derived in ("_heard", "_renderer", "_target", "_builder"):
             copied.__dict__.pop(derived, None)
         return copied
+
+    @cached_property
+    def _heard(self) -> Heard:
+        return Heard()
 
     @cached_property
     def _renderer(self) -> Renderer:

@@ -31,29 +31,64 @@ class TargetTree:
         """The stamp with which a file last held this text."""
         self._accepted: dict[str, tuple[str, bytes]] = {}
         """For a text, the digest of what commands made of it."""
+        self._wish: Wish | None = None
+        self._files: dict[str, Difference | None] = {}
+        """What differs at each path of the scaffold, in order."""
+        self._missing: set[str] = set()
+        self._others: set[str] = set()
+        self._directories: tuple[Difference, ...] = ()
 
     def compare(self, files: Mapping[str, str], wish: Wish) -> ScaffoldState:
         """The state of the tree, of which ``files`` tells what it is to hold. Raises ResourceError."""
         found = dict(self._walk(""))
-        needed = _directories_of(files)
-        changed: list[Difference] = []
-        stable: list[str] = []
-        for path in sorted(files):
-            difference = self._compare(path, files[path], found.get(path), wish)
-            stable.append(self.absolute(path)) if difference is None else changed.append(difference)
-        others = [
+        self._wish = None  # until the index is whole again
+        self._directories = tuple(self._compare_directories(_directories_of(files), found, wish))
+        self._files = {
+            path: self._compare(path, files[path], found.get(path), wish) for path in sorted(files)
+        }
+        self._missing = files.keys() - found.keys()
+        self._others = {
             path for path, entry in found.items() if path not in files and not stat.S_ISDIR(entry.st_mode)
-        ]
-        temporary = [path for path in others if _is_temporary(path)]
+        }
+        self._wish = wish
+        return self._state(exists="" in found)
+
+    def compare_only(
+        self, paths: Iterable[str], files: Mapping[str, str], wish: Wish
+    ) -> ScaffoldState | None:
+        """The same, looking at these paths only; None when that does not do: a directory or a template is another."""
+        if wish != self._wish or self._directories or files.keys() != self._files.keys():
+            return None
+        for path in paths:
+            with Explaining(f"read {self.absolute(path)}"):
+                found = _lstat(self.absolute(path))
+            if found is not None and stat.S_ISDIR(found.st_mode):
+                return None
+            if path in files:
+                self._files[path] = self._compare(path, files[path], found, wish)
+                (self._missing.add if found is None else self._missing.discard)(path)
+            elif found is None and path not in self._others and not _is_temporary(path):
+                return None  # it may have been a directory
+            else:
+                (self._others.discard if found is None else self._others.add)(path)
+        return self._state(exists=True)
+
+    def _state(self, *, exists: bool) -> ScaffoldState:
+        temporary = [path for path in self._others if _is_temporary(path)]
         return ScaffoldState(
-            target_exists="" in found,
-            changed=tuple(changed),
-            stable=tuple(stable),
-            purged=tuple(self.absolute(path) for path in sorted(others) if path not in temporary),
-            directories=tuple(self._compare_directories(needed, found, wish)),
-            managed=tuple(self.absolute(path) for path in sorted(files) if path in found),
-            litter=tuple(filter(lambda path: is_litter(path, wish.uid or 0), map(self.absolute, temporary))),
+            target_exists=exists,
+            changed=tuple(difference for difference in self._files.values() if difference is not None),
+            stable=tuple(
+                f"{self.root}/{path}" for path, difference in self._files.items() if difference is None
+            ),
+            purged=tuple(map(self.absolute, sorted(self._others.difference(temporary)))),
+            directories=self._directories,
+            managed=tuple(f"{self.root}/{path}" for path in self._files if path not in self._missing),
+            litter=tuple(path for path in map(self.absolute, temporary) if self._is_litter(path)),
         )
+
+    def _is_litter(self, path: str) -> bool:
+        return is_litter(path, 0 if self._wish is None else self._wish.uid or 0)
 
     def accept(self, path: str, text: str) -> None:
         """Take what the file at the absolute ``path`` holds now for ``text``: commands have made it so."""
@@ -126,6 +161,13 @@ class TargetTree:
                 yield Difference(self.absolute(path), wanted)
             elif changes := _changes(there, wanted):
                 yield Difference(self.absolute(path), wanted, None, changes)
+
+
+def _lstat(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except FileNotFoundError:
+        return None
 
 
 def _directories_of(files: Iterable[str]) -> list[str]:

@@ -1,0 +1,106 @@
+"""The members of a party apply their plans in one go, and each still has its own outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import trio
+
+from reactor.engine.check import perform
+from reactor.engine.groups import Groups, Party
+from reactor.resource.base import Resource
+from reactor.resource.plan import Plan, ResourceError
+
+
+@dataclass(slots=True, eq=False)
+class _Member:
+    resource: Resource
+    plan: Plan
+    error: Exception | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Gathering:
+    party: Party
+    members: list[_Member] = field(default_factory=list)
+    complete: trio.Event = field(default_factory=trio.Event)
+    over: trio.Event = field(default_factory=trio.Event)
+
+    def look(self) -> None:
+        """See whether everybody who is still in the party waits here."""
+        if len(self.members) == len(self.party.members):
+            self.complete.set()
+
+
+class Gatherings:
+    """Where those who have something to apply wait until the rest of their party has ended its checks."""
+
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
+        self.open: dict[int, _Gathering] = {}
+
+    def look(self) -> None:
+        """A member has left its party."""
+        for gathering in self.open.values():
+            gathering.look()
+
+    async def apply(self, vertex: int, resource: Resource, plan: Plan) -> None:
+        """Apply ``plan`` with those of the others in the party. Raises what applying it alone would.
+
+        The first acts for all, and what has begun is not cut off: it is not of one resource alone.
+        """
+        party = self._groups.party[vertex]
+        gathering = self.open.setdefault(id(party), _Gathering(party))
+        member = _Member(resource, plan)
+        gathering.members.append(member)
+        gathering.look()
+        try:
+            await gathering.complete.wait()
+        except trio.Cancelled:
+            gathering.members.remove(member)
+            raise
+        with trio.CancelScope(shield=True):
+            if gathering.members[0] is member:
+                del self.open[id(party)]
+                await _apply_together(gathering.members)
+                gathering.over.set()
+            await gathering.over.wait()
+        if member.error is not None:
+            raise member.error
+
+
+async def _apply_together(members: Sequence[_Member]) -> None:
+    """Apply all in one go; if that fails, those that are not as desired then are tried in halves."""
+    if len(members) == 1:
+        await _apply_alone(members[0])
+        return
+    try:
+        refusals = await type(members[0].resource).apply_group([member.resource for member in members])
+    except (ResourceError, OSError):
+        left = [member for member in members if await _has_work(member)]
+        middle = len(left) // 2
+        for half in filter(None, (left[:middle], left[middle:])):
+            await _apply_together(half)
+    except Exception as bug:  # noqa: BLE001 - each member's check tells of it
+        for member in members:
+            member.error = bug
+    else:
+        for member in members:
+            member.error = refusals.get(member.resource.ref)
+
+
+async def _apply_alone(member: _Member) -> None:
+    try:
+        await perform(member.plan)
+    except Exception as error:  # noqa: BLE001 - raised again by the member's own check
+        member.error = error
+
+
+async def _has_work(member: _Member) -> bool:
+    """Whether something is left to do; whoever can't tell finds out when it tries."""
+    try:
+        member.plan = await member.resource.verify()
+    except (ResourceError, OSError):
+        return True
+    return bool(member.plan)

@@ -1,0 +1,76 @@
+"""Who is applied together: the resources of one group that are ready when the first of them starts.
+
+No I/O and no clock: this is a part of the scheduler. `gathering` has what the members do.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+
+from reactor.engine.limits import Limits
+from reactor.resource.base import Resource
+
+
+def group_of(resource: Resource) -> Hashable | None:
+    """What makes resources one group: kind and key. None for one that is always applied alone.
+
+    One with a timeout of its own is: it must not be kept waiting by others, nor cut them off.
+    """
+    if type(resource).group_key is Resource.group_key or resource.meta.timeout is not None:
+        return None
+    key = resource.group_key()
+    return None if key is None else (resource.kind, key)
+
+
+@dataclass(slots=True)
+class Party:
+    """Vertices of one group that run together. ``members`` leave it as their runs end; ``late`` wait for the next."""
+
+    group: Hashable
+    members: set[int]
+    late: list[int]
+
+
+class Groups:
+    """The parties that are under way: at most one of each group, so that who comes later goes together, too."""
+
+    def __init__(self, limits: Mapping[int, Limits]) -> None:
+        self._under_way: dict[Hashable, Party] = {}
+        self.party: dict[int, Party] = {}
+        """The party of each vertex that runs in one."""
+        self.followers: deque[int] = deque()
+        """Those that run since the first of their party started, and are still to be handed out."""
+        self.reshape(limits)
+
+    def reshape(self, limits: Mapping[int, Limits]) -> None:
+        """Go on with other groups; parties that are under way end as they began."""
+        self._vertices: dict[Hashable, list[int]] = {}
+        for vertex, limit in limits.items():
+            if limit.group is not None:
+                self._vertices.setdefault(limit.group, []).append(vertex)
+
+    def is_late(self, vertex: int, group: Hashable) -> bool:
+        """Whether a party of ``group`` is under way already; then ``vertex`` is ready again when it is over."""
+        if (party := self._under_way.get(group)) is None:
+            return False
+        party.late.append(vertex)
+        return True
+
+    def lead(self, leader: int, group: Hashable, start: Callable[[int], bool]) -> None:
+        """``leader`` starts: whoever of its group ``start`` can start as well comes along."""
+        followers = [vertex for vertex in self._vertices[group] if vertex != leader and start(vertex)]
+        party = Party(group, {leader, *followers}, [])
+        self._under_way[group] = party
+        self.party.update(dict.fromkeys(party.members, party))
+        self.followers.extend(followers)
+
+    def leave(self, vertex: int) -> list[int] | None:
+        """The run of ``vertex`` ended. Returns who was late once the last of its party has left, else None."""
+        party = self.party.pop(vertex)
+        party.members.discard(vertex)
+        if party.members:
+            return None
+        del self._under_way[party.group]
+        return party.late

@@ -1,0 +1,178 @@
+"""Counts what happens in one run. A sink: it only reads events, and knows nothing of Prometheus."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+from reactor.engine.events import (
+    AuditFound,
+    Cause,
+    Checked,
+    Converged,
+    Event,
+    EventsLost,
+    Flapping,
+    Paused,
+    Reloaded,
+    ReloadRejected,
+    Result,
+    Resumed,
+    Reversed,
+    Reversing,
+    WatcherChanged,
+)
+from reactor.resource.watch import WatchState
+
+OUTCOMES = (Result.OK, Result.CHANGED, Result.WOULD_CHANGE, Result.FAILED)
+"""How a check may end."""
+
+HEALTH = ("ok", "warning", "critical", "unknown")
+"""What a health check may say."""
+
+BOUNDS = (
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+    0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
+)  # fmt: skip
+"""Seconds: from the repair of a small file to the installation of a package."""
+
+_BY_DRIFT = int(Cause.DRIFT | Cause.AUDIT)
+_REFRESH = int(Cause.REFRESH)
+
+
+class Histogram:
+    """How many values lie between neighbouring bounds, and their sum."""
+
+    def __init__(self, bounds: Sequence[float] = BOUNDS) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Take one value."""
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.sum += value
+
+
+class Tally:
+    """The numbers of one run. Costs half a microsecond for a check that found all well.
+
+    ``refs`` are the resources and ``watchers`` the names of those installed, so that what never happened is seen as 0.
+    ``started`` is seconds since 1970.
+    """
+
+    def __init__(self, refs: Iterable[str], watchers: Iterable[str], started: float) -> None:
+        self.checks: dict[str, dict[Result, int]] = {}
+        """By kind and result."""
+        self.check_seconds = 0.0
+        self.changes = {cause: 0 for cause in Cause}
+        """A change with two causes counts under both."""
+        self.drift_checks = Histogram()
+        """How long the checks took that repaired drift."""
+        self.drift_unrest = Histogram()
+        """How long it took, where drift was repaired, from its event until all was as desired."""
+        self.refreshes_paid = 0
+        self.health = dict.fromkeys(HEALTH, 0)
+        self.audit_found = 0
+        self.flapping = 0
+        self.watchers: dict[str, WatchState | None] = dict.fromkeys(watchers)
+        """None before the first word of the watcher, and for one that has nothing to do."""
+        self.events_lost = dict.fromkeys(self.watchers, 0)
+        self.hard_of_hearing: dict[tuple[str, str], WatchState] = {}
+        """The watchers that hear worse than they should of one resource."""
+        self.paused: set[str] = set()
+        self.generation = 1
+        self.generation_time = started
+        self.reloads = {"accepted": 0, "rejected": 0}
+        self.converged_time = 0.0
+        self._has_drifted = False
+        self._know(refs)
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if type(event) is Checked:
+            self.checks[event.ref.partition("#")[0]][event.result] += 1
+            self.check_seconds += event.duration
+            if event.result is not Result.OK or event.health or int.__and__(event.causes, _REFRESH):
+                self._beyond_ok(event)
+        else:
+            self._other(event)
+
+    def _know(self, refs: Iterable[str]) -> None:
+        """Begin to count for the kinds of ``refs``."""
+        for kind in {ref.partition("#")[0] for ref in refs} - self.checks.keys():
+            self.checks[kind] = dict.fromkeys(OUTCOMES, 0)
+
+    def _beyond_ok(self, event: Checked) -> None:
+        for examination in event.health:
+            self.health[examination.status] += 1
+        if event.result in (Result.OK, Result.CHANGED) and int.__and__(event.causes, _REFRESH):
+            self.refreshes_paid += 1
+        if event.result is Result.CHANGED:
+            for cause in event.causes:
+                self.changes[cause] += 1
+            if int.__and__(event.causes, _BY_DRIFT):
+                self.drift_checks.observe(event.duration)
+                self._has_drifted = True
+
+    def _other(self, event: Event) -> None:
+        match event:
+            case Converged():
+                self._converged(event)
+            case WatcherChanged(ref=None):
+                self._know_watcher(event.watcher)
+                self.watchers[event.watcher] = event.state
+            case WatcherChanged(ref=str(ref)):
+                self._hears(event.watcher, ref, event.state)
+            case EventsLost():
+                self._know_watcher(event.watcher)
+                self.events_lost[event.watcher] += 1
+            case AuditFound():
+                self.audit_found += 1
+            case Flapping():
+                self.flapping += 1
+            case Paused():
+                self.paused.add(event.ref)
+            case Resumed():
+                self.paused.discard(event.ref)
+            case _:
+                self._edited(event)
+
+    def _edited(self, event: Event) -> None:
+        match event:
+            case Reloaded():
+                self.generation += 1
+                self.generation_time = event.time
+                self.reloads["accepted"] += 1
+                self._know(event.added)
+                self._forget(event.gone)
+            case ReloadRejected():
+                self.reloads["rejected"] += 1
+            case Reversing():
+                self._know([event.ref])
+            case Reversed():
+                self._forget([event.ref])
+
+    def _converged(self, event: Converged) -> None:
+        self.converged_time = event.time
+        if self._has_drifted:
+            self.drift_unrest.observe(event.duration)
+            self._has_drifted = False
+
+    def _know_watcher(self, name: str) -> None:
+        self.watchers.setdefault(name)
+        self.events_lost.setdefault(name, 0)
+
+    def _hears(self, watcher: str, ref: str, state: WatchState) -> None:
+        self._know_watcher(watcher)
+        if state is WatchState.ARMED:
+            self.hard_of_hearing.pop((watcher, ref), None)
+        else:
+            self.hard_of_hearing[watcher, ref] = state
+
+    def _forget(self, refs: Iterable[str]) -> None:
+        """What left the manifest is paused and badly heard of no more."""
+        gone = set(refs)
+        self.paused -= gone
+        for key in [key for key in self.hard_of_hearing if key[1] in gone]:
+            del self.hard_of_hearing[key]

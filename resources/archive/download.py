@@ -1,0 +1,63 @@
+"""Brings an archive to its path: fetched beside it, compared with its checksum, and only then put in place."""
+
+from __future__ import annotations
+
+import math
+
+import trio
+
+from reactor import Former, ResourceError, say
+from resources.archive import staging
+from resources.archive.fetching import fetch
+from resources.archive.origin import Origin, fingerprint
+from resources.archive.partial import Partial
+from resources.archive.placing import MODE, directory_of, give
+from resources.archive.state import Desired
+from resources.file.checksum import checksum_of
+from resources.file.errors import Explaining
+
+
+async def download(desired: Desired, owner: tuple[int, int]) -> None:
+    """Have the archive at its path, owned by ``owner`` (ids), as the server has it. Raises ResourceError.
+
+    One that is there already, and that the server still has, is not fetched again. If it is to be unpacked, that is
+    owed from the moment it is in place, whatever happens to this process.
+    """
+    source = desired.source
+    with Explaining(f"download {source.shown} to {desired.path}"), directory_of(desired.path) as directory:
+        known = await _known(desired)
+        with Partial(directory, desired.path) as partial:
+            await partial.recall(fingerprint(source.url))
+            if not await _fetched_in_time(desired, partial, known):
+                say("the server still has the same archive: it is not fetched again")
+                await give(desired.path, owner)
+                return
+            if desired.checksum not in (None, partial.checksum):
+                found = partial.checksum
+                partial.restart(None)
+                words = f'download failed: checksum mismatch, expected "{desired.checksum}" got "{found}"'
+                raise ResourceError(words, "correct the checksum, if that is the archive you want")
+            if desired.extract_parent is not None:
+                await staging.owe(desired.extract_parent, desired.path, owner)
+            with Former(desired.path, desired.ref) as former:
+                await partial.place(owner, MODE)
+                await former.keep()
+
+
+async def _fetched_in_time(desired: Desired, partial: Partial, known: Origin | None) -> bool:
+    timeout = desired.source.timeout
+    with trio.move_on_after(timeout or math.inf):
+        return await fetch(desired.source, partial, known)
+    hint = "raise the timeout; what has come is gone on with, if the server can do that"
+    raise ResourceError(f"download failed: it took longer than its timeout of {timeout:g} s", hint)
+
+
+async def _known(desired: Desired) -> Origin | None:
+    """What is known of the archive at the path, if that is still what was fetched from there."""
+    origin = Origin.of(desired.path)
+    if desired.checksum is not None or origin is None or origin.url != fingerprint(desired.source.url):
+        return None
+    if not origin.etag and not origin.last_modified:
+        return None
+    found = await trio.to_thread.run_sync(checksum_of, desired.path)
+    return origin if found == origin.checksum else None

@@ -1,0 +1,62 @@
+"""Unpacks an archive: into a staging directory, in a thread, and then to where it belongs."""
+
+from __future__ import annotations
+
+import os
+
+import trio
+
+from reactor import ResourceError, UnpackingError, say, size_in_words, unpack
+from resources.archive import staging
+from resources.archive.moving import move_in
+from resources.archive.observer import exists
+from resources.archive.progress import Progress
+from resources.archive.state import Desired
+from resources.file.durability import sync_file_system
+from resources.file.errors import Explaining
+
+
+async def extract(desired: Desired, owner: tuple[int, int]) -> None:
+    """Unpack the archive into its ``extract_parent``; what comes out belongs to ``owner`` (ids).
+
+    Until all of it is there and on the disk, it is owed. Raises ResourceError, and then nothing of a bad archive is there.
+    """
+    parent = desired.extract_parent or ""
+    with Explaining(f"unpack {desired.path} into {parent}"):
+        await trio.to_thread.run_sync(_extract, desired, parent, owner)
+        if desired.creates is not None and not exists(desired.creates):
+            words = f"{desired.path} is unpacked, and {desired.creates} is still missing: nothing in it has that name"
+            raise ResourceError(words, "correct creates or extract_parent")
+
+
+def _extract(desired: Desired, parent: str, owner: tuple[int, int]) -> None:
+    path = staging.make(parent, desired.path, owner)
+    with staging.staged(path) as tree:
+        try:
+            unpack(desired.path, tree, desired.format, limits=desired.limits, owner=owner, report=_reporter())
+        except UnpackingError as error:
+            words = f"cannot unpack {desired.path}: {error.message}"
+            raise ResourceError(words, error.hint or "nothing of it was put in place") from error
+        move_in(tree, parent)
+    _sync(parent)
+    os.rmdir(path)
+
+
+def _sync(directory: str) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        sync_file_system(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _reporter():
+    """What is called with each member and each piece of it: tells people, and ends the work when the check is cancelled."""
+    progress = Progress(lambda line: trio.from_thread.run_sync(say, line))
+    members = 0
+
+    def report(member: object, written: int) -> None:
+        trio.from_thread.check_cancelled()
+        progress(lambda: f"unpacked {size_in_words(written)}")
+
+    return report

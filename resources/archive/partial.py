@@ -1,0 +1,152 @@
+"""The temporary file of a download. One that was cut short is gone on with, also by a later process.
+
+Its name is always the same for the same archive, so a later process finds it without a search. A lock tells whether one
+is at it. Nobody but us can have written to it: it is readable for us alone, and what is not ours is replaced.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+import trio
+
+from reactor import ResourceError
+from resources.archive.origin import Origin
+from resources.file.durability import flush
+
+_OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_PIECE = 1 << 20
+
+
+def partial_path(path: str) -> str:
+    """Where the download of the archive at ``path`` goes: beside it, so that it can be renamed."""
+    directory = os.path.dirname(path)
+    return f"{directory}/.reactor-download-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
+
+
+class Partial:
+    """What has been downloaded of the archive at ``path``, for a block. ``directory`` is a descriptor of its directory.
+
+    At the end of the block it is gone, unless the download can be resumed from it.
+    """
+
+    def __init__(self, directory: int, path: str) -> None:
+        self._directory = directory
+        self._path = path
+        self._name = os.path.basename(partial_path(path))
+        self._hash = hashlib.sha256()
+        self._fd = -1
+        self.size = 0
+        self.origin: Origin | None = None
+
+    def __enter__(self) -> Self:
+        while self._fd == -1:
+            fd = self._opened()
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if self._is_current(fd):
+                    self._fd, fd = fd, -1
+            except BlockingIOError as error:
+                hint = "two runs with different state directories manage it: leave it to one of them"
+                raise ResourceError(f"another process is downloading {self._path}", hint) from error
+            finally:
+                if fd != -1:
+                    os.close(fd)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._fd)
+        if self._name and not self.can_resume:
+            with suppress(FileNotFoundError):
+                os.unlink(self._name, dir_fd=self._directory)
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether the rest may be asked for."""
+        return self.size > 0 and self.origin is not None and self.origin.can_resume
+
+    @property
+    def checksum(self) -> str:
+        """The SHA-256 of all there is."""
+        return self._hash.hexdigest()
+
+    async def recall(self, url: str) -> None:
+        """Read what an earlier download from ``url``, a fingerprint, has left; forget what is of no use."""
+        self.origin = Origin.of(self._fd)
+        self.size = os.fstat(self._fd).st_size
+        if self.can_resume and self.origin is not None and self.origin.url == url:
+            await trio.to_thread.run_sync(self._read_back)
+        else:
+            self.restart(None)
+
+    def restart(self, origin: Origin | None) -> None:
+        """Begin anew, with content of ``origin``."""
+        os.ftruncate(self._fd, 0)
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        self._hash = hashlib.sha256()
+        self.size = 0
+        self.origin = origin
+        if origin is not None:
+            origin.note(self._fd)
+
+    async def append(self, pieces: Sequence[bytes]) -> None:
+        """Write what has come. The pieces together should be large: each call is a trip to a thread."""
+        await trio.to_thread.run_sync(self._append, pieces)
+
+    async def place(self, owner: tuple[int, int], mode: int) -> None:
+        """Let it be the archive, complete and on the disk, in one step for whoever looks."""
+        if self.origin is not None:
+            self.origin.complete(self.checksum).note(self._fd)
+        os.fchown(self._fd, *owner)
+        os.fchmod(self._fd, mode)
+        await flush(self._fd)
+        base = os.path.basename(self._path)
+        os.rename(self._name, base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+        self._name = ""
+        await flush(self._directory)
+
+    def _opened(self) -> int:
+        try:
+            fd = os.open(self._name, _OPEN, dir_fd=self._directory)
+        except FileNotFoundError:
+            return os.open(self._name, _NEW, 0o600, dir_fd=self._directory)
+        except OSError:
+            found = None  # a symbolic link, or nothing that we may open
+        else:
+            found = os.fstat(fd)
+            if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink == 1:
+                return fd
+            os.close(fd)
+        os.unlink(self._name, dir_fd=self._directory)
+        return os.open(self._name, _NEW, 0o600, dir_fd=self._directory)
+
+    def _is_current(self, fd: int) -> bool:
+        """Whether the name still leads to what was opened: another process may just have finished with it."""
+        try:
+            now = os.stat(self._name, dir_fd=self._directory, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(now, os.fstat(fd))
+
+    def _read_back(self) -> None:
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        while data := os.read(self._fd, _PIECE):
+            self._hash.update(data)
+
+    def _append(self, pieces: Sequence[bytes]) -> None:
+        for piece in pieces:
+            view = memoryview(piece)
+            while view:
+                view = view[os.write(self._fd, view) :]
+            self._hash.update(piece)
+            self.size += len(piece)

@@ -1,0 +1,80 @@
+"""The directory in which an archive is unpacked, before what it holds is moved in: on the same file system as its goal.
+
+While it is there, an unpacking is owed: it is made before the archive takes its place, and removed when everything has
+moved in and is on the disk. So a later process knows, and begins again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from reactor import ResourceError
+from resources.file.durability import flush
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_PARENT_MODE = 0o755
+_TREE = "tree"
+
+
+def staging_path(extract_parent: str, archive: str) -> str:
+    """Where the archive at the path ``archive`` is unpacked first."""
+    return f"{extract_parent}/.reactor-unpack-{hashlib.sha256(os.fsencode(archive)).hexdigest()[:16]}"
+
+
+async def owe(extract_parent: str, archive: str, owner: tuple[int, int]) -> None:
+    """Note, on the disk, that ``archive`` is to be unpacked into ``extract_parent``, which is made if it is missing."""
+    make(extract_parent, archive, owner)
+    directory = os.open(extract_parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        await flush(directory)
+    finally:
+        os.close(directory)
+
+
+def make(extract_parent: str, archive: str, owner: tuple[int, int]) -> str:
+    """The path of the staging directory, which is there now. Raises ResourceError when something is in its way."""
+    if not os.path.isdir(extract_parent):
+        os.makedirs(os.path.dirname(extract_parent), _PARENT_MODE, exist_ok=True)
+        os.mkdir(extract_parent, _PARENT_MODE)
+        os.chown(extract_parent, *owner)
+    path = staging_path(extract_parent, archive)
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise ResourceError(f"{path} is in the way: it is not ours", "remove it")
+    return path
+
+
+@contextmanager
+def staged(path: str) -> Iterator[str]:
+    """The path of an empty directory in the staging directory ``path``, which is gone after the block.
+
+    Raises ResourceError when another process is at it.
+    """
+    descriptor = os.open(path, _DIRECTORY)
+    tree = f"{path}/{_TREE}"
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _clear(tree)
+        os.mkdir(tree, 0o700)
+        try:
+            yield tree
+        finally:
+            _clear(tree)
+    except BlockingIOError as error:
+        hint = "two runs with different state directories manage it: leave it to one of them"
+        raise ResourceError(f"another process unpacks in {path}", hint) from error
+    finally:
+        os.close(descriptor)
+
+
+def _clear(tree: str) -> None:
+    with suppress(FileNotFoundError):
+        shutil.rmtree(tree)
