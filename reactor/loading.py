@@ -10,7 +10,8 @@ from reactor.graph.build import build
 from reactor.graph.graph import Graph
 from reactor.manifest.document import Settings
 from reactor.manifest.inputs import NO_INPUTS, Inputs
-from reactor.manifest.manifest import read_manifest
+from reactor.manifest.manifest import Manifest, read_manifest, read_tree
+from reactor.manifest.source import Problems
 from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
@@ -42,15 +43,7 @@ def load(path: str, inputs: Inputs = NO_INPUTS) -> Program:
     local = located(path, inputs, warnings.append)
     with collector_paused():
         manifest, problems = read_manifest(local, inputs=inputs)
-        graph, conflicts = build(
-            manifest.resources,
-            chains=manifest.chains,
-            locate=manifest.locate,
-            wrecks=manifest.wrecks,
-            broken=manifest.broken,
-        )
-    if problems or conflicts:
-        raise ManifestError(sorted([*problems, *conflicts], key=_position), manifest.files)
+        graph = _connected(manifest, problems)
     return Program(
         shown(path),
         graph,
@@ -62,6 +55,26 @@ def load(path: str, inputs: Inputs = NO_INPUTS) -> Program:
         manifest.pre_message,
         manifest.post_message,
     )
+
+
+def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> Program:
+    """The same for a manifest that is parsed, or made, already; ``problems`` are those of its source."""
+    manifest, found = read_tree(problems, tree, inputs=inputs)
+    graph = _connected(manifest, found)
+    return Program(manifest.path, graph, manifest.settings, manifest.files, inputs, manifest.data)
+
+
+def _connected(manifest: Manifest, problems: list[Diagnostic]) -> Graph:
+    graph, conflicts = build(
+        manifest.resources,
+        chains=manifest.chains,
+        locate=manifest.locate,
+        wrecks=manifest.wrecks,
+        broken=manifest.broken,
+    )
+    if problems or conflicts:
+        raise ManifestError(sorted([*problems, *conflicts], key=_position), manifest.files)
+    return graph
 
 
 def located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:

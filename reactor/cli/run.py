@@ -15,13 +15,15 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import rejecting
+from reactor.cli.metrics import Exposure, listening, metrics_options, refuse_exposure
 from reactor.cli.render import show_rendered
 from reactor.cli.running import state_dir_option
 from reactor.console.introduction import message_record, selection_record, selection_text
 from reactor.engine.options import DEFAULT_JOBS, Options
 
 if TYPE_CHECKING:
-    from reactor.cli.reloading import Generation, Reloader
+    from reactor.cli.reloading import Generation
+    from reactor.cli.session import Company
     from reactor.cli.signals import Interruption
     from reactor.cli.state import State
     from reactor.console.display import Display
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from reactor.journal.state_directory import Location
     from reactor.loading import Program
     from reactor.manifest.inputs import Inputs
+    from reactor.metrics.tally import Tally
+    from reactor.service.reporter import Reporter
 
     _Load = Callable[[], tuple[Program, Selection | None]]
 
@@ -63,6 +67,7 @@ class RunCommand(click.Command):
 def _without_contradictions(context: click.Context) -> click.Context:
     if context.params.get("noop") and context.params.get("monitor_only"):
         raise click.UsageError("--noop and --monitor-only can't go together: choose one of them", context)
+    refuse_exposure(context)
     return context
 
 
@@ -118,6 +123,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option(
     "--render", is_flag=True, help="Only show the manifest as it is after loading, as reactor render does."
 )
+@metrics_options
 @inputs_options
 @state_dir_option
 def run(
@@ -135,6 +141,7 @@ def run(
     detailed_exitcodes: bool,
     state_dir: str | None,
     inputs: Callable[[], Inputs],
+    exposure: Exposure | None,
 ) -> None:
     """Bring this host into the state MANIFEST describes, and keep it there.
 
@@ -155,6 +162,7 @@ def run(
       reactor run --only 'file#/etc/nginx/*' --format json site.yaml
     """
     from reactor.cli.reloading import Reloader
+    from reactor.cli.session import Company
     from reactor.journal.state_directory import locate
 
     location = locate(state_dir)
@@ -174,8 +182,12 @@ def run(
         converged_timeout=converged_timeout,
     )
     options = _paced(asked, jobs, program)
-    reloader = Reloader(manifest, program.files, program.inputs, partial(_generation, load, asked, jobs))
-    ended, interruption = _converge(program, selection, options, form, reloader, location, bad_usage)
+    reporter = _reporter()
+    anew = partial(_generation, load, asked, jobs, reporter)
+    reloader = Reloader(manifest, program.files, program.inputs, anew)
+    with listening(exposure, bad_usage) as port:
+        company = Company(reloader, metrics_port=port, reporter=reporter)
+        ended, interruption = _converge(program, selection, options, form, company, location, bad_usage)
     code = exitcodes.of_run(ended, once=converge_once, detailed=detailed_exitcodes)
     if interruption.cut_short or (interruption.taken and converge_once and ended.left):
         code = exitcodes.of_signal(interruption.number)
@@ -204,12 +216,23 @@ def _load(
 def _paced(options: Options, jobs: int | None, program: Program) -> Options:
     """``options`` with what the settings of the manifest say; ``jobs`` of the command line goes before."""
     settings = program.settings
-    return replace(options, jobs=jobs or settings.jobs or DEFAULT_JOBS, fail_fast=settings.fail_fast)
+    fail_fast = settings.fail_fast and not options.monitor_only  # whoever only looks wants to see everything
+    return replace(options, jobs=jobs or settings.jobs or DEFAULT_JOBS, fail_fast=fail_fast)
 
 
-def _generation(load: _Load, options: Options, jobs: int | None) -> Generation:
+def _reporter() -> Reporter | None:
+    from reactor.service.notify import Notifier
+    from reactor.service.reporter import Reporter
+
+    notifier = Notifier.from_environment()
+    return None if notifier is None else Reporter(notifier)
+
+
+def _generation(load: _Load, options: Options, jobs: int | None, reporter: Reporter | None) -> Generation:
     from reactor.cli.reloading import Generation
 
+    if reporter is not None:
+        reporter.loading()
     program, selection = load()
     return Generation(
         _graph(program, selection), _paced(options, jobs, program), program.files, program.inputs
@@ -225,13 +248,15 @@ def _converge(
     selection: Selection | None,
     options: Options,
     form: Literal["text", "json"],
-    reloader: Reloader,
+    company: Company,
     location: Location | None,
     bad_usage: int,
 ) -> tuple[Ended, Interruption]:
-    from reactor.cli.session import Company, converge
+    from reactor.cli.session import converge
     from reactor.cli.state import opened, stateless
     from reactor.console.display import Display
+    from reactor.metrics.tally import Tally
+    from reactor.resource.registry import watcher_names
 
     graph = _graph(program, selection)
     display = Display(form, resources=len(graph.resources), continuous=options.watch)
@@ -243,8 +268,10 @@ def _converge(
     try:
         with remembering as state:
             _introduce(program, selection, display)
-            control = _control(program, graph, options, state, display)
-            company = Company(reloader, state.journal, state.backups, control)
+            tally = Tally(graph.refs, watcher_names(), time.time())
+            control = _control(program, graph, options, state, display, tally)
+            kept = {"journal": state.journal, "backups": state.backups}
+            company = replace(company, control=control, tally=tally, **kept)
             ended, interruption = converge(graph, options, display, company)
         display.summarize(ended)
         if program.post_message and exitcodes.is_all_well(ended):
@@ -265,7 +292,7 @@ def _introduce(program: Program, selection: Selection | None, display: Display) 
 
 
 def _control(
-    program: Program, graph: Graph, options: Options, state: State, display: Display
+    program: Program, graph: Graph, options: Options, state: State, display: Display, tally: Tally
 ) -> Control | None:
     from reactor.control.board import RunFacts
     from reactor.control.control import Control
@@ -273,4 +300,4 @@ def _control(
     if state.directory is None:
         return None
     facts = RunFacts(program.path, os.getpid(), time.time(), noop=options.noop)
-    return Control(state.directory.path, facts, graph.refs, display.warn, listens=options.watch)
+    return Control(state.directory.path, facts, graph.refs, display.warn, tally, listens=options.watch)

@@ -12,13 +12,16 @@ from reactor.cli.reloading import Reloader
 from reactor.cli.signals import Interruption
 from reactor.console.display import Display
 from reactor.control.control import Control
+from reactor.control.port import MetricsPort
 from reactor.engine.engine import Engine
 from reactor.engine.events import Blocked, Checked, Ended, Event, Reloaded, Result, Skipped
 from reactor.engine.options import Options
 from reactor.graph.graph import Graph
 from reactor.journal.journal import Journal
+from reactor.metrics.tally import Tally
 from reactor.resource.keeping import keeper
 from reactor.resource.secrecy import scrubbed
+from reactor.service.reporter import Reporter
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +29,17 @@ class Company:
     """What may accompany a run besides its display.
 
     With a ``reloader``, the run follows its manifest; with a ``journal``, it knows what earlier ones left to do;
-    ``backups`` get what it replaces; through a ``control`` people look at it and pause parts of it.
+    ``backups`` get what it replaces; through a ``control`` people look at it and pause parts of it. A ``tally`` counts
+    what happens, and a ``metrics_port`` shows that; a ``reporter`` tells the service manager.
     """
 
     reloader: Reloader | None = None
     journal: Journal | None = None
     backups: Store | None = None
     control: Control | None = None
+    tally: Tally | None = None
+    metrics_port: MetricsPort | None = None
+    reporter: Reporter | None = None
 
 
 ALONE = Company()
@@ -63,7 +70,8 @@ class _Sinks:
     def __init__(self, display: Display, company: Company) -> None:
         self._display = display
         self._journal = company.journal
-        self._control = company.control
+        accompanying = (company.control, company.tally, company.reporter)
+        self._others = [sink for sink in accompanying if sink is not None]
 
     def __call__(self, event: Event) -> None:
         event = scrubbed(event)
@@ -72,8 +80,17 @@ class _Sinks:
             if type(event) is Reloaded:
                 self._journal.begin_generation(self.engine.desired())
             self._journal.record(event)
-        if self._control:
-            self._control(event)
+        for sink in self._others:
+            sink(event)
+
+
+def attempt(
+    graph: Graph, options: Options, note: Callable[[Event], None], tell: Callable[[str], None], backups: Store | None
+) -> tuple[Ended, Interruption]:
+    """Run an engine to its end without showing it; ``note`` gets its events."""
+    engine = Engine(graph, options, lambda event: note(scrubbed(event)))
+    interruption = Interruption(engine, tell)
+    return trio.run(_accompanied, engine, interruption, None, Company(backups=backups)), interruption
 
 
 def look(graph: Graph, tell: Callable[[str], None]) -> tuple[dict[str, str], Interruption]:
@@ -112,7 +129,13 @@ async def _accompanied(
             nursery.start_soon(company.backups.maintain)
         if company.control:
             await nursery.start(company.control.run, engine)
+        if company.metrics_port and company.tally and display:
+            nursery.start_soon(company.metrics_port.run, company.tally, engine, display.warn)
+        if company.reporter:
+            nursery.start_soon(company.reporter.run, engine)
         ended = await engine.run()
+        if company.reporter:
+            company.reporter.ending()
         if company.control:
             await company.control.farewell()
         nursery.cancel_scope.cancel()

@@ -12,6 +12,8 @@ from typing import Any, Literal
 import trio
 
 from reactor.console.introduction import warning_record
+from reactor.console.entries import EntrySink
+from reactor.console.journald import WARNING_PREFIX, Journald, leads_to_journal
 from reactor.console.jsonlines import JsonSink, line
 from reactor.console.progress import ERASE_LINE, ProgressBar
 from reactor.console.style import Style, printable, wants_colour
@@ -30,15 +32,22 @@ class Display:
     def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
         self._writer = Writer(sys.stdout.fileno())
         self._style = Style(wants_colour(sys.stdout))
-        self._text = (
-            TextSink(self._writer.write, self._style, continuous=continuous) if form == "text" else None
-        )
+        self._text: TextSink | None = None
+        self._journald: Journald | None = None
+        main = self._main_sink(form, continuous=continuous)
         self._bar = ProgressBar(resources, self._writer) if self._text and _shows_bars() else None
-        self._sinks = self._wire()
+        self._sinks = (main, self._bar) if self._bar else (main,)
 
-    def _wire(self) -> tuple[Callable[[Event], None], ...]:
-        main = self._text or JsonSink(self._writer.write)
-        return (main, self._bar) if self._bar else (main,)
+    def _main_sink(self, form: Format, *, continuous: bool) -> Callable[[Event], None]:
+        if form == "json":
+            return JsonSink(self._writer.write)
+        if leads_to_journal(sys.stdout.fileno()):
+            self._journald = Journald(self._writer.write)
+            entries = EntrySink(self._journald, continuous=continuous)
+            self._text = entries.text
+            return entries
+        self._text = TextSink(self._writer.write, self._style, continuous=continuous)
+        return self._text
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
@@ -54,9 +63,8 @@ class Display:
 
     def tell(self, message: str) -> None:
         """Tell the person at the terminal something about the program itself, on stderr, if it is still there."""
-        erase = ERASE_LINE.decode() if self._bar and self._bar.shown else ""
-        with suppress(OSError):
-            sys.stderr.write(f"{erase}reactor: {printable(scrub(message))}\n")
+        before = ERASE_LINE.decode() if self._bar and self._bar.shown else "reactor: "
+        if sys.stderr is not None and leads_to_journal(2): before = WARNING_PREFIX
 
     def warn(self, message: str) -> None:
         """Tell people and programs something about the program itself that is not as it should be."""

@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from reactor.control.metrics import METRICS, metrics_response
 from reactor.control.names import UnknownNameError
 from reactor.control.subject import Question, Subject
 
@@ -47,6 +48,7 @@ def application(subject: Subject, tell: Callable[[str], None]) -> Starlette:
         Route(f"{PREFIX}/pause", endpoints.pause, methods=["POST"]),
         Route(f"{PREFIX}/resume", endpoints.resume, methods=["POST"]),
         Route(f"{PREFIX}/events", EventStream(subject), methods=["GET"]),
+        Route(METRICS, endpoints.metrics),
     ]
     handlers: dict[Any, Any] = {
         HTTPException: _refused, UnknownNameError: _unknown, BadRequestError: _bad, OSError: _system, Exception: failed,
@@ -71,6 +73,10 @@ class Endpoints:
         if query:
             _refuse(f"there is no parameter {next(iter(query))!r}", "there are match, all and failed")
         return Response(await self._subject.status(question), media_type="application/json")
+
+    async def metrics(self, request: Request) -> Response:
+        """The numbers of the run, for Prometheus."""
+        return await metrics_response(request, self._subject.tally, self._subject.engine)
 
     async def resource(self, request: Request) -> Response:
         """One resource."""

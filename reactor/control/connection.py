@@ -1,4 +1,4 @@
-"""One connection of the control socket. Imports Hypercorn and Starlette: only continuous runs need them."""
+"""One connection of a client. Imports Hypercorn and Starlette: only continuous runs need them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from hypercorn.config import Config
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
-
-from reactor.control.application import application
-from reactor.control.subject import Subject
+from starlette.applications import Starlette
 
 IDLE = 30
 """Seconds that a client may let pass without a request."""
 
 
 def connection_handler(
-    subject: Subject, tell: Callable[[str], None]
+    application: Starlette, tell: Callable[[str], None]
 ) -> Callable[[trio.SocketStream], Awaitable[None]]:
-    """What serves one accepted stream. Whatever a client does, it costs only that client its connection."""
-    wrapped = ASGIWrapper(cast(Any, application(subject, tell)))
+    """What serves ``application`` to one accepted stream. Whatever a client does, it costs only that client its connection."""
+    wrapped = ASGIWrapper(cast(Any, application))
     config = Config()
     config.errorlog = None
     config.include_server_header = False
@@ -38,7 +36,7 @@ def connection_handler(
                 await TCPServer(wrapped, config, context, state, cast(Any, stream))
                 nursery.cancel_scope.cancel()
         except Exception as error:  # noqa: BLE001 - a bug met by one client must not end the run
-            tell(f"a connection of the control socket failed: {type(error).__name__}: {error}")
+            tell(f"a connection of a client failed: {type(error).__name__}: {error}")
 
     return serve
 

@@ -14,6 +14,7 @@ from reactor.control.server import Server
 from reactor.control.subject import Subject
 from reactor.engine.engine import Engine
 from reactor.engine.events import Event, Reloaded
+from reactor.metrics.tally import Tally
 
 FAREWELL = 1.0
 """Seconds that readers of the event stream have to take the last events."""
@@ -23,7 +24,7 @@ class Control:
     """The control of one run: a sink of its events, and a task beside its engine.
 
     ``directory`` is the state directory, locked by us; ``tell`` reaches the person at the terminal. Every run honours
-    pauses; one that stays also ``listens`` on a socket.
+    pauses; one that stays also ``listens`` on a socket. Others feed ``tally``; the socket shows it.
     """
 
     def __init__(
@@ -32,12 +33,14 @@ class Control:
         facts: RunFacts,
         refs: Sequence[str],
         tell: Callable[[str], None],
+        tally: Tally,
         *,
         listens: bool,
     ) -> None:
         self.board = Board(facts, refs)
         self.broadcast = Broadcast(tell)
         self.pauser: Pauser | None = None
+        self._tally = tally
         self._directory = directory
         self._tell = tell
         self._listens = listens
@@ -58,7 +61,7 @@ class Control:
         it; one that comes later finds the socket.
         """
         self.pauser = Pauser(engine, Pauses(self._directory, self._tell))
-        server = self._open(Subject(engine, self.board, self.broadcast, self.pauser))
+        server = self._open(Subject(engine, self.board, self.broadcast, self.pauser, self._tally))
         try:
             self.pauser.load()
             task_status.started()

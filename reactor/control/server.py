@@ -1,4 +1,4 @@
-"""HTTP over a Unix socket in the state directory: Hypercorn on trio, one task for each connection."""
+"""HTTP on listening sockets, of which there is one in the state directory: Hypercorn on trio, a task for each connection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,26 @@ from reactor.control.socketpath import SOCKET_FILE, at_home
 if TYPE_CHECKING:
     from reactor.control.subject import Subject
 
-_BACKLOG = 64
+BACKLOG = 64
+"""Connections that may wait to be accepted."""
+
+
+async def serve(listener: socket.socket, module: str, subject: Any, tell: Callable[[str], None]) -> None:
+    """Serve what ``application(subject, tell)`` of ``module`` makes, until cancelled.
+
+    What serves is imported, beside the engine, when the first client comes: it takes 8 MB and a tenth of a
+    second, and many runs are never asked.
+    """
+    await trio.lowlevel.wait_readable(listener)
+    applications, connections = await trio.to_thread.run_sync(
+        _imported, module, "reactor.control.connection", limiter=trio.CapacityLimiter(1)
+    )
+    handler = connections.connection_handler(applications.application(subject, tell), tell)
+    await trio.serve_listeners(handler, [trio.SocketListener(trio.socket.from_stdlib_socket(listener))])
+
+
+def _imported(*modules: str) -> list[Any]:
+    return [import_module(module) for module in modules]
 
 
 class Server:
@@ -31,18 +50,8 @@ class Server:
         self._identity = _identity(self._path)
 
     async def run(self) -> None:
-        """Serve until cancelled.
-
-        What serves is imported, beside the engine, when the first client comes: it takes 8 MB and a tenth of a
-        second, and many runs are never asked.
-        """
-        await trio.lowlevel.wait_readable(self._listener)
-        serving: Any = await trio.to_thread.run_sync(
-            import_module, "reactor.control.connection", limiter=trio.CapacityLimiter(1)
-        )
-        serve = serving.connection_handler(self._subject, self._tell)
-        listener = trio.SocketListener(trio.socket.from_stdlib_socket(self._listener))
-        await trio.serve_listeners(serve, [listener])
+        """Serve until cancelled."""
+        await serve(self._listener, "reactor.control.application", self._subject, self._tell)
 
     def close(self) -> None:
         """Take the socket away, if it still is ours."""
@@ -63,7 +72,7 @@ def _bound(directory: str) -> socket.socket:
         os.fchmod(listener.fileno(), 0o600)
         with at_home(directory) as short:
             listener.bind(short)
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
     except BaseException:
         listener.close()
         raise

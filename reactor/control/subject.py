@@ -16,6 +16,7 @@ from reactor.control.pauser import Pauser
 from reactor.engine.engine import Engine
 from reactor.engine.events import Result
 from reactor.engine.workers import SLICE
+from reactor.metrics.tally import Tally
 
 IN_TROUBLE = (Result.FAILED, Result.BLOCKED)
 
@@ -33,13 +34,16 @@ class Question:
 
 
 class Subject:
-    """One run: its engine, what is known of it, its live stream, and its pauses."""
+    """One run: its engine, what is known of it, its live stream, its pauses, and its numbers."""
 
-    def __init__(self, engine: Engine, board: Board, broadcast: Broadcast, pauser: Pauser) -> None:
+    def __init__(
+        self, engine: Engine, board: Board, broadcast: Broadcast, pauser: Pauser, tally: Tally
+    ) -> None:
         self.engine = engine
         self.board = board
         self.broadcast = broadcast
         self.pauser = pauser
+        self.tally = tally
 
     def run_record(self) -> dict[str, Any]:
         """The run as a whole, as a JSON object."""

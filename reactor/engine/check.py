@@ -32,6 +32,9 @@ class Verdict:
     health: Health = ()
 
 
+Apply = Callable[[Resource, Plan, list[str]], Awaitable[None]]
+"""Applies the plan of a resource in another way than `perform`, and adds to the list what was done."""
+
 AS_DESIRED = Verdict(Outcome.OK)
 _WITHOUT_END = nullcontext()
 
@@ -43,10 +46,13 @@ async def check(
     noop: bool,
     diff: bool,
     before_apply: Callable[[Any], Awaitable[None]],
+    apply: Apply | None = None,
 ) -> Verdict:
     """Bring ``resource`` to its desired state, or with ``noop`` say what that would take.
 
-    ``before_apply`` is awaited with what was found, once the plan stands and before its first action. Never raises for what the world or the kind did wrong: that is a FAILED verdict. Lets trio's Cancelled through.
+    ``before_apply`` is awaited with what was found, once the plan stands and before its first action; ``apply`` takes
+    the place of `perform`. Never raises for what the world or the kind did wrong: that is a FAILED verdict. Lets trio's
+    Cancelled through.
     """
     done: list[str] = []
     timeout = resource.meta.timeout
@@ -60,7 +66,8 @@ async def check(
             if noop:
                 return Verdict(Outcome.WOULD_CHANGE, tuple(action.would for action in plan), diffs)
             await before_apply(state)
-            return await _apply(resource, plan, diffs, done)
+            await (perform(plan, done) if apply is None else apply(resource, plan, done))
+            return await _verified(resource, diffs, done)
     except trio.TooSlowError:
         error, hint = f"the check took longer than its timeout of {timeout:g} s", None
     except ResourceError as failure:
@@ -90,10 +97,14 @@ async def examined(resource: Resource, verdict: Verdict) -> Verdict:
     return replace(verdict, outcome=outcome, error=error, health=health)
 
 
-async def _apply(resource: Resource, plan: Plan, diffs: tuple[str, ...], done: list[str]) -> Verdict:
+async def perform(plan: Plan, done: list[str]) -> None:
+    """Make the changes of ``plan`` in order, and add to ``done`` what each was. Raises what they raise."""
     for action in plan:
         await action.run()
         done.append(action.did)
+
+
+async def _verified(resource: Resource, diffs: tuple[str, ...], done: list[str]) -> Verdict:
     if left := await resource.verify():
         wanted = "; ".join(action.would for action in left)
         text = f"the desired state was not reached; checked again: {wanted}"

@@ -12,6 +12,7 @@ from reactor.engine.check import AS_DESIRED, Verdict, check, examined
 from reactor.engine.events import Cause, Result
 from reactor.engine.fights import Fights
 from reactor.engine.foregone import Foregone
+from reactor.engine.gathering import Gatherings
 from reactor.engine.herald import Herald
 from reactor.engine.ledger import Ledger
 from reactor.engine.memory import Memory
@@ -22,6 +23,7 @@ from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Scheduler
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
+from reactor.resource.plan import ResourceError
 
 
 class Run(Protocol):
@@ -51,6 +53,7 @@ class Checking:
         self._foregone = foregone
         self._memory = memory
         self._fights = Fights()
+        self._gatherings = Gatherings(run.scheduler.groups)
         self.last_change = 0.0
         """When something was changed last."""
 
@@ -98,11 +101,12 @@ class Checking:
                 noop=noop,
                 diff=self._run.options.diff,
                 before_apply=partial(self._before_apply, vertex),
+                apply=partial(self._gatherings.apply, vertex) if vertex in self._scheduler.groups.party else None,
             )
         if resource.health_checks:
             verdict = await examined(resource, verdict)
         if self._foregone.has_takers and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
-            await self._publish(resource)
+            return await self._published(resource, verdict)
         return verdict
 
     async def _foregone_verdict(self, vertex: int, refresh: bool, noop: bool, monitor_only: bool) -> Verdict:
@@ -115,6 +119,9 @@ class Checking:
             return await self._verdict(vertex, resource, refresh, noop, monitor_only)
         if verdict.outcome is Outcome.CHANGED:
             await self._before_apply(vertex, None)
+        resource = self._roster.resources[vertex]
+        if resource.members and resource.health_checks:
+            return await examined(resource, verdict)
         return verdict
 
     async def _renewed(self, resource: Resource) -> bool:
@@ -124,11 +131,18 @@ class Checking:
         await self._run.renew()
         return True
 
-    async def _publish(self, resource: Resource) -> None:
+    async def _published(self, resource: Resource, verdict: Verdict) -> Verdict:
         """Hand on what others take from ``resource``; those that rest are checked if it is news to them."""
-        for taker in await self._foregone.publish(resource):
+        try:
+            takers = await self._foregone.publish(resource)
+        except ResourceError as error:
+            return Verdict(Outcome.FAILED, verdict.actions, error=error.message, hint=error.hint)
+        except OSError as error:
+            return Verdict(Outcome.FAILED, verdict.actions, error=f"its outputs can't be told: {error}")
+        for taker in takers:
             if not self._scheduler.in_motion(taker):
                 self._run.mark(taker, Cause.INTENT)
+        return verdict
 
     def tell_transitions(self, *checked: int) -> None:
         """Tell who became blocked or free; what stands for them, or for those just checked, is judged anew."""
@@ -179,13 +193,17 @@ class Checking:
     def void(self, vertex: int) -> None:
         """The check of ``vertex`` was cancelled: it is no answer, and is owed again."""
         self._scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
+        self._gatherings.look()
 
     def _finish(self, vertex: int, verdict: Verdict, causes: Cause, now: float) -> float | None:
         if verdict.outcome is Outcome.CHANGED:
             self.last_change = now
             if causes.value & Cause.DRIFT.value:
                 self._see_fight(vertex, verdict, now)
-        return self._scheduler.finished(vertex, verdict.outcome, now)
+        retry_in = self._scheduler.finished(vertex, verdict.outcome, now)
+        if self._gatherings.open:
+            self._gatherings.look()
+        return retry_in
 
     def _see_fight(self, vertex: int, verdict: Verdict, now: float) -> None:
         if (flare := self._fights.repaired(vertex, verdict.actions, now)) is None:

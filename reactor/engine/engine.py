@@ -75,7 +75,7 @@ class Engine:
             rng=self._rng,
         )
         self._checking = Checking(self, self._herald, self._foregone, memory)
-        self._workers = Workers(self, self._checking, options.jobs)
+        self._workers = Workers(self, self._checking)
         self._alarm = Alarm(self.scheduler.wake_at, self._ring)
         self._watching = Watching(
             self, watchers if watchers is not None or not options.watch else find_watchers()
@@ -156,7 +156,6 @@ class Engine:
         self.options = replace(self.options, jobs=options.jobs, fail_fast=options.fail_fast)
         self.scheduler.jobs = options.jobs
         self.scheduler.fail_fast = options.fail_fast
-        self._workers.allow(options.jobs)
 
     def listen(self, watch: Watch, callback: Callable[[], None]) -> int:
         """Call ``callback`` when ``watch`` tells of a change, for something that is no resource.
@@ -189,8 +188,9 @@ class Engine:
         self._mark_debtors(self.roster.present)
 
     def _mark_debtors(self, vertices: Iterable[int]) -> None:
-        """Those of ``vertices`` that the memory knows to owe a refresh pay it with their next check."""
-        if self._memory is None or not (owing := set(self._memory.owed_refreshes())):
+        """Those of ``vertices`` that are known to owe a refresh from before the run pay it with their next check."""
+        remembered = () if self._memory is None else self._memory.owed_refreshes()
+        if not (owing := self.options.owing.union(remembered)):
             return
         for vertex in vertices:
             if self.roster.refs[vertex] in owing:
@@ -259,7 +259,8 @@ class Engine:
 
     def take(self, now: float) -> int | None:
         """The next vertex to check; None when there is none."""
-        vertex = None if self._stopping else self.scheduler.next_ready(now)
+        refused = self._stopping and not self.scheduler.groups.followers
+        vertex = None if refused else self.scheduler.next_ready(now)
         if vertex is None:
             self._alarm.set()
             self._rest()

@@ -17,6 +17,7 @@ from reactor.resource.plan import Plan, ResourceError
 class _Member:
     resource: Resource
     plan: Plan
+    done: list[str]
     error: Exception | None = None
 
 
@@ -25,6 +26,7 @@ class _Gathering:
     party: Party
     members: list[_Member] = field(default_factory=list)
     complete: trio.Event = field(default_factory=trio.Event)
+    has_begun: bool = False
     over: trio.Event = field(default_factory=trio.Event)
 
     def look(self) -> None:
@@ -45,14 +47,14 @@ class Gatherings:
         for gathering in self.open.values():
             gathering.look()
 
-    async def apply(self, vertex: int, resource: Resource, plan: Plan) -> None:
-        """Apply ``plan`` with those of the others in the party. Raises what applying it alone would.
+    async def apply(self, vertex: int, resource: Resource, plan: Plan, done: list[str]) -> None:
+        """Apply ``plan`` with those of the others in the party, as `perform` would alone.
 
-        The first acts for all, and what has begun is not cut off: it is not of one resource alone.
+        One acts for all, and what has begun is not cut off: it is not about one resource alone.
         """
         party = self._groups.party[vertex]
         gathering = self.open.setdefault(id(party), _Gathering(party))
-        member = _Member(resource, plan)
+        member = _Member(resource, plan, done)
         gathering.members.append(member)
         gathering.look()
         try:
@@ -61,9 +63,10 @@ class Gatherings:
             gathering.members.remove(member)
             raise
         with trio.CancelScope(shield=True):
-            if gathering.members[0] is member:
+            if not gathering.has_begun:
+                gathering.has_begun = True
                 del self.open[id(party)]
-                await _apply_together(gathering.members)
+                await _apply_together(tuple(gathering.members))
                 gathering.over.set()
             await gathering.over.wait()
         if member.error is not None:
@@ -88,11 +91,13 @@ async def _apply_together(members: Sequence[_Member]) -> None:
     else:
         for member in members:
             member.error = refusals.get(member.resource.ref)
+            if member.error is None:
+                member.done += (action.did for action in member.plan)
 
 
 async def _apply_alone(member: _Member) -> None:
     try:
-        await perform(member.plan)
+        await perform(member.plan, member.done)
     except Exception as error:  # noqa: BLE001 - raised again by the member's own check
         member.error = error
 
@@ -100,7 +105,10 @@ async def _apply_alone(member: _Member) -> None:
 async def _has_work(member: _Member) -> bool:
     """Whether something is left to do; whoever can't tell finds out when it tries."""
     try:
-        member.plan = await member.resource.verify()
+        left = await member.resource.verify()
     except (ResourceError, OSError):
         return True
-    return bool(member.plan)
+    if not left:
+        member.done += (action.did for action in member.plan)
+    member.plan = left
+    return bool(left)

@@ -46,20 +46,21 @@ class Groups:
 
     def reshape(self, limits: Mapping[int, Limits]) -> None:
         """Go on with other groups; parties that are under way end as they began."""
+        self.of = {vertex: limit.group for vertex, limit in limits.items() if limit.group is not None}
         self._vertices: dict[Hashable, list[int]] = {}
-        for vertex, limit in limits.items():
-            if limit.group is not None:
-                self._vertices.setdefault(limit.group, []).append(vertex)
+        for vertex, group in self.of.items():
+            self._vertices.setdefault(group, []).append(vertex)
 
-    def is_late(self, vertex: int, group: Hashable) -> bool:
-        """Whether a party of ``group`` is under way already; then ``vertex`` is ready again when it is over."""
-        if (party := self._under_way.get(group)) is None:
+    def is_late(self, vertex: int) -> bool:
+        """Whether a party of its group is under way already; then ``vertex`` is ready again when that is over."""
+        if (party := self._under_way.get(self.of[vertex])) is None:
             return False
         party.late.append(vertex)
         return True
 
-    def lead(self, leader: int, group: Hashable, start: Callable[[int], bool]) -> None:
-        """``leader`` starts: whoever of its group ``start`` can start as well comes along."""
+    def lead(self, leader: int, start: Callable[[int], bool]) -> None:
+        """``leader`` has started: whoever of its group ``start`` can start as well comes along."""
+        group = self.of[leader]
         followers = [vertex for vertex in self._vertices[group] if vertex != leader and start(vertex)]
         party = Party(group, {leader, *followers}, [])
         self._under_way[group] = party

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from reactor.resource.base import Meta
@@ -22,6 +23,8 @@ class Limits:
     noop: bool = False
     """Whether nothing may be changed, be it for a rehearsal or because only detecting is wanted."""
     quiet: Quiet | None = None
+    group: Hashable | None = None
+    """Vertices with the same may be applied in one go."""
 
     @classmethod
     def of(cls, meta: Meta, *, noop: bool) -> Limits:

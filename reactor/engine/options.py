@@ -15,7 +15,8 @@ class Options:
     ``monitor_only`` runs health checks and nothing else. ``partial``: the graph is a part of the manifest only, so what
     is not in it has not left the manifest.
     ``converged_timeout`` (seconds) ends a run once nothing has changed for so long. ``audit_interval`` (seconds)
-    is the mean time between two slow re-checks of everything; None switches them off.
+    is the mean time between two slow re-checks of everything; None switches them off. ``owing`` are refs that owe a
+    refresh from the start, because of what happened outside of the run.
     """
 
     watch: bool = False
@@ -27,3 +28,4 @@ class Options:
     partial: bool = False
     converged_timeout: float | None = None
     audit_interval: float | None = DEFAULT_AUDIT_INTERVAL
+    owing: frozenset[str] = frozenset()

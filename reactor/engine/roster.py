@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from reactor.engine.groups import group_of
 from reactor.engine.limits import DEFAULT_LIMITS, Limits
 from reactor.graph.graph import Graph
 from reactor.graph.topology import Topology
@@ -74,8 +75,11 @@ class Roster:
         return Difference(kept, changed, added, gone)
 
     def _set_limits(self, vertex: int) -> None:
-        meta = self.resources[vertex].meta
+        resource = self.resources[vertex]
+        meta = resource.meta
         limits = self._usual if meta is DEFAULT_META else Limits.of(meta, noop=self._usual.noop)
+        if not limits.noop and (group := group_of(resource)) is not None:
+            limits = replace(limits, group=group)
         self.limits.pop(vertex, None)
         if limits is not DEFAULT_LIMITS:
             self.limits[vertex] = limits

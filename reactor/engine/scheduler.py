@@ -20,10 +20,12 @@ import heapq
 import random
 from collections import deque
 from collections.abc import Collection, Mapping
+from functools import partial
 
 from reactor.engine.blame import Blame
 from reactor.engine.bursts import Bursts
 from reactor.engine.events import CAUSE_SETS, Cause
+from reactor.engine.groups import Groups
 from reactor.engine.limits import DEFAULT_LIMITS, UNLIMITED, Limits, Semaphores
 from reactor.engine.order import Order
 from reactor.engine.outcome import Outcome
@@ -60,8 +62,9 @@ class Scheduler:
         self.blame = Blame(topology)
         self.bursts = Bursts()
         self.active = 0
-        """How many vertices run now."""
+        """How many jobs are taken: one by each vertex that runs, or by all that run together."""
         self._limits = dict(limits or {})
+        self.groups = Groups(self._limits)
         self._retries = Retries(default_retry, rng or random.Random())  # noqa: S311 - jitter needs no secrecy
         self._semaphores = Semaphores()
         self._holding = self._semaphores.held
@@ -126,29 +129,25 @@ class Scheduler:
 
     def next_ready(self, now: float) -> int | None:
         """The next vertex that may start, now counted as running; None when there is none."""
+        if self.groups.followers:
+            return self.groups.followers.popleft()
         while self._ready and self.active < self.jobs:
             vertex = self._ready.popleft()
-            if not self._may_start(vertex):
-                continue
-            if self.fail_fast and self.blame.failed and vertex not in self.blame.failed:
-                self._stalled.append(vertex)
-                continue
-            owed, later = self._owed[vertex], 0
-            if (limits := self._limits.get(vertex)) is not None or self.bursts.lasting:
-                later = self.bursts.held_back(vertex, owed, now)
-                if not self._admits(vertex, limits or DEFAULT_LIMITS, owed ^ later, now):
-                    continue
-            self._running[vertex] = owed ^ later
-            self._owed[vertex] = later
-            self._retries.due.pop(vertex, None)
-            self.active += 1
-            return vertex
+            if self._start(vertex, now):
+                self.active += 1
+                if vertex in self.groups.of:
+                    self.groups.lead(vertex, partial(self._start, now=now))
+                return vertex
         return None
 
     def finished(self, vertex: int, outcome: Outcome, now: float) -> float | None:
         """The run of ``vertex`` ended. Returns the seconds until it is retried, or None when it is not."""
         carried = self._running.pop(vertex)
-        self.active -= 1
+        if vertex not in self.groups.party:
+            self.active -= 1
+        elif (late := self.groups.leave(vertex)) is not None:
+            self.active -= 1
+            self._ready.extend(late)
         if vertex in self._holding:
             self._ready.extend(self._semaphores.release(vertex))
         if vertex in self._gone:
@@ -196,6 +195,7 @@ class Scheduler:
         """
         self.topology = topology
         self._limits = dict(limits)
+        self.groups.reshape(self._limits)
         self._owed += bytes(topology.size - len(self._owed))
         self._gone = (self._gone & self._running.keys() | set(gone)).difference(changed)
         failed = self.blame.failed - set(changed) - self._gone
@@ -220,7 +220,7 @@ class Scheduler:
     @property
     def has_ready(self) -> bool:
         """Whether `next_ready` is worth asking."""
-        return bool(self._ready) and self.active < self.jobs
+        return bool(self.groups.followers) or (bool(self._ready) and self.active < self.jobs)
 
     @property
     def exhausted(self) -> bool:
@@ -255,10 +255,29 @@ class Scheduler:
             and vertex not in self._paused
         )
 
+    def _start(self, vertex: int, now: float) -> bool:
+        """Count ``vertex`` as running, if nothing is in its way; else somebody comes back to it."""
+        if not self._may_start(vertex):
+            return False
+        if self.fail_fast and self.blame.failed and vertex not in self.blame.failed:
+            self._stalled.append(vertex)
+            return False
+        owed, later = self._owed[vertex], 0
+        if (limits := self._limits.get(vertex)) is not None or self.bursts.lasting:
+            later = self.bursts.held_back(vertex, owed, now)
+            if not self._admits(vertex, limits or DEFAULT_LIMITS, owed ^ later, now):
+                return False
+        self._running[vertex] = owed ^ later
+        self._owed[vertex] = later
+        self._retries.due.pop(vertex, None)
+        return True
+
     def _admits(self, vertex: int, limits: Limits, causes: int, now: float) -> bool:
         """Whether ``limits`` let ``vertex`` start for ``causes`` now; if not, somebody comes back to it."""
         if not causes:
             self._schedule(vertex, self.bursts.due(vertex) or now, now)
+            return False
+        if limits.group is not None and self.groups.is_late(vertex):
             return False
         if limits.semaphores and not self._semaphores.acquire(limits.semaphores, vertex):
             return False

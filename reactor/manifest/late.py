@@ -127,6 +127,7 @@ class LateBinding(Late):
         """Decide while the manifest is loaded, as far as possible. Raises UndecidedError when it never will be."""
         with suppress(NotYetError):
             self.is_declined = self._decide(None) is not None
+            self.is_decided = True
 
     def _decide(self, outputs: Outputs | None) -> str | None:
         for condition in self._conditions:

@@ -13,6 +13,7 @@ from reactor.manifest.document import Document, Settings
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.manifest.kinds import INSTALLED, Kinds
 from reactor.manifest.reading import Reading
+from reactor.manifest.source import Problems
 from reactor.resource.base import Resource
 from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
@@ -70,6 +71,16 @@ def read_manifest(
         collection = Collection()
         document, data = Reading(collection, kinds, inputs).read(file)
         return _manifest(file, collection, document, data), collection.problems
+
+
+def read_tree(
+    problems: Problems, tree: Any, kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS
+) -> tuple[Manifest, list[Diagnostic]]:
+    """The same for a tree that is parsed, or made, already; ``problems`` are those of its source."""
+    with collector_paused():
+        collection = Collection()
+        document, data = Reading(collection, kinds, inputs).read_tree(problems, tree)
+        return _manifest(problems.source.file, collection, document, data), collection.problems
 
 
 def _manifest(path: str, collection: Collection, document: Document, data: Resolved) -> Manifest:

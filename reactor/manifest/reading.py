@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os.path
 from dataclasses import replace
+from typing import Any
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.expression.errors import ExpressionError, FunctionError
@@ -46,8 +47,13 @@ class Reading:
             self._collection.problems.append(source)
             return Document(), Resolved({}, {})
         self._chain[path] = None
+        problems = Problems(source)
+        return self.read_tree(problems, parse(problems))
+
+    def read_tree(self, problems: Problems, tree: Any) -> tuple[Document, Resolved]:
+        """Read what is parsed, or made, already, as if it were a manifest, and all below it."""
         site = self._site_data()
-        result = self._read(source, (*((site.layer,) if site else ()), *self._outside))
+        result = self._read(problems, tree, (*((site.layer,) if site else ()), *self._outside))
         if site is not None:
             site.check(result[1].values, result[1].secrets)
             self._collection.problems += site.problems.sorted()
@@ -64,11 +70,11 @@ class Reading:
             return None
 
     def _read(
-        self, source: Source, over: tuple[Layer, ...], composite: Composite | None = None
+        self, problems: Problems, tree: Any, over: tuple[Layer, ...], composite: Composite | None = None
     ) -> tuple[Document, Resolved]:
         """Read one file, which ``composite`` applies; what is ``over`` wins over its data."""
-        problems = Problems(source)
-        document = read_document(parse(problems), problems)
+        source = problems.source
+        document = read_document(tree, problems)
         data = data_of(document.root, problems, self._inputs, over)
         world = World.of(source, data.values, data.secrets, self._inputs)
         entries = document.entries
@@ -112,7 +118,13 @@ class Reading:
         """Add the resources of the manifest that ``composite`` applies, or let it say why not."""
         path = composite.manifest_path
         self._collection.files[path] = None
-        if path in self._chain:
+        late = composite.late
+        if late is not None and not late.is_decided:
+            hint = "put the condition on the resources of that manifest"
+            problems.add("whether a manifest is applied must be known when this one is loaded", at, hint)
+        elif late is not None and late.is_declined:
+            pass  # none of it is managed here
+        elif path in self._chain:
             names = " -> ".join([*list(self._chain)[list(self._chain).index(path) :], path])
             problems.add(f"a manifest applies itself: {names}", at, "take this apply away")
         elif len(self._chain) > MAX_DEPTH:
@@ -133,7 +145,8 @@ class Reading:
         else:
             over = (Layer(f"data of {composite.ref}", composite.data), *self._outside)
         self._chain[composite.manifest_path] = composite
-        self._read(source, over, composite)
+        problems = Problems(source)
+        self._read(problems, parse(problems), over, composite)
         del self._chain[composite.manifest_path]
         members = self._collection.resources[first:]
         inner = {ref for member in members for ref in member.members}

@@ -21,13 +21,18 @@ _STYLES = {
 _RESET = "\x1b[0m"
 
 
-def render(diagnostics: Iterable[Diagnostic], *, color: bool) -> str:
+def render(
+    diagnostics: Iterable[Diagnostic], *, color: bool, source: tuple[str, str] | None = None
+) -> str:
     """All diagnostics in the order given, and a last line that counts them.
 
-    The files are read again for the lines shown; one that is gone or has changed only costs its excerpt.
+    The files are read again for the lines shown; one that is gone or has changed only costs its excerpt. ``source`` is
+    the name and the text of one that is no file.
     """
     found = list(diagnostics)
     report = _Report(color=color)
+    if source is not None:
+        report.know(*source)
     blocks = ["\n".join(report.diagnostic(each)) for each in found]
     return "\n\n".join([*blocks, report.count(found)]) + "\n"
 
@@ -38,6 +43,9 @@ class _Report:
     def __init__(self, *, color: bool) -> None:
         self._color = color
         self._files: dict[str, list[str]] = {}
+
+    def know(self, name: str, text: str) -> None:
+        self._files[name] = text.split("\n")
 
     def diagnostic(self, diagnostic: Diagnostic) -> Iterator[str]:
         yield from self._finding("error", diagnostic.message, diagnostic.place)

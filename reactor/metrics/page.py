@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from itertools import accumulate, compress, count
@@ -112,12 +113,12 @@ class Families(Collector):
             ("watcher", "state"),
             {(name, state): state is now for name, now in tally.watchers.items() for state in WatchState},
         )  # fmt: skip
-        badly = [(watcher, state) for (watcher, _), state in tally.hard_of_hearing.items()]
+        badly = Counter((watcher, state) for (watcher, _), state in tally.hard_of_hearing.items())
         worse = (state for state in WatchState if state is not WatchState.ARMED)
         yield _gauges(
             "reactor_resources_badly_watched", "Resources of which the watcher hears worse than it should.",
             ("watcher", "state"),
-            {key: badly.count(key) for state in worse for name in tally.watchers if (key := (name, state))},
+            {(name, state): badly[name, state] for state in worse for name in tally.watchers},
         )  # fmt: skip
         yield _counters(
             "reactor_events_lost", "How often a watcher lost events, so that all it serves was checked.", ("watcher",),

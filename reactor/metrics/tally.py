@@ -65,7 +65,7 @@ class Tally:
         self.checks: dict[str, dict[Result, int]] = {}
         """By kind and result."""
         self.check_seconds = 0.0
-        self.changes = {cause: 0 for cause in Cause}
+        self.changes = dict.fromkeys(Cause, 0)
         """A change with two causes counts under both."""
         self.drift_checks = Histogram()
         """How long the checks took that repaired drift."""

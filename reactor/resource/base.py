@@ -15,6 +15,7 @@ from reactor.resource.diagnostic import InvalidPropertiesError, Place, PropertyP
 from reactor.resource.health import HealthCheck
 from reactor.resource.late import Late
 from reactor.resource.plan import Plan
+from reactor.resource.presentation import Presentation
 from reactor.resource.properties import Duration, Flag, Rate, References, did_you_mean
 from reactor.resource.registration import Registration
 from reactor.resource.subscription import Quiet, Subscriptions
@@ -61,7 +62,7 @@ DEFAULT_META = Meta()
 """The very object that every resource without a ``meta`` of its own has."""
 
 
-class Resource(BaseModel, ABC):
+class Resource(Presentation, BaseModel, ABC):
     """One thing on the host with a desired state.
 
     A kind is a subclass: ``class File(Resource, kind="file")``. Its fields are its properties. It writes

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+KINDS_GROUP = "reactor.resources"
+
 
 @cache
 def installed(group: str) -> dict[str, EntryPoint]:

@@ -22,8 +22,10 @@ class Late(ABC):
 
     takes: tuple[str, ...] = ()
     reads: frozenset[str] = frozenset()
+    is_decided: bool = False
+    """Whether it was known when the manifest was loaded what the conditions say."""
     is_declined: bool = False
-    """Whether the conditions were known to be against it when the manifest was loaded."""
+    """Whether they were known to be against it then."""
 
     @abstractmethod
     def settle(self, resource: Resource, outputs: Outputs) -> Resource:

@@ -6,10 +6,9 @@ from functools import cache
 from typing import Any, cast
 
 from reactor.resource.base import Resource
-from reactor.resource.installed import installed
+from reactor.resource.installed import KINDS_GROUP, installed
 from reactor.resource.watch import Watch, Watcher
 
-KINDS_GROUP = "reactor.resources"
 WATCHERS_GROUP = "reactor.watchers"
 
 

@@ -15,7 +15,8 @@ from typing import Any
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.source.address import Address, parse_address
 from reactor.source.download import DownloadError, Version, download
-from reactor.source.unpacking import UnpackingError, unpack
+from reactor.source.unpacking import unpack
+from reactor.unpacking.members import UnpackingError
 
 _STATE = "current.json"
 

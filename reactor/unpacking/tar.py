@@ -69,7 +69,7 @@ def members_of_tar(file: IO[bytes], archive_format: str, budget: Budget) -> Iter
     meter.allowance = _MOST_OF_A_HEADER
     with tarfile.open(fileobj=cast("IO[bytes]", meter), mode="r:") as tar:
         while (info := tar.next()) is not None:
-            tar.members.clear()
+            tar.members.clear()  # type: ignore[attr-defined]  # the types lack it
             if sum(map(len, tar.pax_headers.values())) > _MOST_OF_A_HEADER:
                 raise UnpackingError("the archive is damaged: its global headers are far too large")
             meter.allowance = math.inf

@@ -29,6 +29,7 @@ async def download(desired: Desired, owner: tuple[int, int]) -> None:
         with Partial(directory, desired.path) as partial:
             await partial.recall(fingerprint(source.url))
             if not await _fetched_in_time(desired, partial, known):
+                partial.restart(None)
                 say("the server still has the same archive: it is not fetched again")
                 await give(desired.path, owner)
                 return

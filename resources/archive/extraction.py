@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import trio
 
@@ -50,12 +51,11 @@ def _sync(directory: str) -> None:
         os.close(descriptor)
 
 
-def _reporter():
-    """What is called with each member and each piece of it: tells people, and ends the work when the check is cancelled."""
+def _reporter() -> Callable[[object, int], None]:
+    """What is called with each piece of a member: tells people, and ends the work when the check is cancelled."""
     progress = Progress(lambda line: trio.from_thread.run_sync(say, line))
-    members = 0
 
-    def report(member: object, written: int) -> None:
+    def report(_member: object, written: int) -> None:
         trio.from_thread.check_cancelled()
         progress(lambda: f"unpacked {size_in_words(written)}")
 

@@ -52,7 +52,9 @@ async def fetch(source: Source, partial: Partial, known: Origin | None) -> bool:
                 return await fetching.attempt()
             except httpx.TransportError as error:
                 if not partial.can_resume or partial.size == before or attempt == _MAX_RESUMES:
-                    raise _failed(_reason(error), "see whether the server can be reached from here") from error
+                    raise _failed(
+                        _reason(error), "see whether the server can be reached from here"
+                    ) from error
             except httpx.HTTPError as error:
                 raise _failed(_reason(error)) from error
     raise AssertionError("the last attempt returns or raises")
@@ -116,7 +118,9 @@ class _Fetching:
         match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
         if match is None or int(match[1]) != self._partial.size:
             self._partial.restart(None)
-            raise _failed("the server sent another part than it was asked for", "it is asked for all next time")
+            raise _failed(
+                "the server sent another part than it was asked for", "it is asked for all next time"
+            )
 
     async def _take(self, response: httpx.Response) -> None:
         """Take the body as it is: what is compressed shall stay so."""

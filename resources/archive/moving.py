@@ -31,7 +31,9 @@ def _merge(source: int, goal: int, way: str, *, act: bool) -> None:
         if there is not None and stat.S_ISDIR(comes.st_mode):
             if not stat.S_ISDIR(there.st_mode):
                 words = f"the archive holds the directory {here}, and something else is there"
-                raise ResourceError(words, "remove it first: no link is followed, and nothing is replaced by a directory")
+                raise ResourceError(
+                    words, "remove it first: no link is followed, and nothing is replaced by a directory"
+                )
             with _opened(name, source) as below, _opened(name, goal) as goal_below:
                 _merge(below, goal_below, here, act=act)
         elif there is not None and stat.S_ISDIR(there.st_mode):

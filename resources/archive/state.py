@@ -53,7 +53,7 @@ class Desired:
     extract_parent: str | None = None
     creates: str | None = None
     cleanup: bool = False
-    limits: UnpackingLimits = UnpackingLimits()
+    limits: UnpackingLimits = field(default_factory=UnpackingLimits)
 
 
 class ArchiveState(NamedTuple):

@@ -98,7 +98,13 @@ def fsync_or_syncfs(descriptors: Sequence[int]) -> None:
     """Flush a single file, or the file system that all of them are on."""
     if len(descriptors) == 1:
         os.fsync(descriptors[0])
-    elif _libc.syncfs(descriptors[0]) != 0:
+    else:
+        sync_file_system(descriptors[0])
+
+
+def sync_file_system(fd: int) -> None:
+    """Bring all that is written on the file system of ``fd`` to the disk, blocking. Raises OSError."""
+    if _libc.syncfs(fd) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -121,23 +121,25 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         paths = self._heard.take()
         try:
             state = None if paths is None else self._look_at(paths, wish)
-            return state or await trio.to_thread.run_sync(self._look, wish)
+            if state is None:
+                state = await trio.to_thread.run_sync(self._look, wish)
         except BaseException:
             self._heard.lose()
             raise
+        return state
 
     def _look(self, wish: Wish) -> ScaffoldState:
         self._renderer.refresh()
         return self._target.compare(self._renderer.files, wish)
 
-    def _look_at(self, paths: Iterable[str], wish: Wish) -> ScaffoldState | None:
+    def _look_at(self, paths: Collection[str], wish: Wish) -> ScaffoldState | None:
         """Only these paths of both trees; None when that does not do."""
         templates = [
             os.path.relpath(path, self.source) for path in paths if path.startswith(f"{self.source}/")
         ]
         files = [os.path.relpath(path, self.name) for path in paths if path.startswith(f"{self.name}/")]
         rendered = self._renderer.refresh(templates) if templates else ()
-        if len(templates) + len(files) < len(list(paths)):
+        if len(templates) + len(files) < len(paths):
             return None  # a tree as a whole
         return self._target.compare_only([*files, *rendered], self._renderer.files, wish)
 

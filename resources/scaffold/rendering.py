@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Protocol
 
 from reactor import ResourceError, TemplateError, template_engine
@@ -57,7 +58,7 @@ class Renderer:
         self._current = Rendered()
 
     def refresh(self, paths: Iterable[str] | None = None) -> frozenset[str]:
-        """Render what has changed since the last time; the paths of the templates that were rendered.
+        """Render what has changed since the last time; the paths of the files made anew.
 
         Only ``paths`` are looked at, where they are given. Raises ResourceError for the first template that can't be
         rendered; then nothing of this tree has changed.
@@ -72,7 +73,7 @@ class Renderer:
         self._rendered = {path: made.get(path) or self._rendered[path] for path in outputs}
         self._owed.clear()
         self.files = {path: text for path, text in self._texts() if text.strip() or not self._skip_empty}
-        return frozenset(due)
+        return frozenset(chain(due, *(rendered.written for rendered in made.values())))
 
     def _is_due(self, path: str) -> bool:
         rendered = self._rendered.get(path)

@@ -32,6 +32,9 @@ class TargetTree:
         self._accepted: dict[str, tuple[str, bytes]] = {}
         """For a text, the digest of what commands made of it."""
         self._wish: Wish | None = None
+        self._texts: Mapping[str, str] = {}
+        self._paths: dict[str, str] = {}
+        """The absolute path of each file of the scaffold, in order: to join thousands takes a millisecond."""
         self._files: dict[str, Difference | None] = {}
         """What differs at each path of the scaffold, in order."""
         self._missing: set[str] = set()
@@ -43,9 +46,9 @@ class TargetTree:
         found = dict(self._walk(""))
         self._wish = None  # until the index is whole again
         self._directories = tuple(self._compare_directories(_directories_of(files), found, wish))
-        self._files = {
-            path: self._compare(path, files[path], found.get(path), wish) for path in sorted(files)
-        }
+        self._texts = files
+        self._paths = {path: self.absolute(path) for path in sorted(files)}
+        self._files = {path: self._compare(path, files[path], found.get(path), wish) for path in self._paths}
         self._missing = files.keys() - found.keys()
         self._others = {
             path for path, entry in found.items() if path not in files and not stat.S_ISDIR(entry.st_mode)
@@ -57,8 +60,11 @@ class TargetTree:
         self, paths: Iterable[str], files: Mapping[str, str], wish: Wish
     ) -> ScaffoldState | None:
         """The same, looking at these paths only; None when that does not do: a directory or a template is another."""
-        if wish != self._wish or self._directories or files.keys() != self._files.keys():
+        if wish != self._wish or self._directories:
             return None
+        if files is not self._texts and files.keys() != self._texts.keys():
+            return None
+        self._texts = files
         for path in paths:
             with Explaining(f"read {self.absolute(path)}"):
                 found = _lstat(self.absolute(path))
@@ -78,12 +84,12 @@ class TargetTree:
         return ScaffoldState(
             target_exists=exists,
             changed=tuple(difference for difference in self._files.values() if difference is not None),
-            stable=tuple(
-                f"{self.root}/{path}" for path, difference in self._files.items() if difference is None
-            ),
+            stable=tuple(self._paths[name] for name, difference in self._files.items() if difference is None),
             purged=tuple(map(self.absolute, sorted(self._others.difference(temporary)))),
             directories=self._directories,
-            managed=tuple(f"{self.root}/{path}" for path in self._files if path not in self._missing),
+            managed=tuple(path for name, path in self._paths.items() if name not in self._missing)
+            if self._missing
+            else tuple(self._paths.values()),
             litter=tuple(path for path in map(self.absolute, temporary) if self._is_litter(path)),
         )
 

@@ -94,6 +94,7 @@ def told(events, graph):
     """The log that CCM would have written, had it seen these events of a run of ``graph``."""
     log = Log()
     composites = {ref: name for name, each in graph.resources.items() for ref in each.members}
+    untried = {event["ref"] for event in events if event["event"] == "blocked"}
     last = {event["ref"]: event for event in events if event["event"] == "checked"}
     for event in events:
         kind, ref = event["event"], event.get("ref")
@@ -103,6 +104,8 @@ def told(events, graph):
             log.lines.append(event["line"])
         elif kind == "ended":
             log.stopped = "fail_fast" in event["reason"]
+        elif composites.get(ref) in untried:
+            continue  # CCM never looks into the manifest
         elif kind in ("checked", "blocked", "skipped") and (kind != "checked" or event is last[ref]):
             if (verb := _verb(event)) is not None:
                 _add(log, _line(event, verb, graph.resources[ref], composites.get(ref), graph))

@@ -204,10 +204,12 @@ ccm:
 async def test_the_order_of_a_ccm_manifest_includes_its_children(site, tmp_path):
     step = "/bin/sh -c 'echo -n {n} >> {dir}/order'"
     files = {
-        "child.yaml": 'ccm: {{resources: [{{exec: [{{c1: {{command: "{}"}}}}, {{c2: {{command: "{}"}}}}]}}]}}'.format(step.replace("{n}", "2"), step.replace("{n}", "3"))
+        "child.yaml": 'ccm: {{resources: [{{exec: [{{c1: {{command: "{}"}}}}, {{c2: {{command: "{}"}}}}]}}]}}'.format(
+            step.replace("{n}", "2"), step.replace("{n}", "3")
+        )
     }
-    parent = (
-        'ccm: {{resources: [{{exec: [{{p1: {{command: "{}"}}}}]}}, {{apply: [{{child.yaml: {{}}}}]}}, {{exec: [{{p2: {{command: "{}"}}}}]}}]}}'.format(step.replace("{n}", "1"), step.replace("{n}", "4"))
+    parent = 'ccm: {{resources: [{{exec: [{{p1: {{command: "{}"}}}}]}}, {{apply: [{{child.yaml: {{}}}}]}}, {{exec: [{{p2: {{command: "{}"}}}}]}}]}}'.format(
+        step.replace("{n}", "1"), step.replace("{n}", "4")
     )
     await converge_once(graph=site(parent, **files).graph)
     assert (tmp_path / "order").read_text() == "1234"
@@ -231,3 +233,28 @@ resources:
     assert story.result("apply#made.yaml") is Result.CHANGED
     assert ended.counts["failed"] == 0
     assert not [c for c in story.checks("apply#made.yaml") if c.error]
+
+
+async def test_a_child_whose_apply_is_not_managed_here_is_left_alone(site, tmp_path):
+    parent = "resources: [{apply: [{child.yaml: {control: {if: \"Facts.os == '%s'\"}}}]}]"
+    for system, said_it in (("plan9", False), ("linux", True)):
+        program = site(parent % system, facts={"os": "linux"}, **{"child.yaml": CHILD})
+        _, story = await converge_once(graph=program.graph)
+        assert (tmp_path / "said").exists() is said_it
+        assert story.result("apply#child.yaml") is (Result.CHANGED if said_it else Result.SKIPPED)
+
+
+def test_whether_a_child_is_applied_can_not_depend_on_what_is_only_known_later(site):
+    with pytest.raises(ManifestError, match="must be known when this one is loaded"):
+        site(
+            "resources: [{exec: [{/bin/true: }]}, {apply: [{child.yaml: {control: {if: \"output('exec#/bin/true') != nil\"}}}]}]",
+            **{"child.yaml": CHILD},
+        )
+
+
+async def test_the_health_of_an_apply_is_looked_at_after_its_children(site):
+    parent = "resources: [{apply: [{child.yaml: {health_checks: [{command: test ! -e {dir}/said}]}}]}]"
+    ended, story = await converge_once(graph=site(parent, **{"child.yaml": CHILD}).graph)
+    assert story.result("apply#child.yaml") is Result.FAILED
+    assert story.checks("apply#child.yaml")[-1].health
+    assert story.result("exec#hello") is Result.CHANGED

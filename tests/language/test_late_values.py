@@ -205,3 +205,20 @@ resources:
         await story.rest()
         checked = {event.ref for event in story.events[before:] if isinstance(event, Checked)}
         assert checked == {f"file#{tmp_path}/eager", f"file#{tmp_path}/late"}
+
+
+async def test_an_output_that_can_not_be_told_fails_its_giver_alone(site, tmp_path, monkeypatch):
+    def unreadable(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("resources.file.kind.checksum_of", unreadable)
+    graph = site("""
+resources:
+  - file:
+      - {dir}/a: {{own}, content: "abc"}
+      - {dir}/b: {{own}, content: "${ output('file#{dir}/a').checksum }"}
+      - {dir}/c: {{own}, content: "c"}
+""").graph
+    ended, story = await converge_once(graph=graph)
+    assert story.checks(f"file#{tmp_path}/a")[0].error.startswith("its outputs can't be told: ")
+    assert (ended.counts["failed"], ended.counts["blocked"], ended.counts["changed"]) == (1, 1, 1)

@@ -17,7 +17,8 @@ import pytest
 
 from reactor import ManifestError, load
 from reactor.source.cache import fetched
-from reactor.source.unpacking import UnpackingError, unpack
+from reactor.source.unpacking import unpack
+from reactor.unpacking.members import UnpackingError
 
 
 def archive(*members):

@@ -1,0 +1,168 @@
+"""``reactor ensure KIND``: the command for one kind, its options made of the kind's properties."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from reactor.cli import exitcodes
+from reactor.cli.completing import complete_session
+from reactor.cli.ensuring import backups_of, ensured, outlook_of, session_of, trusting
+from reactor.cli.inputs import inputs_options
+from reactor.cli.kind_options import KindOptions
+from reactor.cli.manifests import report
+from reactor.cli.running import state_dir_option
+from reactor.cli.session import Company, converge
+from reactor.cli.state import refuse_managed
+from reactor.console.display import Display
+from reactor.engine.events import Blocked, Event, Result
+from reactor.engine.options import Options
+from reactor.ensure.command_line import CommandLine
+from reactor.ensure.entry import Entry, load_entry, unknown
+from reactor.ensure.sessions import Ensured, Outlook, Session, UnknownNameError
+from reactor.journal.state_directory import locate
+from reactor.manifest.kinds import INSTALLED, UnusableKind, look_up
+from reactor.manifest.source import Problems
+from reactor.resource.base import Resource
+from reactor.resource.diagnostic import ManifestError
+
+if TYPE_CHECKING:
+    from reactor.manifest.inputs import Inputs
+
+_OWN = (
+    click.Option(["--noop"], is_flag=True, help="Only say what would be done. Changes nothing."),
+    click.Option(["--diff"], is_flag=True, help="Show what changes as unified diffs."),
+    click.Option(
+        ["--require"], multiple=True, metavar="REF", shell_complete=complete_session,
+        help="Do it only if this one of the session went well. Repeatable.",
+    ),
+    click.Option(
+        ["--subscribe"], multiple=True, metavar="REF", shell_complete=complete_session,
+        help="Require it, and be refreshed if it has changed. Repeatable.",
+    ),
+    click.Option(["condition", "--if"], metavar="EXPR", help="Do it only if this expression is true."),
+    click.Option(["exception", "--unless"], metavar="EXPR", help="Do not do it if this expression is true."),
+    click.Option(
+        ["--check"], multiple=True, metavar="COMMAND",
+        help="Then run this health check, which ends as Nagios plugins do. Repeatable.",
+    ),
+    click.Option(["--check-tries"], metavar="N", help="Run it so often, until it is ok.  [default: 1]"),
+    click.Option(["--check-sleep"], metavar="DURATION", help="Wait between two tries.  [default: 1s]"),
+    click.Option(
+        ["form", "--format"], type=click.Choice(["text", "json"]), default="text", show_default=True,
+        help="Lines for people, or one JSON object per event.",
+    ),
+    click.Option(
+        ["--session"], metavar="DIR", help="The session it belongs to.  [default: $REACTOR_SESSION]"
+    ),
+    click.Option(
+        [exitcodes.DETAILED], is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage."
+    ),
+)  # fmt: skip
+
+
+def kind_command(kind: str) -> click.Command:
+    """The command ``reactor ensure KIND``. Raises ClickException when the kind can't be loaded."""
+    model = found_kind(kind)
+    options = KindOptions(model, _names_of_others())
+
+    @click.command(kind, params=[*options.parameters(), *_OWN], help=_help(model))
+    @inputs_options
+    @state_dir_option
+    def command(inputs: Callable[[], Inputs], **given: Any) -> None:
+        Call(options, given).make(inputs)
+
+    return command
+
+
+def found_kind(kind: str) -> type[Resource]:
+    """The class of the kind. Raises ClickException when it can't be loaded."""
+    model = look_up(INSTALLED, kind)
+    if isinstance(model, UnusableKind):
+        raise click.ClickException(f"{model.message}; {model.hint}")
+    return model
+
+
+class Call:
+    """One call of ``reactor ensure``: ``given`` are the values of all its options and arguments."""
+
+    def __init__(self, options: KindOptions, given: dict[str, Any]) -> None:
+        self._kind = options.model.kind
+        self._line = options.command_line(("reactor", "ensure", self._kind), given)
+        self._form: Literal["text", "json"] = given["form"]
+        self._noop: bool = given["noop"]
+        self._diff: bool = given["diff"]
+        self._detailed: bool = given["detailed_exitcodes"]
+        self._location = locate(given["state_dir"])
+        self._session = session_of(given["session"])
+        _add_common(self._line, given)
+
+    def make(self, inputs: Callable[[], Inputs]) -> None:
+        """Do it, and end the command."""
+        problems = Problems(self._line.source)
+        try:
+            entry = load_entry(problems, self._kind, self._line.body, inputs())
+            refuse_managed(entry.program.graph.resources.values(), self._location)
+            outlook = self._outlook(entry, problems)
+        except ManifestError as error:
+            source = (self._line.source.file, self._line.source.text)
+            report(error.diagnostics, as_json=self._form == "json", source=source)
+            raise click.exceptions.Exit(exitcodes.of_bad_usage(detailed=self._detailed)) from error
+        witness = Witness(self._form, resources=len(entry.program.graph.resources), continuous=False)
+        try:
+            code = self._blocked(entry, outlook, witness) if outlook.culprits else self._run(entry, outlook, witness)
+        finally:
+            witness.flush()
+        raise click.exceptions.Exit(code)
+
+    def _outlook(self, entry: Entry, problems: Problems) -> Outlook:
+        with trusting(self._session):
+            try:
+                return outlook_of(entry, self._session, noop=self._noop)
+            except UnknownNameError as error:
+                raise unknown(problems, self._line.body, error.name, error.hint) from error
+
+    def _blocked(self, entry: Entry, outlook: Outlook, witness: Witness) -> int:
+        now, ref = time.time(), entry.resource.ref
+        witness(Blocked(now, ref, outlook.culprits))
+        self._remember(
+            witness, Ensured(now, ref, entry.resource.alias, Result.BLOCKED, noop=self._noop, culprits=outlook.culprits)
+        )
+        return exitcodes.FAILED_BIT if self._detailed else exitcodes.NOT_CONVERGED
+
+    def _run(self, entry: Entry, outlook: Outlook, witness: Witness) -> int:
+        graph = entry.program.graph
+        owing = frozenset((entry.resource.ref,)) if outlook.refresh else frozenset()
+        options = Options(noop=self._noop, diff=self._diff, owing=owing)
+        company = Company(backups=None if self._noop else backups_of(self._location))
+        ended, interruption = converge(graph, options, witness, company)
+        result = ensured(entry, witness.events, noop=self._noop)
+        if len(graph.resources) > 1:
+            witness.summarize(ended)
+        elif result is not None:
+            witness.conclude(result)
+        self._remember(witness, result)
+        if interruption.cut_short or (interruption.taken and ended.left):
+            return exitcodes.of_signal(interruption.number)
+        return exitcodes.of_run(ended, once=True, detailed=self._detailed)
+
+    def _remember(self, witness: Witness, result: Ensured | None) -> None:
+        if self._session is not None:
+            with trusting(self._session):
+                self._session.note([*witness.events, *([result] if result else [])], witness.warn)
+
+
+class Witness(Display):
+    """A display that keeps the events it has shown."""
+
+    def __init__(self, form: Literal["text", "json"], *, resources: int, continuous: bool) -> None:
+        super().__init__(form, resources=resources, continuous=continuous)
+        self.events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        super().__call__(event)
+        self.events.append(event)

@@ -1,0 +1,136 @@
+"""Options generated from the properties of a kind, and what was given with them as an entry of a manifest.
+
+A property that is called like an option of the command itself gets the kind in front: ``--exec-unless``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from reactor.ensure.command_line import CommandLine
+from reactor.ensure.properties import Property, properties_of
+from reactor.resource.base import Resource
+
+_ELSEWHERE = frozenset(
+    ("name", "ensure", "require", "subscribe", "after", "control", "health_checks", "register_when_stable")
+)
+"""Arguments, or properties with options that are made for them, or of no use for a single resource."""
+
+_COMMON = {
+    "alias": "Another name for it, for later ones of the session.",
+    "provider": "Who does it.  [default: the one that fits this host]",
+    "meta": "How it is treated: timeout=30s, retry=3, mode=warn ... Repeatable.",
+}
+_OPPOSITES = {"enable": "disable"}
+"""Where not doing something has a word of its own."""
+
+_PREFIX = "property_"
+
+
+class KindOptions:
+    """The options for the properties of ``model``, which keep away from the names in ``taken``."""
+
+    def __init__(self, model: type[Resource], taken: Iterable[str]) -> None:
+        self.model = model
+        self._taken = frozenset(taken)
+        self._properties = {each.field: each for each in properties_of(model)}
+
+    def parameters(self) -> list[click.Parameter]:
+        """The name, what is to be ensured, and an option for each property that one option can hold."""
+        return [
+            click.Argument(["name"]),
+            click.Argument(["ensure"], required=False, shell_complete=_choices(self._properties["ensure"])),
+            *(self._option(each) for each in self._properties.values() if _fits(each)),
+        ]
+
+    def command_line(self, words: Iterable[str], given: dict[str, Any]) -> CommandLine:
+        """What was given as an entry, after ``words``; takes what it knows out of ``given``."""
+        name, ensure = given.pop("name"), given.pop("ensure")
+        line = CommandLine(words, name, ensure)
+        for each in self._properties.values():
+            value = given.pop(_PREFIX + each.field, None)
+            if value is not None and value != ():
+                line.set(self._flag(each, off=value is False), each, value)
+        required = self._properties["ensure"].required
+        wanted = ensure or str(self._properties["ensure"].default or self._first_ensure)
+        if required:
+            line.assume("ensure", wanted)
+        for key, text in self.model.shell_defaults(wanted).items():
+            line.assume(key, text)
+        return line
+
+    @property
+    def _first_ensure(self) -> str:
+        return next(iter(self._properties["ensure"].shape.choices), "present")
+
+    def _option(self, wanted: Property) -> click.Option:
+        words = _COMMON.get(wanted.field, wanted.meaning)
+        if wanted.is_flag:
+            flag = f"{self._flag(wanted)}/{self._flag(wanted, off=True)}"
+            return click.Option([_PREFIX + wanted.field, flag], default=None, help=_with_default(words, wanted))
+        repeatable = wanted.is_map or wanted.shape.items is not None
+        pairs = wanted.is_map or (wanted.shape.items is not None and wanted.shape.items.values is not None)
+        return click.Option(
+            [_PREFIX + wanted.field, *(self._flag(wanted, name) for name in wanted.names)],
+            multiple=repeatable,
+            metavar="KEY=VALUE" if pairs else _metavar(wanted),
+            callback=partial(_pairs, unique=wanted.is_map) if pairs else None,
+            help=f"{words} Repeatable.".strip() if repeatable and "Repeatable" not in words else _with_default(words, wanted),
+            shell_complete=_choices(wanted),
+        )
+
+    def _flag(self, wanted: Property, name: str = "", *, off: bool = False) -> str:
+        word = (name or wanted.name).replace("_", "-")
+        if word in self._taken:
+            word = f"{self.model.kind}-{word}"
+        return f"--{_OPPOSITES.get(word, f'no-{word}')}" if off else f"--{word}"
+
+
+def _fits(wanted: Property) -> bool:
+    """Whether one option, maybe repeated, can hold it."""
+    return wanted.field not in _ELSEWHERE and (wanted.shape.items is None or wanted.shape.items.model is None)
+
+
+def _metavar(wanted: Property) -> str:
+    if wanted.shape.choices:
+        return f"[{'|'.join(wanted.shape.choices)}]"
+    words = {int: "INTEGER", float: "NUMBER"}
+    scalars = (wanted.shape.items or wanted.shape).scalars
+    kind = next((words[scalar] for scalar in words if scalars == {scalar}), "TEXT")
+    return "DURATION" if wanted.is_duration else kind
+
+
+def _with_default(words: str, wanted: Property) -> str:
+    default = wanted.default
+    if default is None or default in ([], {}, False):
+        return words
+    shown = ", ".join(map(str, default)) if isinstance(default, list) else str(default)
+    return f"{words}  [default: {'true' if default is True else shown}]"
+
+
+def _pairs(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...], *, unique: bool
+) -> tuple[str, ...]:
+    keys = set()
+    for value in values:
+        key, equals, _ = value.partition("=")
+        if not (key and equals):
+            raise click.BadParameter(f"{value!r} is not KEY=VALUE")
+        if unique and key in keys:
+            raise click.BadParameter(f"{key} is given twice")
+        keys.add(key)
+    return values
+
+
+def _choices(wanted: Property) -> Any:
+    """Completes with the words that the property takes, if it takes only certain ones."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+        return [CompletionItem(choice) for choice in wanted.shape.choices if choice.startswith(begun)]
+
+    return complete

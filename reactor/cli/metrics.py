@@ -1,0 +1,110 @@
+"""The options of ``run`` that show its metrics on a TCP port."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from reactor.cli.running import complain
+
+if TYPE_CHECKING:
+    from reactor.control.address import Address
+    from reactor.control.port import MetricsPort
+
+_SHORTEST_TOKEN = 16
+
+
+class Exposure(NamedTuple):
+    """Where to show metrics, and to whom: anybody, or those who know the token."""
+
+    address: Address
+    token: str | None
+
+
+def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options ``--metrics`` and ``--metrics-token-file``; the command gets ``exposure``."""
+    port = click.option(
+        "--metrics",
+        metavar="HOST:PORT",
+        callback=_address,
+        help="Show metrics for Prometheus at http://HOST:PORT/metrics, as in 127.0.0.1:9469.",
+    )
+    token = click.option(
+        "--metrics-token-file",
+        metavar="FILE",
+        callback=_token,
+        type=click.File("r", encoding="utf-8"),
+        help="Show them only to those who send what this file holds, as a bearer token.",
+    )
+
+    @port
+    @token
+    @wraps(command)
+    def with_metrics(
+        *args: Any, metrics: Address | None, metrics_token_file: str | None, **options: Any
+    ) -> Any:
+        exposure = None if metrics is None else Exposure(metrics, metrics_token_file)
+        return command(*args, exposure=exposure, **options)
+
+    return with_metrics
+
+
+def refuse_exposure(context: click.Context) -> None:
+    """Raises UsageError for options that do not go together."""
+    address, token = context.params.get("metrics"), context.params.get("metrics_token_file")
+    if address is None:
+        if token is not None:
+            raise click.UsageError("--metrics-token-file does nothing without --metrics", context)
+        return
+    if context.params.get("converge_once"):
+        raise click.UsageError("--metrics is for a run that stays: leave --converge-once out", context)
+    if token is None and not address.is_loopback:
+        text = f"anybody who can reach {address} could read the metrics: give a token with --metrics-token-file, or listen on 127.0.0.1"
+        raise click.UsageError(text, context)
+
+
+@contextmanager
+def listening(exposure: Exposure | None, bad_usage: int) -> Iterator[MetricsPort | None]:
+    """Listen where the user wants it. A port that can't be had ends the command."""
+    if exposure is None:
+        yield None
+        return
+    from reactor.control.port import MetricsPort
+
+    try:
+        port = MetricsPort(*exposure)
+    except OSError as error:
+        complain(f"can't listen on {exposure.address}: {error.strerror}", "name another port with --metrics")
+        raise click.exceptions.Exit(bad_usage) from error
+    try:
+        yield port
+    finally:
+        port.close()
+
+
+def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Address | None:
+    from reactor.control.address import AddressError, parse_address
+
+    try:
+        return None if value is None else parse_address(value)
+    except AddressError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _token(_context: click.Context, _parameter: click.Parameter, value: Any) -> str | None:
+    if value is None:
+        return None
+    try:
+        token: str = value.read().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.BadParameter(f"can't read {value.name}: {error}") from error
+    if len(token) < _SHORTEST_TOKEN or not (token.isascii() and token.isprintable() and " " not in token):
+        hint = f"'openssl rand -hex 32 >{value.name}' makes one"
+        raise click.BadParameter(
+            f"{value.name} holds no token, of {_SHORTEST_TOKEN} or more characters and on one line: {hint}"
+        )
+    return token

@@ -1,0 +1,112 @@
+"""The journal of systemd, over its native protocol: entries with fields, each a datagram.
+
+https://systemd.io/JOURNAL_NATIVE_PROTOCOL has the form.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import select
+import socket
+from collections import deque
+from collections.abc import Callable, Mapping
+
+import trio
+
+from reactor.resource.secrecy import scrub
+
+SOCKET = "/run/systemd/journal/socket"
+WARNING_PREFIX = "<4>"
+"""Before a line on a stream that leads to the journal: the priority of the line."""
+
+_IDENTIFIER = {"SYSLOG_IDENTIFIER": "reactor"}
+_TOO_LONG = (errno.EMSGSIZE, errno.ENOBUFS)
+_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+
+
+def leads_to_journal(descriptor: int) -> bool:
+    """Whether systemd has connected this very descriptor to its journal. The variable that says so is inherited."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
+
+
+class Journald:
+    """Collects entries and sends them from a task of its own, `run`, so that a busy journal never stops repairs.
+
+    Entries that it does not take, for it is gone, go to ``instead`` as plain lines.
+    """
+
+    def __init__(self, instead: Callable[[str], None], path: str = SOCKET) -> None:
+        self._instead = instead
+        self._path = path
+        self._pending: deque[Mapping[str, str]] = deque()
+        self._news = trio.Event()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+
+    def write(self, entry: Mapping[str, str]) -> None:
+        """Take one entry; returns at once."""
+        self._pending.append({name: scrub(value) for name, value in entry.items()} | _IDENTIFIER)
+        self._news.set()
+
+    async def run(self) -> None:
+        """Send what comes, until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news = trio.Event()
+            while self._pending:
+                if not self._send_next():
+                    await trio.lowlevel.wait_writable(self._socket)
+
+    def flush(self) -> None:
+        """Send everything that waits, however long the journal takes."""
+        while self._pending:
+            if not self._send_next():
+                select.select((), (self._socket,), ())
+
+    def _send_next(self) -> bool:
+        """Returns whether the first entry is dealt with; else there is no room for it now."""
+        entry = self._pending[0]
+        try:
+            self._socket.connect(self._path)  # each time: a journal that was started anew has another socket
+            self._send(encoded(entry))
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._instead(f"{entry['MESSAGE']}\n")
+        self._pending.popleft()
+        return True
+
+    def _send(self, datagram: bytes) -> None:
+        try:
+            self._socket.send(datagram)
+        except OSError as error:
+            if error.errno not in _TOO_LONG:
+                raise
+            self._send_in_memory(datagram)
+
+    def _send_in_memory(self, datagram: bytes) -> None:
+        """What is too long for a datagram goes as sealed memory, which the journal can rely on not to change."""
+        descriptor = os.memfd_create("journal-entry", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        with open(descriptor, "wb") as memory:
+            memory.write(datagram)
+            memory.flush()
+            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+            socket.send_fds(self._socket, [b""], [descriptor])
+
+
+def encoded(entry: Mapping[str, str]) -> bytes:
+    """The fields as the protocol has them: what holds a line break is preceded by its length."""
+    parts = []
+    for name, text in entry.items():
+        value = text.encode(errors="backslashreplace")
+        head = name.encode()
+        if b"\n" in value:
+            parts.append(head + b"\n" + len(value).to_bytes(8, "little") + value + b"\n")
+        else:
+            parts.append(head + b"=" + value + b"\n")
+    return b"".join(parts)

@@ -1,0 +1,48 @@
+"""Addresses to listen on, as people write them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+_LARGEST_PORT = 65535
+_WRITTEN = re.compile(r"(?:\[(?P<v6>[^]]*)\]|(?P<host>[^:]*)):(?P<port>\d{1,5})")
+
+
+class AddressError(ValueError):
+    """That is no address to listen on; the text says what one looks like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An IP address and a TCP port; port 0 lets the system choose."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs on this host can reach it."""
+        return ip_address(self.host).is_loopback
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_address(text: str) -> Address:
+    """``127.0.0.1:9469``, ``localhost:9469`` or ``[::1]:9469``. Raises AddressError.
+
+    Names are not looked up: which address one means may change, and with it who can reach us.
+    """
+    written = _WRITTEN.fullmatch(text)
+    if written is None:
+        raise AddressError(f"{text!r} is not HOST:PORT, as in 127.0.0.1:9469 or [::1]:9469")
+    host = written["v6"] if written["v6"] is not None else written["host"]
+    try:
+        host = str(ip_address("127.0.0.1" if host == "localhost" else host))
+    except ValueError as error:
+        raise AddressError(f"{host!r} is not an IP address, as in 127.0.0.1:9469 or [::1]:9469") from error
+    if (port := int(written["port"])) > _LARGEST_PORT:
+        raise AddressError(f"there is no port {port}: they end at {_LARGEST_PORT}")
+    return Address(host, port)

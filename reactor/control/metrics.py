@@ -1,0 +1,42 @@
+"""``/metrics`` over HTTP: on the control socket, and, if asked for, on a TCP port of its own with nothing else."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import trio
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from reactor.control.port import Shown
+from reactor.engine.engine import Engine
+from reactor.metrics.tally import Tally
+
+METRICS = "/metrics"
+"""Where Prometheus looks unless it is told otherwise."""
+
+
+async def metrics_response(request: Request, tally: Tally, engine: Engine) -> Response:
+    """The page, in the format that the client prefers. What makes it is imported beside the engine."""
+    page: Any = await trio.to_thread.run_sync(import_module, "reactor.metrics.page")
+    body, media_type = page.render(tally, engine, request.headers.get("accept", ""))
+    return Response(body, media_type=media_type, headers={"Cache-Control": "no-store"})
+
+
+def application(shown: Shown, _tell: Callable[[str], None]) -> Starlette:
+    """The ASGI application behind a port that shows the metrics of a run, to those who know its token if it has one."""
+    expected = None if shown.token is None else f"Bearer {shown.token}".encode()
+
+    async def metrics(request: Request) -> Response:
+        given = request.headers.get("authorization", "").encode("latin-1")
+        if expected is not None and not hmac.compare_digest(given, expected):
+            text = "the token is missing or wrong: send it as 'Authorization: Bearer TOKEN'\n"
+            return PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"})
+        return await metrics_response(request, shown.tally, shown.engine)
+
+    return Starlette(routes=[Route(METRICS, metrics)])

@@ -1,0 +1,79 @@
+"""One entry of a manifest without the manifest: bound as any is, apart from what refers to other resources.
+
+Those are not here: what it requires or subscribes to is what a session has done before.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from reactor.loading import Program, load_tree
+from reactor.manifest.inputs import Inputs
+from reactor.manifest.nodes import Mapping, Sequence
+from reactor.manifest.source import Problems
+from reactor.resource.base import Resource
+from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.properties import References
+
+_REFERENCES: TypeAdapter[tuple[str, ...]] = TypeAdapter(References)
+_BACK = ("require", "subscribe")
+
+
+class Entry(NamedTuple):
+    """What an entry comes to: ``resource``, and ``program``, which may have more of them when it applies a manifest."""
+
+    resource: Resource
+    program: Program
+    require: tuple[str, ...]
+    subscribe: tuple[str, ...]
+
+
+def load_entry(problems: Problems, kind: str, body: Mapping, inputs: Inputs) -> Entry:
+    """Bind the resource of ``kind`` with the properties in ``body``, its name among them. Raises ManifestError."""
+    own = Mapping(body.at)
+    for key, value in body.items():
+        if key not in _BACK:
+            own.put(key, value, body.key_at(key), body.value_at(key), body.raw(key))
+    require, subscribe = (_references(problems, body, key) for key in _BACK)
+    if problems:
+        raise ManifestError(problems.sorted())
+    program = load_tree(problems, _manifest(kind, own), inputs)
+    resource = next(each for each in program.graph.resources.values() if each.kind == kind)
+    return Entry(resource, program, require, subscribe)
+
+
+def unknown(problems: Problems, body: Mapping, name: str, hint: str) -> ManifestError:
+    """The error for a reference in ``body`` to what no session has done."""
+    at = next(body.value_at(key) for key in _BACK if name in str(body.get(key, "")))
+    problems.add(f"nothing in this session is called {name}", at, hint)
+    return ManifestError(problems.sorted())
+
+
+def _references(problems: Problems, body: Mapping, key: str) -> tuple[str, ...]:
+    try:
+        return _REFERENCES.validate_python(body.get(key) or ())
+    except ValidationError as error:
+        for details in error.errors():
+            problems.add(f"{key}: {details['msg'].removeprefix('Value error, ')}", body.value_at(key))
+        return ()
+
+
+def _manifest(kind: str, body: Mapping) -> Mapping:
+    entry = Mapping(body.at)
+    entry.put(kind, body, body.at, body.at, None)
+    entries = Sequence(body.at)
+    entries.put(entry, body.at, None)
+    manifest = Mapping(body.at)
+    manifest.put("resources", entries, body.at, body.at, None)
+    return manifest
+
+
+def first_problem(error: ManifestError) -> str:
+    """All that is wrong, in one line."""
+    return "; ".join(map(_sentence, error.diagnostics))
+
+
+def _sentence(problem: Diagnostic) -> str:
+    return f"{problem.message} ({problem.hint})" if problem.hint else problem.message

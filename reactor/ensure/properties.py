@@ -1,0 +1,114 @@
+"""What the properties of a kind are, for people and for options: names, types, defaults, meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic.fields import FieldInfo
+
+from reactor.manifest.shapes import UNKNOWN, Shape, field_names
+from reactor.resource.attribute_docs import attribute_docs
+from reactor.resource.base import Resource
+from reactor.resource.properties import parse_duration
+
+_TEXT = frozenset((str,))
+
+
+@dataclass(frozen=True)
+class Property:
+    """One property. ``names`` are all it goes by in a manifest, the usual one first; ``default`` is for JSON."""
+
+    field: str
+    names: tuple[str, ...]
+    shape: Shape
+    meaning: str
+    required: bool
+    default: Any
+    is_duration: bool
+
+    @property
+    def name(self) -> str:
+        """What a manifest calls it."""
+        return self.names[0]
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is true or false and nothing else."""
+        return self.shape.scalars == {bool}
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it is a map, or has fields of its own."""
+        return self.shape.values is not None or self.shape.model is not None
+
+    @property
+    def type(self) -> str:
+        """The type in words."""
+        if self.shape.items is not None:
+            return f"list of {_word(self.shape.items)}"
+        return "duration" if self.is_duration else _word(self.shape)
+
+
+def properties_of(model: type[Resource]) -> list[Property]:
+    """The properties of a kind in their order, those that all resources share first."""
+    docs = attribute_docs(model)
+    names: dict[str, list[str]] = {}
+    shapes = Shape(model=model).fields
+    for name in shapes:
+        names.setdefault(field_names(model)[name], []).append(name)
+    return [
+        Property(
+            field,
+            tuple(names[field]),
+            shapes[names[field][0]],
+            " ".join(docs.get(field, "").replace("``", "`").split()),
+            info.is_required(),
+            _default(model, field, info),
+            any(getattr(mark, "func", None) is parse_duration for mark in _marks(info)),
+        )
+        for field, info in model.model_fields.items()
+    ]
+
+
+def value_of(shape: Shape, text: str) -> Any:
+    """The value that ``text`` on a command line has where ``shape`` is wanted: a text stays one, whatever it looks like."""
+    from reactor.manifest.scalars import plain_value
+
+    if shape.scalars == _TEXT:
+        return text
+    try:
+        value = plain_value(text)
+    except ValueError:
+        return text
+    return text if value is None else shape.fit(value, text)
+
+
+def _word(shape: Shape) -> str:
+    if shape.choices:
+        return " | ".join(shape.choices)
+    if shape.values is not None or shape.model is not None:
+        return "map"
+    words = {bool: "true | false", int: "integer", float: "number", str: "text"}
+    return " or ".join(word for scalar, word in words.items() if scalar in shape.scalars) or "value"
+
+
+def _default(model: type[Resource], field: str, info: FieldInfo) -> Any:
+    """The default as JSON has it; None also where there is none."""
+    if info.is_required() or info.default is None:
+        return None
+    draft = model.model_construct(**{field: info.get_default(call_default_factory=True)})
+    return draft.model_dump(mode="json", include={field}, exclude_defaults=False)[field]
+
+
+def _marks(info: FieldInfo) -> Iterator[Any]:
+    """The metadata of the field's type, also within ``... | None``."""
+    yield from info.metadata
+    for argument in get_args(info.annotation):
+        yield from getattr(argument, "__metadata__", ())
+
+
+def item_shape(shape: Shape) -> Shape:
+    """The shape of one value of an option that may be repeated."""
+    return shape.items or shape.values or UNKNOWN

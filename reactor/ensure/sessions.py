@@ -1,0 +1,148 @@
+"""What the calls of one script have done so far: a directory with a journal in it, like the one of a run.
+
+A resource of a later call may require an earlier one, or be refreshed because that has changed. Whether it is, follows
+from the order of what is written down, so that a refresh is owed until it has succeeded, whatever happens in between.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from reactor.engine.events import Event, Result
+from reactor.journal.history import History
+from reactor.journal.journal import Journal
+from reactor.journal.schema import FILE_NAME
+from reactor.resource.properties import did_you_mean
+
+_FAULTY = (Result.FAILED, Result.BLOCKED)
+_FINE = (Result.OK, Result.CHANGED, Result.WOULD_CHANGE)
+
+
+@dataclass(slots=True)
+class Ensured(Event):
+    """One call of ``reactor ensure`` ended. ``alias`` is another name of ``ref``; ``culprits`` are why it is blocked."""
+
+    ref: str
+    alias: str | None
+    result: Result
+    refreshed: bool = False
+    noop: bool = False
+    error: str | None = None
+    culprits: tuple[str, ...] = ()
+
+
+class Outlook(NamedTuple):
+    """What the past of a session means for a resource: who keeps it from being checked, and whether it is refreshed."""
+
+    culprits: tuple[str, ...] = ()
+    refresh: bool = False
+
+
+class UnknownNameError(Exception):
+    """A session has done nothing that is called like this. ``name`` is it; ``hint`` may tell what was meant."""
+
+    def __init__(self, name: str, hint: str) -> None:
+        super().__init__(f"nothing in this session is called {name}")
+        self.name = name
+        self.hint = hint
+
+
+class Session:
+    """The session in ``directory``. Several processes may write to it: SQLite has them wait for each other.
+
+    Raises OSError, sqlite3.Error and HistoryError when the directory, or the journal in it, is of no use.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+
+    def past(self) -> list[Ensured]:
+        """What was done, the oldest first."""
+        if not os.path.exists(os.path.join(self.directory, FILE_NAME)):
+            return []
+        with closing(History(self.directory)) as history:
+            return [_ensured(entry.record) for entry in history.entries() if entry.event == "ensured"]
+
+    def note(self, events: Iterable[Event], tell: Callable[[str], None]) -> None:
+        """Write down what has happened in one call."""
+        journal = Journal.open(self.directory, "", tell)
+        try:
+            for event in events:
+                journal.record(event)
+        finally:
+            journal.close()
+
+    def remove(self) -> bool:
+        """Remove the session; whether nothing is left of it, as there is when others have put files there."""
+        for companion in ("", "-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.directory, FILE_NAME + companion))
+        with suppress(OSError):
+            os.rmdir(self.directory)
+        return not os.path.exists(self.directory)
+
+
+def outlook(
+    past: Sequence[Ensured], ref: str, require: Iterable[str], subscribe: Sequence[str], *, noop: bool
+) -> Outlook:
+    """What ``past`` means for ``ref``. Raises UnknownNameError for a name that is not in it."""
+    last = {name: index for index, each in enumerate(past) for name in names_of(each)}
+    culprits: dict[str, None] = {}
+    for name in (*require, *subscribe):
+        if name not in last:
+            hint = did_you_mean(name, last) or "ensure it first, in the same session"
+            raise UnknownNameError(name, hint)
+        if (found := past[last[name]]).result in _FAULTY:
+            culprits.update(dict.fromkeys(found.culprits or (found.ref,)))
+    if culprits:
+        return Outlook(tuple(culprits))
+    refreshing = (Result.CHANGED, Result.WOULD_CHANGE) if noop else (Result.CHANGED,)
+    sources = {past[last[name]].ref for name in subscribe}
+    since = max((index for index, each in enumerate(past) if _has_paid(each, ref, noop=noop)), default=-1)
+    return Outlook(refresh=any(each.ref in sources and each.result in refreshing for each in past[since + 1 :]))
+
+
+def names_of(ensured: Ensured) -> Iterable[str]:
+    """What a later call may refer to it by."""
+    kind = ensured.ref.partition("#")[0]
+    return (ensured.ref, f"{kind}#{ensured.alias}") if ensured.alias else (ensured.ref,)
+
+
+def summary(past: Sequence[Ensured]) -> dict[str, Any]:
+    """The session in numbers, with CCM's names for them, and the ``troubles`` that are left."""
+    counts = Counter(each.result for each in past)
+    last = {each.ref: each for each in past}
+    return {
+        "total_resources": len(past),
+        "unique_resources": len(last),
+        "stable_resources": counts[Result.OK],
+        "changed_resources": counts[Result.CHANGED],
+        "would_change_resources": counts[Result.WOULD_CHANGE],
+        "failed_resources": counts[Result.FAILED],
+        "skipped_resources": counts[Result.SKIPPED],
+        "requirements_unmet_count": counts[Result.BLOCKED],
+        "refreshed_count": sum(each.refreshed for each in past),
+        "total_errors": counts[Result.FAILED],
+        "troubles": {each.ref: _trouble(each) for each in last.values() if each.result in _FAULTY},
+    }
+
+
+def _has_paid(each: Ensured, ref: str, *, noop: bool) -> bool:
+    """Whether ``each`` is a check of ``ref`` that went well; a rehearsal pays for rehearsals only."""
+    return each.ref == ref and each.result in _FINE and (noop or not each.noop)
+
+
+def _trouble(each: Ensured) -> str:
+    return f"requires {', '.join(each.culprits)}" if each.culprits else (each.error or "failed")
+
+
+def _ensured(record: dict[str, Any]) -> Ensured:
+    fields = {name: value for name, value in record.items() if name != "event"}
+    fields["result"] = Result(fields["result"])
+    fields["culprits"] = tuple(fields["culprits"])
+    return Ensured(**fields)

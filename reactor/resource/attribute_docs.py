@@ -1,0 +1,38 @@
+"""The docstrings beneath the properties of a kind, which Python itself throws away."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+from itertools import pairwise
+
+
+def attribute_docs(cls: type) -> dict[str, str]:
+    """The text beneath each annotated attribute of ``cls`` and its bases; a class goes before its bases.
+
+    A class whose source can't be had has none.
+    """
+    found: dict[str, str] = {}
+    for each in reversed(cls.__mro__):
+        found.update(_own(each))
+    return found
+
+
+def _own(cls: type) -> Iterator[tuple[str, str]]:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
+    except (OSError, TypeError, SyntaxError):
+        return
+    [definition] = tree.body
+    body = definition.body if isinstance(definition, ast.ClassDef) else []
+    for attribute, text in pairwise(body):
+        if (
+            isinstance(attribute, ast.AnnAssign)
+            and isinstance(attribute.target, ast.Name)
+            and isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+            and isinstance(text.value.value, str)
+        ):
+            yield attribute.target.id, inspect.cleandoc(text.value.value)

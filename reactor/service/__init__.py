@@ -1,0 +1,9 @@
+"""reactor as a service of systemd.
+
+- ``notify``: the protocol in which a service tells its manager how it is;
+- ``reporter``: a sink that tells it about a run;
+- ``sandbox``: what a manifest lets be closed to the service;
+- ``unit``: the unit file.
+
+`docs/service.md` describes what comes of it.
+"""

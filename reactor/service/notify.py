@@ -1,0 +1,63 @@
+"""The protocol of sd_notify(3): lines in a datagram, to a socket that the environment names."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import MutableMapping
+from contextlib import suppress
+
+_MICRO = 1_000_000
+_LONGEST_STATUS = 512
+
+
+class Notifier:
+    """Tells the service manager about this process. ``watchdog``: seconds within which it wants a sign of life.
+
+    Nothing waits and nothing is raised: what the manager can't take now is said again soon, or no matter.
+    """
+
+    def __init__(self, address: str, watchdog: float | None = None) -> None:
+        self._address = f"\0{address[1:]}" if address.startswith("@") else address
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self.watchdog = watchdog
+
+    @classmethod
+    def from_environment(cls, environment: MutableMapping[str, str] = os.environ) -> Notifier | None:
+        """What the manager that started us asks for; None when nobody did. Commands that we start do not inherit it."""
+        address = environment.pop("NOTIFY_SOCKET", "")
+        microseconds = environment.pop("WATCHDOG_USEC", "")
+        process = environment.pop("WATCHDOG_PID", "")
+        if not address.startswith(("/", "@")):
+            return None
+        meant = process in ("", str(os.getpid())) and microseconds.isdecimal()
+        return cls(address, int(microseconds) / _MICRO or None if meant else None)
+
+    def ready(self, status: str) -> None:
+        """We have started, or a reload is over."""
+        self._send(f"READY=1\n{_status(status)}")
+
+    def reloading(self) -> None:
+        """A reload begins. The time lets the manager tell the reload it asked for from an earlier one."""
+        self._send(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}\n{_status('reloading')}")
+
+    def status(self, text: str) -> None:
+        """How we are, in a line for people."""
+        self._send(_status(text))
+
+    def alive(self) -> None:
+        """A sign of life."""
+        self._send("WATCHDOG=1")
+
+    def stopping(self) -> None:
+        """We are ending."""
+        self._send(f"STOPPING=1\n{_status('ending')}")
+
+    def _send(self, message: str) -> None:
+        with suppress(OSError):
+            self._socket.sendto(message.encode(errors="backslashreplace"), self._address)
+
+
+def _status(text: str) -> str:
+    return f"STATUS={' '.join(text.split())[:_LONGEST_STATUS]}"

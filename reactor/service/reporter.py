@@ -1,0 +1,86 @@
+"""Tells the service manager about one run: a sink of its events, and a task beside its engine."""
+
+from __future__ import annotations
+
+import trio
+
+from reactor.engine.engine import Engine
+from reactor.engine.events import Event, Reloaded, ReloadRejected
+from reactor.resource.secrecy import scrub
+from reactor.service.notify import Notifier
+
+INTERVAL = 1.0
+"""Seconds between two lines of status."""
+
+_NAMED = 3
+
+
+class Reporter:
+    """What the manager is told: that we are ready, how the resources stand, reloads, signs of life, the end."""
+
+    def __init__(self, notifier: Notifier) -> None:
+        self._notifier = notifier
+        self._engine: Engine | None = None
+        self._rejected = False
+        self._news = trio.Event()
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if isinstance(event, Reloaded | ReloadRejected):
+            self._rejected = isinstance(event, ReloadRejected)
+            self._notifier.ready(self._status())
+        self._news.set()
+
+    def loading(self) -> None:
+        """The manifest is being loaded anew. May be called from any thread."""
+        self._notifier.reloading()
+
+    async def run(self, engine: Engine) -> None:
+        """Say that we are ready, and then how we are, until cancelled."""
+        self._engine = engine
+        self._notifier.ready("starting")
+        async with trio.open_nursery() as nursery:
+            if self._notifier.watchdog is not None:
+                nursery.start_soon(self._stay_alive, self._notifier.watchdog / 2)
+            nursery.start_soon(self._tell)
+
+    def ending(self) -> None:
+        """The engine has ended."""
+        self._notifier.stopping()
+
+    async def _stay_alive(self, interval: float) -> None:
+        """Give signs of life. They come from the loop that repairs: when that hangs, they stop."""
+        while True:
+            self._notifier.alive()
+            await trio.sleep(interval)
+
+    async def _tell(self) -> None:
+        said = ""
+        while True:
+            await self._news.wait()
+            self._news = trio.Event()
+            if (status := self._status()) != said:
+                said = status
+                self._notifier.status(status)
+            await trio.sleep(INTERVAL)
+
+    def _status(self) -> str:
+        status = "starting" if self._engine is None else standing(self._engine)
+        return f"{status}; the manifest has changed and can't be used" if self._rejected else status
+
+
+def standing(engine: Engine) -> str:
+    """How the resources stand, in a line."""
+    scheduler = engine.scheduler
+    total = f"{len(engine.roster.present)} resources"
+    if scheduler.converged:
+        return f"converged: {total}"
+    failed = sorted(scheduler.blame.failed)
+    names = [engine.roster.refs[vertex] for vertex in failed[:_NAMED]]
+    more = ", ..." if len(failed) > _NAMED else ""
+    parts = {
+        f"{len(failed)} failed ({scrub(', '.join(names))}{more})": failed,
+        f"{len(scheduler.blame.blocked)} blocked": scheduler.blame.blocked,
+        f"{scheduler.order.moving} in motion": scheduler.order.moving,
+    }
+    return f"{', '.join(text for text, any_such in parts.items() if any_such)}, of {total}"

@@ -1,0 +1,171 @@
+"""The properties of an archive resource, and what of them goes together."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, Literal, Self
+from urllib.parse import urlsplit
+
+import trio
+from pydantic import ConfigDict, Field
+
+from reactor import (
+    AbsolutePath,
+    Claim,
+    Duration,
+    Flag,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Resource,
+    UnpackingLimits,
+    archive_format,
+    remember,
+)
+from resources.archive.decision import decide
+from resources.archive.observer import Observer
+from resources.archive.properties import ArchivePath, ArchiveUrl, Checksum, Count, Headers, Size
+from resources.archive.state import ArchiveState, Desired, Source, split_credentials
+from resources.file.checksum import checksum_of
+from resources.file.kind import Account
+
+
+class Archive(Resource, kind="archive", providers=("http",)):
+    """Fetch one archive, and unpack it where that is asked for."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+    late_properties = frozenset(("checksum", "headers", "password"))
+
+    name: ArchivePath
+    ensure: Literal["present", "absent"]
+    url: ArchiveUrl
+    """Where it comes from, over http or https; of the same type as the name."""
+    headers: Headers = Field(default_factory=dict, repr=False)
+    """Header fields to send along, to this host only; never shown."""
+    username: str | None = None
+    """For basic authentication, with `password`."""
+    password: str | None = Field(default=None, repr=False)
+    """For basic authentication; never shown."""
+    checksum: Checksum | None = None
+    """The SHA-256 in hex. Without one, what is there is as desired if it is not known to come from another URL."""
+    extract_parent: AbsolutePath | None = None
+    """The directory to unpack it into, made if it is missing."""
+    cleanup: Flag = False
+    """Remove the archive once it is unpacked."""
+    creates: AbsolutePath | None = None
+    """A path that is there once it is unpacked: when that is missing, it is unpacked again."""
+    owner: Account
+    """Whom the archive and what comes out of it belong to: a user name or a numeric id."""
+    group: Account
+    """A group name or a numeric id."""
+    timeout: Duration = 600.0
+    """The longest time a download may take; 0 is no limit."""
+    max_size: Size = 4 << 30
+    """The largest archive that is downloaded."""
+    max_unpacked: Size = 16 << 30
+    """The most that may come out of it."""
+    max_members: Count = 100_000
+    """The most files, directories and links that may be in it."""
+    max_ratio: Count = 200
+    """How many times larger than the archive what comes out of it may be, beyond 64 MiB."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """What is given to prove who we are is secret, wherever it comes from."""
+        super().model_post_init(context)
+        remember(self.password)
+        self.keep_secret(())
+
+    def keep_secret(self, properties: Iterable[str]) -> None:
+        """Never show the values of these properties, nor password and headers."""
+        given = [name for name in ("password", "headers") if getattr(self, name)]
+        super().keep_secret([*properties, *given])
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """What is wrong with the properties taken together."""
+        yield from super().conflicts()
+        there, here = archive_format(urlsplit(self.url).path), archive_format(self.name)
+        if there != here:
+            words = f"url and name must have the same archive type: url is {there}, name is {here}"
+            yield PropertyProblem(("url",), words, "give both the same ending")
+        if self.cleanup:
+            for name in ("extract_parent", "creates"):
+                if getattr(self, name) is None:
+                    words = f"cleanup requires {name} to be set"
+                    yield PropertyProblem(("cleanup",), words, f"add {name}, or remove cleanup")
+        if self.password is not None and self.username is None:
+            words = "password requires username to be set"
+            yield PropertyProblem(("password",), words, "add username")
+
+    def watches(self) -> Iterable[PathWatch]:
+        """The archive, and what unpacking it creates."""
+        yield PathWatch(self.name)
+        if self.creates is not None:
+            yield PathWatch(self.creates)
+
+    async def observe(self) -> ArchiveState:
+        """What is there. The server is not asked."""
+        return await self._observer.observe()
+
+    def plan(self, state: ArchiveState, *, refresh: bool) -> Plan:  # noqa: ARG002  there is nothing to refresh
+        """What to do, by the decision table. Raises ResourceError where that says so."""
+        return decide(self._observer.desired, state)
+
+    async def outputs(self) -> Mapping[str, Any]:
+        """The path of the archive, and its SHA-256; None for that while there is none."""
+        checksum = await trio.to_thread.run_sync(checksum_of, self.name)
+        return {"path": self.name, "checksum": checksum}
+
+    def provides(self) -> Iterable[str]:
+        """The archive if it is to stay, and what unpacking it creates."""
+        if self.ensure == "present":
+            if not self.cleanup:
+                yield self.name
+            yield from (path for path in (self.extract_parent, self.creates) if path is not None)
+
+    def removes(self) -> Iterable[str]:
+        """The path, if it is to go."""
+        return (self.name,) if self.ensure == "absent" else ()
+
+    def uses(self) -> Iterable[str]:
+        """The directories that it and what it holds go to."""
+        yield os.path.dirname(self.name)
+        if self.ensure == "present" and self.extract_parent is not None:
+            yield self.extract_parent
+
+    def claims(self) -> Iterable[Claim]:
+        """The path; one that comes and goes is nobody's."""
+        if self.ensure == "absent":
+            yield Claim("path", self.name, {"ensure": "absent"})
+        elif not self.cleanup:
+            wishes = {"ensure": "present", "owner": self.owner, "group": self.group}
+            yield Claim("path", self.name, wishes)
+
+    def __copy__(self) -> Self:
+        """Copy the properties only: what was derived from them does not fit a copy with other ones."""
+        copied = super().__copy__()
+        copied.__dict__.pop("_observer", None)
+        return copied
+
+    @cached_property
+    def _observer(self) -> Observer:
+        url, credentials = split_credentials(self.url)
+        if self.username is not None:
+            credentials = (self.username, self.password or "")
+        return Observer(
+            Desired(
+                ref=self.ref,
+                path=self.name,
+                ensure=self.ensure,
+                format=archive_format(self.name) or "",
+                source=Source(url, self.headers, credentials, self.max_size, self.timeout),
+                owner=self.owner,
+                group=self.group,
+                checksum=self.checksum,
+                extract_parent=self.extract_parent,
+                creates=self.creates,
+                cleanup=self.cleanup,
+                limits=UnpackingLimits(self.max_members, self.max_unpacked, self.max_ratio),
+            )
+        )

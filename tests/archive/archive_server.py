@@ -1,0 +1,182 @@
+"""A real HTTP server on loopback, in a thread, that serves one archive and misbehaves on request."""
+
+import hashlib
+import re
+import socket
+import struct
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Handler(BaseHTTPRequestHandler):
+    """What the path begins with says how to behave; what it ends with is the name of an archive."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        server = self.server.outer
+        server.asked.append((self.path, dict(self.headers)))
+        manner = self.path.strip("/").split("/")[0]
+        getattr(self, f"be_{manner}", self.be_good)()
+
+    def be_good(self, body=None):
+        server = self.server.outer
+        body = server.body if body is None else body
+        start = 0
+        if self.headers.get("If-None-Match") == server.etag:
+            self.head(304, 0)
+            return
+        wanted = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        if wanted and self.headers.get("If-Range") == server.etag:
+            start = int(wanted[1])
+        if start >= len(body) > 0:
+            self.head(416, 0)
+            return
+        more = {"Content-Range": f"bytes {start}-{len(body) - 1}/{len(body)}"} if start else {}
+        self.head(206 if start else 200, len(body) - start, **more)
+        self.send(body[start:])
+
+    def be_cut(self):
+        """Reset the connection in the middle, ``server.cuts`` times."""
+        server = self.server.outer
+        if server.cuts == 0:
+            self.be_good()
+            return
+        server.cuts -= 1
+        start = int(re.sub(r"\D", "", self.headers.get("Range", "0")) or 0)
+        end = start + (len(server.body) - start) // 2
+        more = {"Content-Range": f"bytes {start}-{len(server.body) - 1}/{len(server.body)}"} if start else {}
+        self.head(206 if start else 200, len(server.body) - start, **more)
+        self.send(server.body[start:end])
+        self.reset()
+
+    def be_short(self):
+        """Promise more than there is."""
+        self.head(200, len(self.server.outer.body) + 10)
+        self.send(self.server.outer.body)
+        self.close_connection = True
+
+    def be_long(self):
+        """Send more than was promised."""
+        self.head(200, len(self.server.outer.body) - 10)
+        self.send(self.server.outer.body)
+        self.close_connection = True
+
+    def be_endless(self):
+        """Never say how much there is, and never stop."""
+        self.send_response(200)
+        self.end_headers()
+        self.close_connection = True
+        while not self.server.outer.over.is_set():
+            self.wfile.write(b"x" * 65536)
+
+    def be_slow(self):
+        """Send one half, and then nothing."""
+        body = self.server.outer.body
+        self.head(200, len(body))
+        self.send(body[: len(body) // 2])
+        self.server.outer.over.wait()
+
+    def be_loop(self):
+        self.redirect(self.path)
+
+    def be_moved(self):
+        self.redirect(self.server.outer.leads_to)
+
+    def be_private(self):
+        wanted = self.server.outer.authorization
+        if self.headers.get("Authorization") == wanted:
+            self.be_good()
+        else:
+            self.head(401, 0)
+
+    def be_status(self):
+        self.head(int(self.path.split("/")[2]), 0)
+
+    def be_lying(self):
+        """Answer a request for a part with another part."""
+        self.head(206, 1, **{"Content-Range": "bytes 0-0/1"})
+        self.send(b"x")
+
+    def redirect(self, target):
+        self.send_response(302)
+        self.send_header("Location", target)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def head(self, status, length, **more):
+        self.send_response(status)
+        if self.server.outer.etag and status in (200, 206, 304):
+            self.send_header("ETag", self.server.outer.etag)
+        if status != 304:
+            self.send_header("Content-Length", str(length))
+        for name, value in more.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def send(self, data):
+        try:
+            self.wfile.write(data)
+            self.wfile.flush()
+        except OSError:
+            self.close_connection = True
+        self.server.outer.sent += len(data)
+
+    def reset(self):
+        linger = struct.pack("ii", 1, 0)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.close_connection = True
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+class _Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_):
+        """Clients go away; that is what is tested."""
+
+
+class Server:
+    """``body`` is what is served, ``asked`` holds path and header fields of each request, ``sent`` counts bytes."""
+
+    def __init__(self, tls=None):
+        self.etag = ""
+        self.body = b""
+        self.cuts = 0
+        self.sent = 0
+        self.asked = []
+        self.leads_to = self.authorization = ""
+        self.over = threading.Event()
+        self.http = _Quiet(("127.0.0.1", 0), Handler)
+        self.http.outer = self
+        if tls:
+            self.http.socket = tls.wrap_socket(self.http.socket, server_side=True)
+        self.base = f"http{'s' if tls else ''}://127.0.0.1:{self.http.server_port}"
+
+    def serve(self, body, *, etag=True):
+        self.body = body
+        self.etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"' if etag else ""
+
+    def url(self, manner="good", name="app.tar.gz"):
+        return f"{self.base}/{manner}/{name}"
+
+    def __repr__(self):
+        return f"Server({self.base})"
+
+
+@contextmanager
+def archive_server(tls=None):
+    """A `Server` that serves while the block lasts."""
+    server = Server(tls)
+    thread = threading.Thread(target=server.http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.over.set()
+        server.http.shutdown()
+        thread.join()
+        server.http.server_close()

@@ -1,0 +1,47 @@
+"""A directory with a system of its own for the real dnf and rpm: nothing outside of it is touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from resources.package.dnf import Dnf
+
+
+class DnfRoot:
+    """``repository`` is a directory with packages and their index."""
+
+    def __init__(self, root: Path, repository: Path) -> None:
+        self.root = root
+        for directory in ("var/log", "var/lib/dnf", "var/lib/rpm", "etc/yum.repos.d", "home"):
+            (root / directory).mkdir(parents=True)
+        # Debian's rpm keeps its database in the home directory, where no other distribution has it.
+        (root / "home/.rpmmacros").write_text("%_dbpath /var/lib/rpm\n")
+        (root / "etc/yum.repos.d/tiny.repo").write_text(
+            f"[tiny]\nname=tiny\nbaseurl=file://{repository}\ngpgcheck=0\n"
+        )
+        self.environment = {"HOME": str(root / "home")}
+        settings = {
+            "reposdir": root / "etc/yum.repos.d", "cachedir": root / "var/cache/dnf", "logdir": root / "var/log",
+            "persistdir": root / "var/lib/dnf", "plugins": 0, "module_platform_id": "platform:x1",
+        }  # fmt: skip
+        self.options = ("--releasever=1", *(f"--setopt={key}={value}" for key, value in settings.items()))
+
+    def provider(self) -> Dnf:
+        return Dnf(str(self.root), self.options, self.environment)
+
+    def run(self, *arguments: str) -> str:
+        """Run a program as somebody else would, behind our back."""
+        environment = os.environ | self.environment | {"LC_ALL": "C"}
+        return subprocess.run(arguments, env=environment, check=True, text=True, capture_output=True).stdout
+
+    def dnf(self, *arguments: str) -> None:
+        self.run("dnf", "-q", "-y", f"--installroot={self.root}", *self.options, *arguments)
+
+    @property
+    def packages(self) -> dict[str, str]:
+        """The version of each package that rpm itself knows."""
+        form = "%{NAME}|%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n"
+        lines = self.run("rpm", "--root", str(self.root), "-qa", "--queryformat", form).splitlines()
+        return dict(line.split("|") for line in lines)

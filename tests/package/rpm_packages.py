@@ -1,0 +1,48 @@
+"""Tiny RPM packages and a repository of them, made by the real rpmbuild and createrepo_c."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Rpm:
+    """One package; ``before`` is a Lua scriptlet that runs before it is installed."""
+
+    name: str
+    version: str = "1.0"
+    release: str = "1"
+    epoch: int = 0
+    requires: str = ""
+    before: str = ""
+
+    @property
+    def spec(self) -> str:
+        lines = [
+            f"Name: {self.name}", f"Version: {self.version}", f"Release: {self.release}", f"Epoch: {self.epoch}",
+            "Summary: tiny", "License: MIT", "BuildArch: noarch", *([f"Requires: {self.requires}"] * bool(self.requires)),
+            "%description", "tiny",
+            "%install", f"mkdir -p %{{buildroot}}/usr/share/{self.name}",
+            f"echo {self.version} > %{{buildroot}}/usr/share/{self.name}/version",
+            "%files", f"/usr/share/{self.name}/version",
+            *(["%pre -p <lua>", self.before] if self.before else []),
+        ]  # fmt: skip
+        return "\n".join(lines) + "\n"
+
+
+def write_repository(directory: Path, rpms: Iterable[Rpm], scratch: Path) -> None:
+    """A repository of the packages; ``scratch`` is for what building them leaves."""
+    directory.mkdir(parents=True, exist_ok=True)
+    scratch.mkdir(parents=True, exist_ok=True)
+    specs = []
+    for number, rpm in enumerate(rpms):
+        specs.append(scratch / f"{number}.spec")
+        specs[-1].write_text(rpm.spec)
+    defines = {"_topdir": scratch, "_build_id_links": "none", "_rpmdir": directory, "_dbpath": scratch / "db"}
+    options = [word for key, value in defines.items() for word in ("--define", f"{key} {value}")]
+    for spec in specs:
+        subprocess.run(["rpmbuild", "-bb", "--quiet", *options, spec], check=True, capture_output=True)
+    subprocess.run(["createrepo_c", "-q", directory], check=True)
