@@ -17,6 +17,8 @@ The map of the house; data flows down this list, and nothing imports what stands
 - ``engine/``: the scheduler, a state machine without I/O, and the trio driver around it; events;
 - ``journal/``: what survives the process: the state directory, its lock, pending refreshes and history in SQLite;
 - ``console/``: sinks that turn events into text, tables, progress and JSON lines;
+- ``metrics/``: what is counted, for Prometheus;
+- ``service/``: reactor as a service of systemd: its unit, and what it tells its manager;
 - ``control/``: what people see of a running converger and ask of it: status, pauses, HTTP on a Unix socket;
 - ``cli/``: one module per command;
 - ``testing/``: the test kit for kinds and watchers.
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.secrecy import remember
     from reactor.resource.speech import say
-    from reactor.resource.watch import PathWatch, TimerWatch, Watch, Watcher, WatchSink, WatchState
+    from reactor.resource.watch import Heard, PathWatch, TimerWatch, Watch, Watcher, WatchSink, WatchState
     from reactor.templates.engine import template_engine
     from reactor.templates.errors import TemplateError
     from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format
@@ -81,7 +83,7 @@ _HOMES = {
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.secrecy": ("remember",),
     "reactor.resource.speech": ("say",),
-    "reactor.resource.watch": ("PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
+    "reactor.resource.watch": ("Heard", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.templates.engine": ("template_engine",),
     "reactor.templates.errors": ("TemplateError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format"),
@@ -92,7 +94,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph",
+    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "Heard",
     "InvalidPropertiesError", "ManifestError", "Meta", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
     "WatchSink", "WatchState", "Watcher", "archive_format", "hold", "load", "remember", "say", "size_in_words", "template_engine",

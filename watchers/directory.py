@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+from reactor import Heard
 from watchers.inotify_descriptor import Watched
+
+
+class Listener(NamedTuple):
+    """Who is told of all that happens in the directory ``top``, at any depth, and of which paths it happens to."""
+
+    vertex: int
+    heard: Heard
+    top: Directory
 
 
 class Directory:
@@ -19,6 +29,7 @@ class Directory:
         "path",
         "real_path",
         "target",
+        "trees",
         "trouble",
         "watched",
     )
@@ -30,6 +41,7 @@ class Directory:
         self.real_path = self.path  # without symlinks, as of the last time it was watched
         self.children: dict[bytes, Directory] = {}
         self.leaves: dict[bytes, tuple[int, ...]] = {}  # vertices by name; b"" is the directory itself
+        self.trees: tuple[Listener, ...] = ()  # those of the trees that it is part of
         self.target: Directory | None = None  # where it points, if it is a symlink
         self.links_here: tuple[Directory, ...] = ()
         self.watched: Watched | None = None  # None while nothing is there
@@ -48,6 +60,13 @@ class Directory:
         left = tuple(other for other in self.leaves.pop(name, ()) if other != vertex)
         if left:
             self.leaves[name] = left
+
+    def join_trees(self) -> None:
+        """Be part of those trees that begin here and, if it is a directory in its parent, of the parent's."""
+        is_there = self.watched is not None or self.trouble is not None
+        above = self.parent.trees if self.parent is not None and is_there and self.target is None else ()
+        if above or self.trees:
+            self.trees = (*(listener for listener in self.trees if listener.top is self), *above)
 
     def point_to(self, target: Directory | None) -> Directory | None:
         """Note where it points now; return where it pointed before if that is another place."""
@@ -74,7 +93,7 @@ class Directory:
     @property
     def is_needed(self) -> bool:
         """Whether anything depends on it."""
-        return bool(self.parent is None or self.children or self.leaves or self.links_here)
+        return bool(self.parent is None or self.children or self.leaves or self.trees or self.links_here)
 
     @property
     def way_up(self) -> Iterator[Directory]:

@@ -9,10 +9,11 @@ from typing import cast
 
 import trio
 
-from reactor import PathWatch, Watch, Watcher, WatchSink
-from watchers.directory import Directory
+from reactor import Heard, PathWatch, Watch, Watcher, WatchSink
+from watchers.directory import Directory, Listener
 from watchers.inotify_descriptor import (
     COME_OR_GONE,
+    IS_DIRECTORY,
     QUEUE_OVERFLOW,
     REPLACED,
     SELF_CHANGED,
@@ -37,6 +38,7 @@ _RARE = SELF_CHANGED | WATCH_DROPPED | QUEUE_OVERFLOW
 class InotifyWatcher(Watcher):
     """Hears what happens at paths: to their content, attributes and existence, and to any directory above them.
 
+    Of what is in a directory, it also hears all, if it is asked for what is ``below``: one watch for each directory.
     Symlinks are followed, wherever in the path they are. What sends no events, or can't be watched, is marked
     every `POLL_INTERVAL` seconds, and reported. Raises OSError when there is no inotify instance or no /proc.
     """
@@ -60,16 +62,23 @@ class InotifyWatcher(Watcher):
 
     async def arm(self, watch: Watch, vertex: int) -> None:
         """Listen for a PathWatch. Raises OSError when the descriptor is dead."""
-        path = cast("PathWatch", watch).path
-        directory, name = self._tree.add(os.fsencode(path), vertex)
+        path, below = _asked(watch)
+        if below is not None:
+            await self._renew_below((self._tree.add_tree(path, vertex, below),))
+            below.lose()
+            return
+        directory, name = self._tree.add(path, vertex)
         self._polling.note(vertex, directory, name, self._tree.trouble_of(directory))
         if self._arming.due():
             await self._arming.rest()
 
     def disarm(self, watch: Watch, vertex: int) -> None:
         """Listen for a PathWatch no longer."""
-        directory, name = self._tree.remove(os.fsencode(cast("PathWatch", watch).path), vertex)
-        self._polling.drop(vertex, directory, name)
+        path, below = _asked(watch)
+        if below is None:
+            self._polling.drop(vertex, *self._tree.remove(path, vertex))
+            return
+        self._polling.drop(vertex, self._tree.remove_tree(path, vertex, below), b"")
 
     async def run(self) -> None:
         """Mark what the kernel tells of, until cancelled."""
@@ -103,6 +112,8 @@ class InotifyWatcher(Watcher):
             for directory in by_descriptor.get(wd, ()):
                 for vertex in directory.leaves.get(name, ()):
                     marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
+                if directory.trees:
+                    self._hear_in_trees(directory, name, mask, marks)
                 if mask & REPLACED and (name in directory.leaves or name in directory.children):
                     self._replaced.append((directory, name))
                     self._has_stale.set()
@@ -110,9 +121,23 @@ class InotifyWatcher(Watcher):
             self.sink.mark(vertex, delay)
         return bool(marks) or not wd
 
+    def _hear_in_trees(self, directory: Directory, name: bytes, mask: int, marks: dict[int, float]) -> None:
+        path = os.fsdecode(directory.path_of(name) if name else directory.path)
+        has_moved = mask & IS_DIRECTORY and mask & REPLACED
+        for vertex, heard, _ in directory.trees:
+            if has_moved:
+                heard.lose()
+            else:
+                heard.add(path)
+            marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
+        if has_moved:
+            self._replaced.append((directory, name))
+            self._has_stale.set()
+
     def _hear_of_other(self, directory: Directory, name: bytes) -> None:
         if name in directory.leaves:
             self._tree.follow(directory, name)
+        self._tree.admit(directory, name)
         if name in directory.children:
             self._stale.add(directory.children[name])
 
@@ -140,9 +165,20 @@ class InotifyWatcher(Watcher):
             for directory, name in replaced:
                 self._hear_of_other(directory, name)
             stale, self._stale = self._stale, set()
-            pacer = Pacer()
-            for directory in self._tree.renew(stale):
-                await self._recheck(directory, pacer)
+            for vertex, heard, _ in await self._renew_below(stale):
+                heard.lose()
+                self.sink.mark(vertex, SETTLE)
+
+    async def _renew_below(self, tops: Iterable[Directory]) -> set[Listener]:
+        """Watch the subtrees anew. Returns who listens to a tree that any of it is part of, or was."""
+        pacer = Pacer()
+        listeners: set[Listener] = set()
+        for directory in self._tree.renew(tops):
+            await self._recheck(directory, pacer)
+            listeners.update(directory.trees or (directory.parent.trees if directory.parent else ()))
+        for listener in listeners:
+            self._polling.note(listener.vertex, listener.top, b"", self._tree.trouble_for(listener))
+        return listeners
 
     async def _recheck(self, directory: Directory, pacer: Pacer) -> None:
         trouble = self._tree.trouble_of(directory)
@@ -163,3 +199,9 @@ class InotifyWatcher(Watcher):
         while True:
             await trio.sleep(POLL_INTERVAL)
             self._call_stale(self._tree.troubled)
+
+
+def _asked(watch: Watch) -> tuple[bytes, Heard | None]:
+    """The path of a PathWatch, and where to tell of what is below it."""
+    asked = cast("PathWatch", watch)
+    return os.fsencode(asked.path), asked.below

@@ -21,6 +21,8 @@ COME_OR_GONE = Kernel.IN_CREATE | Kernel.IN_DELETE | Kernel.IN_MOVED_FROM
 """A name came or went. Often half of a replacement: more is to follow within a moment."""
 REPLACED = COME_OR_GONE | Kernel.IN_MOVED_TO
 """A name stands for another thing than before."""
+IS_DIRECTORY = Kernel.IN_ISDIR
+"""What it happened to is a directory."""
 WATCH_DROPPED = Kernel.IN_IGNORED
 QUEUE_OVERFLOW = Kernel.IN_Q_OVERFLOW
 SELF_CHANGED = Kernel.IN_DELETE_SELF | Kernel.IN_MOVE_SELF | Kernel.IN_UNMOUNT

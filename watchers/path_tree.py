@@ -2,7 +2,8 @@
 
 Every directory on the way to a path is in the tree, once, so that a change of any component is seen. A path
 itself is a name in its directory: files are replaced, and a watch on the old inode goes deaf. It is a node of
-its own only if it is a symlink or a mount point.
+its own only if it is a symlink or a mount point, or if all that is below it is watched: then every directory
+in it is a node.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from watchers.directory import Directory
+from reactor import Heard
+from watchers.directory import Directory, Listener
 from watchers.inotify_descriptor import InotifyDescriptor, Watched
 from watchers.mounts import MountTable
 
@@ -59,6 +61,27 @@ class PathTree:
         self._prune(directory if itself is None else itself)
         return (directory, name) if itself is None else (itself, b"")
 
+    def add_tree(self, path: bytes, vertex: int, heard: Heard) -> Directory:
+        """Watch all that is below an absolute path for ``vertex``, once the directory it returns is renewed."""
+        top = self._reach(_components(path))
+        top.trees += (Listener(vertex, heard, top),)
+        return top
+
+    def remove_tree(self, path: bytes, vertex: int, heard: Heard) -> Directory:
+        """Watch what is below a path that was added no longer for ``vertex``; return the directory there."""
+        top = self._reach(_components(path))
+        removed = Listener(vertex, heard, top)
+        members = [directory for directory in top.subtree if removed in directory.trees]
+        for directory in reversed(members):  # what is below comes first
+            directory.trees = tuple(listener for listener in directory.trees if listener != removed)
+            self._prune(directory)
+        return top
+
+    def admit(self, directory: Directory, name: bytes) -> None:
+        """Make a node of a name in a tree that may be a directory. To renew it shows whether it is, or removes it."""
+        if directory.trees and name not in directory.children:
+            directory.children[name] = Directory(directory, name)
+
     def follow(self, directory: Directory, name: bytes) -> Directory | None:
         """Watch the thing at a leaf itself if its directory doesn't hear all of it; return what was added.
 
@@ -85,6 +108,7 @@ class PathTree:
             # for in the wrong place.
             if directory.is_attached and (self._watch(directory) or directory not in seen):
                 seen.add(directory)
+                self._spread(directory)
                 waiting += (*directory.children.values(), *directory.links_here)
                 yield directory
 
@@ -119,6 +143,11 @@ class PathTree:
             return None
         return next((above.trouble for above in directory.way_up if above.trouble), None)
 
+    def trouble_for(self, listener: Listener) -> str | None:
+        """Why events of a tree can't be relied upon: a trouble in it, or on the way to it."""
+        inside = (directory.trouble for directory in self.troubled if listener in directory.trees)
+        return next(inside, None) or self.trouble_of(listener.top)
+
     def _reach(self, components: Iterable[bytes]) -> Directory:
         directory = self.root
         for name in components:
@@ -145,6 +174,14 @@ class PathTree:
         directory.trouble = trouble
         (self.troubled.add if trouble else self.troubled.discard)(directory)
         return self._hold(directory, watched)
+
+    def _spread(self, directory: Directory) -> None:
+        """Let the trees that it is part of reach what is in it. It is watched already, so none can come unseen."""
+        directory.join_trees()
+        if directory.trees and directory.watched is not None:
+            for name in _subdirectories(directory.path):
+                self.admit(directory, name)
+        self._prune(directory)
 
     def _hold(self, directory: Directory, watched: Watched | None) -> bool:
         before, directory.watched = directory.watched, watched
@@ -207,6 +244,15 @@ def _target(link: bytes) -> bytes:
 def _components(path: bytes) -> list[bytes]:
     # ".." stays: behind a symlink it is not the component before it.
     return [name for name in path.split(b"/") if name not in (b"", b".")]
+
+
+def _subdirectories(path: bytes) -> list[bytes]:
+    """The names of the directories in one; none when it has gone or can't be read."""
+    try:
+        with os.scandir(path) as entries:
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
 
 
 def _explain(error: OSError, path: bytes) -> str:

@@ -186,8 +186,8 @@ class UnitListener:
 
     async def _hear(self, bus: Bus, message: Message) -> None:
         match message.member, message.body:
-            case "JobRemoved", [_, _, str(name), _]:
-                self._mark(self._at(object_path(name)))
+            case "JobRemoved", [_, _, str(name), _] if name in self._units:
+                self._mark((name,))
             case "UnitFilesChanged", _:
                 self._look_for_files()
             case "Reloading", [False]:  # which starts and stops nothing

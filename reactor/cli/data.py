@@ -57,7 +57,7 @@ def data(
 def _resolved(manifest: str, inputs: Inputs) -> Resolved:
     """The data of the manifest. Raises ManifestError."""
     from reactor.data.resolve import Layer
-    from reactor.manifest.sections import data_of, sections_of
+    from reactor.manifest.sections import data_of, sections_of, warning
     from reactor.manifest.site_data import SiteData
     from reactor.manifest.source import Problems, read_source
     from reactor.resource.diagnostic import Diagnostic, ManifestError
@@ -73,8 +73,8 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
         site.check(resolved.values, resolved.secrets)
     if found := [*problems.sorted(), *(site.problems.sorted() if site else ())]:
         raise ManifestError(found)
-    for each in resolved.warnings:
-        warn(f"{source.lines.place(each.comment_at or 0)}: {each.message}; {each.hint}")
+    for text in [*(warning(each, source) for each in resolved.warnings), *(site.warnings if site else ())]:
+        warn(text)
     return resolved
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import time
-from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -14,15 +15,16 @@ from reactor.cli.ensuring import backups_of, ensured, outlook_of, session_of, tr
 from reactor.cli.inputs import inputs_options
 from reactor.cli.kind_options import KindOptions
 from reactor.cli.manifests import report
+from reactor.cli.run import DETAILED, RunCommand
 from reactor.cli.running import state_dir_option
 from reactor.cli.session import Company, converge
 from reactor.cli.state import refuse_managed
 from reactor.console.display import Display
-from reactor.engine.events import Blocked, Event, Result
+from reactor.engine.events import Blocked, Event, Result, Skipped
 from reactor.engine.options import Options
 from reactor.ensure.command_line import CommandLine
 from reactor.ensure.entry import Entry, load_entry, unknown
-from reactor.ensure.sessions import Ensured, Outlook, Session, UnknownNameError
+from reactor.ensure.sessions import Ensured, Outlook, UnknownNameError
 from reactor.journal.state_directory import locate
 from reactor.manifest.kinds import INSTALLED, UnusableKind, look_up
 from reactor.manifest.source import Problems
@@ -59,7 +61,7 @@ _OWN = (
         ["--session"], metavar="DIR", help="The session it belongs to.  [default: $REACTOR_SESSION]"
     ),
     click.Option(
-        [exitcodes.DETAILED], is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage."
+        [DETAILED], is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage."
     ),
 )  # fmt: skip
 
@@ -69,7 +71,7 @@ def kind_command(kind: str) -> click.Command:
     model = found_kind(kind)
     options = KindOptions(model, _names_of_others())
 
-    @click.command(kind, params=[*options.parameters(), *_OWN], help=_help(model))
+    @click.command(kind, cls=RunCommand, params=[*options.parameters(), *_OWN], help=_help(model))
     @inputs_options
     @state_dir_option
     def command(inputs: Callable[[], Inputs], **given: Any) -> None:
@@ -96,8 +98,9 @@ class Call:
         self._noop: bool = given["noop"]
         self._diff: bool = given["diff"]
         self._detailed: bool = given["detailed_exitcodes"]
+        self._bad_usage = exitcodes.of_bad_usage(detailed=self._detailed)
         self._location = locate(given["state_dir"])
-        self._session = session_of(given["session"])
+        self._session = session_of(given["session"], self._bad_usage)
         _add_common(self._line, given)
 
     def make(self, inputs: Callable[[], Inputs]) -> None:
@@ -110,16 +113,20 @@ class Call:
         except ManifestError as error:
             source = (self._line.source.file, self._line.source.text)
             report(error.diagnostics, as_json=self._form == "json", source=source)
-            raise click.exceptions.Exit(exitcodes.of_bad_usage(detailed=self._detailed)) from error
+            raise click.exceptions.Exit(self._bad_usage) from error
         witness = Witness(self._form, resources=len(entry.program.graph.resources), continuous=False)
         try:
-            code = self._blocked(entry, outlook, witness) if outlook.culprits else self._run(entry, outlook, witness)
+            code = (
+                self._blocked(entry, outlook, witness)
+                if outlook.culprits
+                else self._run(entry, outlook, witness)
+            )
         finally:
             witness.flush()
         raise click.exceptions.Exit(code)
 
     def _outlook(self, entry: Entry, problems: Problems) -> Outlook:
-        with trusting(self._session):
+        with trusting(self._bad_usage):
             try:
                 return outlook_of(entry, self._session, noop=self._noop)
             except UnknownNameError as error:
@@ -129,7 +136,10 @@ class Call:
         now, ref = time.time(), entry.resource.ref
         witness(Blocked(now, ref, outlook.culprits))
         self._remember(
-            witness, Ensured(now, ref, entry.resource.alias, Result.BLOCKED, noop=self._noop, culprits=outlook.culprits)
+            witness,
+            Ensured(
+                now, ref, entry.resource.alias, Result.BLOCKED, noop=self._noop, culprits=outlook.culprits
+            ),
         )
         return exitcodes.FAILED_BIT if self._detailed else exitcodes.NOT_CONVERGED
 
@@ -151,7 +161,7 @@ class Call:
 
     def _remember(self, witness: Witness, result: Ensured | None) -> None:
         if self._session is not None:
-            with trusting(self._session):
+            with trusting(self._bad_usage):
                 self._session.note([*witness.events, *([result] if result else [])], witness.warn)
 
 
@@ -160,9 +170,56 @@ class Witness(Display):
 
     def __init__(self, form: Literal["text", "json"], *, resources: int, continuous: bool) -> None:
         super().__init__(form, resources=resources, continuous=continuous)
+        self.form = form
         self.events: list[Event] = []
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
         super().__call__(event)
         self.events.append(event)
+
+    def conclude(self, result: Ensured) -> None:
+        """Say to people how it ended, where no event has: a run is quiet about what is well."""
+        if self.form == "text" and result.result in (Result.OK, Result.SKIPPED):
+            reason = next((f"  {event.reason}" for event in self.events if isinstance(event, Skipped)), "")
+            self.say(f"{result.ref}  {result.result}{reason}", {})
+
+
+def _add_common(line: CommandLine, given: dict[str, Any]) -> None:
+    """Add what every kind has, from the options that are made for it."""
+    line.put_list("require", "--require", given["require"])
+    line.put_list("subscribe", "--subscribe", given["subscribe"])
+    conditions = (("if", "--if", given["condition"]), ("unless", "--unless", given["exception"]))
+    if wanted := [each for each in conditions if each[2] is not None]:
+        line.put_group("control", *wanted)
+    tries = (
+        ("tries", "--check-tries", given["check_tries"]),
+        ("try_sleep", "--check-sleep", given["check_sleep"]),
+    )
+    if given["check"]:
+        pace = [each for each in tries if each[2] is not None]
+        line.put_groups("health_checks", [[("command", "--check", check), *pace] for check in given["check"]])
+    elif any(each[2] is not None for each in tries):
+        raise click.UsageError("--check-tries and --check-sleep are about --check, which is not given")
+
+
+def _names_of_others() -> frozenset[str]:
+    """The options of the command itself, without their dashes."""
+
+    @click.command(params=[*_OWN])
+    @inputs_options
+    @state_dir_option
+    def command() -> None: ...
+
+    return frozenset(
+        name.removeprefix("--") for each in command.params for name in (*each.opts, *each.secondary_opts)
+    )
+
+
+def _help(model: type[Resource]) -> str:
+    words = inspect.getdoc(model) or ""
+    example = f"reactor ensure {model.kind} {model.example or 'NAME'}"
+    return (
+        f"{words.replace('``', '')}\n\nNAME and ENSURE are those of a manifest; what else is a property is an option."
+        f"\n\n\b\nExample:\n  {example}"
+    )

@@ -21,50 +21,48 @@ if TYPE_CHECKING:
     from reactor.journal.state_directory import Location
 
 ENVIRONMENT_VARIABLE = "REACTOR_SESSION"
-_BEGIN = 'begin one: eval "$(reactor session new)"'
+BEGIN = 'begin one: eval "$(reactor session new)"'
 
 
-def session_of(option: str | None) -> Session | None:
+def session_of(option: str | None, bad_usage: int = exitcodes.BAD_USAGE) -> Session | None:
     """The session that is named, by the option or in the environment. Ends the command when there is no such one."""
     directory = option or os.environ.get(ENVIRONMENT_VARIABLE)
     if not directory:
         return None
     from reactor.ensure.sessions import Session
+    from reactor.journal.state_directory import StateDirectory, StateDirectoryError
 
     if not os.path.isdir(directory):
-        complain(f"there is no session {directory}", _BEGIN)
-        raise click.exceptions.Exit(exitcodes.BAD_USAGE)
-    return Session(os.path.abspath(directory))
-
-
-def needed(session: Session | None, why: str) -> Session:
-    """The session, which must be there. Raises UsageError."""
-    if session is None:
-        raise click.UsageError(f"{why}; {_BEGIN}")
-    return session
+        complain(f"there is no session {directory}", BEGIN)
+        raise click.exceptions.Exit(bad_usage)
+    try:
+        return Session(StateDirectory.make(os.path.abspath(directory)).path)
+    except StateDirectoryError as error:  # others may write to it
+        complain(error.message, BEGIN)
+        raise click.exceptions.Exit(bad_usage) from error
 
 
 @contextmanager
-def trusting(session: Session | None) -> Iterator[None]:
-    """Tell when the session can't be read, and end the command."""
+def trusting(bad_usage: int = exitcodes.BAD_USAGE) -> Iterator[None]:
+    """Tell when the session can't be used, and end the command."""
     from reactor.journal.history import HistoryError
 
     try:
         yield
     except (HistoryError, sqlite3.Error, OSError) as error:
-        where = session.directory if session else ""
-        complain(f"the session {where} is of no use: {error}", _BEGIN)
-        raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error
+        complain(f"the session is of no use: {error}", BEGIN)
+        raise click.exceptions.Exit(bad_usage) from error
 
 
 def outlook_of(entry: Entry, session: Session | None, *, noop: bool) -> Outlook:
-    """What has happened in the session to what the entry refers to. Raises UnknownNameError, and UsageError without one."""
-    from reactor.ensure.sessions import Outlook, outlook
+    """What the session means for the entry. Raises UnknownNameError for a name that it, or no session, knows."""
+    from reactor.ensure.sessions import UnknownNameError, outlook
 
-    if not (entry.require or entry.subscribe):
-        return Outlook()
-    session = needed(session, "require and subscribe look back into a session, and there is none")
-    return outlook(session.past(), entry.resource.ref, entry.require, entry.subscribe, noop=noop)
+    names = (*entry.require, *entry.subscribe)
+    if names and session is None:
+        raise UnknownNameError(names[0], f"only a session knows what was done before; {BEGIN}")
+    past = session.past() if names and session else []
+    return outlook(past, entry.resource.ref, entry.require, entry.subscribe, noop=noop)
 
 
 def backups_of(location: Location | None) -> Store | None:
@@ -88,7 +86,10 @@ def ensured(entry: Entry, events: Sequence[Event], *, noop: bool) -> Ensured | N
     ref, alias = entry.resource.ref, entry.resource.alias
     for event in reversed(events):
         if isinstance(event, Checked) and event.ref == ref:
-            refreshed = Cause.REFRESH in event.causes and event.result in (Result.CHANGED, Result.WOULD_CHANGE)
+            refreshed = Cause.REFRESH in event.causes and event.result in (
+                Result.CHANGED,
+                Result.WOULD_CHANGE,
+            )
             return Ensured(event.time, ref, alias, event.result, refreshed, noop, event.error)
         if isinstance(event, Skipped) and event.ref == ref:
             return Ensured(event.time, ref, alias, Result.SKIPPED, noop=noop)

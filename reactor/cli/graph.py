@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.completing import complete_manifest
 from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import rejecting
 
@@ -46,7 +47,12 @@ DEFAULT_DEPTH = 2
 @click.option(
     "--state", is_flag=True, help="Check every resource, changing nothing, and colour it by what was found."
 )
-@click.option("--around", metavar="REF", help="Only this resource and its neighbourhood.")
+@click.option(
+    "--around",
+    metavar="REF",
+    shell_complete=complete_manifest,
+    help="Only this resource and its neighbourhood.",
+)
 @click.option(
     "--depth",
     type=click.IntRange(min=0),

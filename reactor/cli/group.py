@@ -12,6 +12,10 @@ import click
 COMMANDS = (
     "run",
     "validate",
+    "ensure",
+    "session",
+    "show",
+    "kinds",
     "graph",
     "data",
     "facts",
@@ -22,9 +26,14 @@ COMMANDS = (
     "why",
     "pause",
     "resume",
+    "service",
     "example",
     "restore",
+    "completion",
 )
+
+_ELSEWHERE = {"session": "session_command"}
+"""The modules of commands whose name is that of another module."""
 
 
 class LazyGroup(click.Group):
@@ -38,7 +47,8 @@ class LazyGroup(click.Group):
         """The command ``cmd_name``, from the module and the function of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"reactor.cli.{cmd_name}"), cmd_name)
+        module = _ELSEWHERE.get(cmd_name, cmd_name)
+        command = getattr(import_module(f"reactor.cli.{module}"), cmd_name)
         return command if isinstance(command, click.Command) else None
 
     def resolve_command(

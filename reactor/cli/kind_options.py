@@ -24,7 +24,7 @@ _ELSEWHERE = frozenset(
 _COMMON = {
     "alias": "Another name for it, for later ones of the session.",
     "provider": "Who does it.  [default: the one that fits this host]",
-    "meta": "How it is treated: timeout=30s, retry=3, mode=warn ... Repeatable.",
+    "meta": "How it is treated: timeout=30s, retry=3, mode=warn ...",
 }
 _OPPOSITES = {"enable": "disable"}
 """Where not doing something has a word of its own."""
@@ -38,7 +38,9 @@ class KindOptions:
     def __init__(self, model: type[Resource], taken: Iterable[str]) -> None:
         self.model = model
         self._taken = frozenset(taken)
-        self._properties = {each.field: each for each in properties_of(model)}
+        found = properties_of(model)
+        own_first = sorted(found, key=lambda each: each.field in Resource.model_fields)
+        self._properties = {each.field: each for each in own_first}
 
     def parameters(self) -> list[click.Parameter]:
         """The name, what is to be ensured, and an option for each property that one option can hold."""
@@ -60,9 +62,13 @@ class KindOptions:
         wanted = ensure or str(self._properties["ensure"].default or self._first_ensure)
         if required:
             line.assume("ensure", wanted)
-        for key, text in self.model.shell_defaults(wanted).items():
+        for key, text in self.model.shell_defaults(name, wanted).items():
             line.assume(key, text)
         return line
+
+    def ensures(self, given: str | None) -> list[str | None]:
+        """What can be ensured, for who does not mind: what is ``given``; else what is usual, then all there is."""
+        return [given] if given else [None, *self._properties["ensure"].shape.choices]
 
     @property
     def _first_ensure(self) -> str:
@@ -71,8 +77,12 @@ class KindOptions:
     def _option(self, wanted: Property) -> click.Option:
         words = _COMMON.get(wanted.field, wanted.meaning)
         if wanted.is_flag:
-            flag = f"{self._flag(wanted)}/{self._flag(wanted, off=True)}"
-            return click.Option([_PREFIX + wanted.field, flag], default=None, help=_with_default(words, wanted))
+            flags = [
+                f"{self._flag(wanted, name)}/{self._flag(wanted, name, off=True)}" for name in wanted.names
+            ]
+            return click.Option(
+                [_PREFIX + wanted.field, *flags], default=None, help=_with_default(words, wanted)
+            )
         repeatable = wanted.is_map or wanted.shape.items is not None
         pairs = wanted.is_map or (wanted.shape.items is not None and wanted.shape.items.values is not None)
         return click.Option(
@@ -80,7 +90,7 @@ class KindOptions:
             multiple=repeatable,
             metavar="KEY=VALUE" if pairs else _metavar(wanted),
             callback=partial(_pairs, unique=wanted.is_map) if pairs else None,
-            help=f"{words} Repeatable.".strip() if repeatable and "Repeatable" not in words else _with_default(words, wanted),
+            help=_with_default(words, wanted, repeatable=repeatable),
             shell_complete=_choices(wanted),
         )
 
@@ -105,9 +115,11 @@ def _metavar(wanted: Property) -> str:
     return "DURATION" if wanted.is_duration else kind
 
 
-def _with_default(words: str, wanted: Property) -> str:
+def _with_default(words: str, wanted: Property, *, repeatable: bool = False) -> str:
+    if repeatable:
+        words = f"{words} Repeatable.".strip()
     default = wanted.default
-    if default is None or default in ([], {}, False):
+    if default is None or wanted.is_map or default in ([], False):
         return words
     shown = ", ".join(map(str, default)) if isinstance(default, list) else str(default)
     return f"{words}  [default: {'true' if default is True else shown}]"

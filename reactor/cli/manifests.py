@@ -24,11 +24,18 @@ def rejecting(*, as_json: bool, exit_code: int) -> Iterator[None]:
         raise click.exceptions.Exit(exit_code) from error
 
 
-def report(diagnostics: Sequence[Diagnostic], *, as_json: bool) -> None:
-    """Show the problems on stderr; for a program that asked for JSON, on stdout too."""
+def report(
+    diagnostics: Sequence[Diagnostic], *, as_json: bool, source: tuple[str, str] | None = None
+) -> None:
+    """Show the problems on stderr; for a program that asked for JSON, on stdout too.
+
+    ``source`` is the name and the text of a source that is no file.
+    """
     from reactor.manifest.report import render
 
     if as_json:
         click.echo(scrub("".join(line(diagnostic_record(each)) for each in diagnostics)), nl=False)
     coloured = wants_colour(sys.stderr)
-    click.echo(scrub(render(diagnostics, color=coloured)).rstrip("\n"), err=True, color=coloured)
+    click.echo(
+        scrub(render(diagnostics, color=coloured, source=source)).rstrip("\n"), err=True, color=coloured
+    )

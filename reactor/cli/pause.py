@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.completing import complete_journal
 from reactor.cli.running import complain, directory_of, refusing, state_dir_option, warn
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def _duration(_context: click.Context, _parameter: click.Parameter, value: str) 
 
 
 @click.command(short_help="Leave resources alone for a while.")
-@click.argument("ref", default="*", metavar="[REF-GLOB]")
+@click.argument("ref", default="*", metavar="[REF-GLOB]", shell_complete=complete_journal)
 @click.option(
     "--for", "seconds", required=True, callback=_duration, metavar="DURATION",
     help="How long, as in 30m or 2h; then the pause ends by itself.",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.completing import complete_manifest
 from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import rejecting
 from reactor.cli.metrics import Exposure, listening, metrics_options, refuse_exposure
@@ -112,10 +113,15 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     "--only",
     multiple=True,
     metavar="REF",
+    shell_complete=complete_manifest,
     help="Only these resources, and what they require. REF may be a glob: 'file#/etc/*'. Repeatable.",
 )
 @click.option(
-    "--exclude", multiple=True, metavar="REF", help="All but these, and what requires them. Repeatable."
+    "--exclude",
+    multiple=True,
+    metavar="REF",
+    shell_complete=complete_manifest,
+    help="All but these, and what requires them. Repeatable.",
 )
 @click.option(
     DETAILED, is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage or manifest."
@@ -270,8 +276,13 @@ def _converge(
             _introduce(program, selection, display)
             tally = Tally(graph.refs, watcher_names(), time.time())
             control = _control(program, graph, options, state, display, tally)
-            kept = {"journal": state.journal, "backups": state.backups}
-            company = replace(company, control=control, tally=tally, **kept)
+            company = replace(
+                company,
+                journal=state.journal,
+                backups=state.backups,
+                control=control,
+                tally=tally if options.watch else None,
+            )
             ended, interruption = converge(graph, options, display, company)
         display.summarize(ended)
         if program.post_message and exitcodes.is_all_well(ended):

@@ -85,7 +85,11 @@ class _Sinks:
 
 
 def attempt(
-    graph: Graph, options: Options, note: Callable[[Event], None], tell: Callable[[str], None], backups: Store | None
+    graph: Graph,
+    options: Options,
+    note: Callable[[Event], None],
+    tell: Callable[[str], None],
+    backups: Store | None,
 ) -> tuple[Ended, Interruption]:
     """Run an engine to its end without showing it; ``note`` gets its events."""
     engine = Engine(graph, options, lambda event: note(scrubbed(event)))
@@ -122,7 +126,7 @@ async def _accompanied(
             nursery.start_soon(display.run)
             nursery.start_soon(_stop_without_reader, engine, display)
             if company.reloader:
-                nursery.start_soon(company.reloader.run, engine, display)
+                nursery.start_soon(company.reloader.run, engine, engine.emit)
         if company.journal:
             nursery.start_soon(company.journal.run)
         if company.backups:

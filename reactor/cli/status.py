@@ -10,11 +10,12 @@ from typing import Any, Literal
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.completing import complete_journal
 from reactor.cli.running import directory_of, refusing, state_dir_option, warn
 
 
 @click.command(short_help="How everything stands, and why.")
-@click.argument("ref", required=False, metavar="[REF-GLOB]")
+@click.argument("ref", required=False, metavar="[REF-GLOB]", shell_complete=complete_journal)
 @click.option("--all", "everything", is_flag=True, help="Also what is as desired.")
 @click.option("--failed", is_flag=True, help="Only what has failed or is blocked.")
 @click.option(

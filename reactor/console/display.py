@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import trio
 
-from reactor.console.introduction import warning_record
 from reactor.console.entries import EntrySink
+from reactor.console.introduction import warning_record
 from reactor.console.journald import WARNING_PREFIX, Journald, leads_to_journal
 from reactor.console.jsonlines import JsonSink, line
 from reactor.console.progress import ERASE_LINE, ProgressBar
@@ -24,6 +24,8 @@ from reactor.engine.events import Ended, Event
 from reactor.resource.secrecy import scrub
 
 Format = Literal["text", "json"]
+
+STDERR = 2
 
 
 class Display:
@@ -63,8 +65,10 @@ class Display:
 
     def tell(self, message: str) -> None:
         """Tell the person at the terminal something about the program itself, on stderr, if it is still there."""
-        before = ERASE_LINE.decode() if self._bar and self._bar.shown else "reactor: "
-        if sys.stderr is not None and leads_to_journal(2): before = WARNING_PREFIX
+        erase = ERASE_LINE.decode() if self._bar and self._bar.shown else ""
+        prefix = WARNING_PREFIX if leads_to_journal(STDERR) else f"{erase}reactor: "
+        with suppress(OSError):
+            sys.stderr.write(f"{prefix}{printable(scrub(message))}\n")
 
     def warn(self, message: str) -> None:
         """Tell people and programs something about the program itself that is not as it should be."""
@@ -81,6 +85,8 @@ class Display:
         """Write and draw, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._writer.run)
+            if self._journald:
+                nursery.start_soon(self._journald.run)
             if self._bar:
                 nursery.start_soon(self._bar.run)
 
@@ -91,6 +97,8 @@ class Display:
 
     def flush(self) -> None:
         """Write all that still waits."""
+        if self._journald:
+            self._journald.finish()
         self._writer.flush()
 
     def _summary(self, ended: Ended, text: TextSink) -> str:

@@ -62,11 +62,12 @@ class Journald:
                 if not self._send_next():
                     await trio.lowlevel.wait_writable(self._socket)
 
-    def flush(self) -> None:
-        """Send everything that waits, however long the journal takes."""
+    def finish(self) -> None:
+        """Send everything that waits, however long the journal takes. Nothing comes after that."""
         while self._pending:
             if not self._send_next():
                 select.select((), (self._socket,), ())
+        self._socket.close()
 
     def _send_next(self) -> bool:
         """Returns whether the first entry is dealt with; else there is no room for it now."""

@@ -61,6 +61,7 @@ def _reloaded(record: Record) -> str:
 _SAID: dict[str, Callable[[Record], str]] = {
     "checked": _checked,
     "blocked": lambda record: f"by {name_some(record['culprits'])}",
+    "ensured": lambda record: ", ".join(record["culprits"]) or "as noted in the session",
     "unblocked": lambda _: "all that it requires is ok again",
     "auditfound": lambda _: "the audit found drift that no event had announced",
     "flapping": lambda record: ", ".join(f"{did} {n} times" for did, n in record["actions"].items()),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 _LARGEST_PORT = 65535
-_WRITTEN = re.compile(r"(?:\[(?P<v6>[^]]*)\]|(?P<host>[^:]*)):(?P<port>\d{1,5})")
+_WRITTEN = re.compile(r"(?:\[(?P<v6>[^]]*)\]|(?P<host>[^:]*)):(?P<port>[0-9]{1,5})")
 
 
 class AddressError(ValueError):

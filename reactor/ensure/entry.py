@@ -37,8 +37,6 @@ def load_entry(problems: Problems, kind: str, body: Mapping, inputs: Inputs) -> 
         if key not in _BACK:
             own.put(key, value, body.key_at(key), body.value_at(key), body.raw(key))
     require, subscribe = (_references(problems, body, key) for key in _BACK)
-    if problems:
-        raise ManifestError(problems.sorted())
     program = load_tree(problems, _manifest(kind, own), inputs)
     resource = next(each for each in program.graph.resources.values() if each.kind == kind)
     return Entry(resource, program, require, subscribe)
@@ -70,7 +68,7 @@ def _manifest(kind: str, body: Mapping) -> Mapping:
     return manifest
 
 
-def first_problem(error: ManifestError) -> str:
+def in_one_line(error: ManifestError) -> str:
     """All that is wrong, in one line."""
     return "; ".join(map(_sentence, error.diagnostics))
 

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
+from reactor.manifest.scalars import plain_value
 from reactor.manifest.shapes import UNKNOWN, Shape, field_names
 from reactor.resource.attribute_docs import attribute_docs
 from reactor.resource.base import Resource
@@ -74,8 +75,6 @@ def properties_of(model: type[Resource]) -> list[Property]:
 
 def value_of(shape: Shape, text: str) -> Any:
     """The value that ``text`` on a command line has where ``shape`` is wanted: a text stays one, whatever it looks like."""
-    from reactor.manifest.scalars import plain_value
-
     if shape.scalars == _TEXT:
         return text
     try:

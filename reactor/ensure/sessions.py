@@ -6,10 +6,11 @@ from the order of what is written down, so that a refresh is owed until it has s
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -53,7 +54,7 @@ class UnknownNameError(Exception):
 
 
 class Session:
-    """The session in ``directory``. Several processes may write to it: SQLite has them wait for each other.
+    """The session in ``directory``. Several processes may write to it, one after the other.
 
     Raises OSError, sqlite3.Error and HistoryError when the directory, or the journal in it, is of no use.
     """
@@ -69,13 +70,14 @@ class Session:
             return [_ensured(entry.record) for entry in history.entries() if entry.event == "ensured"]
 
     def note(self, events: Iterable[Event], tell: Callable[[str], None]) -> None:
-        """Write down what has happened in one call."""
-        journal = Journal.open(self.directory, "", tell)
-        try:
-            for event in events:
-                journal.record(event)
-        finally:
-            journal.close()
+        """Write down what has happened in one call; one process at a time, also the first, which makes the journal."""
+        with self._locked():
+            journal = Journal.open(self.directory, "", tell)
+            try:
+                for event in events:
+                    journal.record(event)
+            finally:
+                journal.close()
 
     def remove(self) -> bool:
         """Remove the session; whether nothing is left of it, as there is when others have put files there."""
@@ -85,6 +87,15 @@ class Session:
         with suppress(OSError):
             os.rmdir(self.directory)
         return not os.path.exists(self.directory)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        descriptor = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
 
 def outlook(
@@ -104,7 +115,9 @@ def outlook(
     refreshing = (Result.CHANGED, Result.WOULD_CHANGE) if noop else (Result.CHANGED,)
     sources = {past[last[name]].ref for name in subscribe}
     since = max((index for index, each in enumerate(past) if _has_paid(each, ref, noop=noop)), default=-1)
-    return Outlook(refresh=any(each.ref in sources and each.result in refreshing for each in past[since + 1 :]))
+    return Outlook(
+        refresh=any(each.ref in sources and each.result in refreshing for each in past[since + 1 :])
+    )
 
 
 def names_of(ensured: Ensured) -> Iterable[str]:

@@ -14,13 +14,14 @@ _LONGEST = 1000
 def matches(text: str, pattern: str) -> bool:
     """Whether ``pattern`` is found anywhere in ``text``."""
     try:
-        return _compiled(pattern).search(text) is not None
+        return compiled(pattern).search(text) is not None
     except UnicodeEncodeError:
         raise FunctionError("the text is not valid UTF-8") from None
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> Any:
+def compiled(pattern: str) -> Any:
+    """``pattern`` as RE2 understands it; the object is used like one of ``re``. Raises FunctionError."""
     import re2  # noqa: PLC0415 - few manifests match, and the import costs milliseconds
 
     if len(pattern) > _LONGEST:

@@ -61,7 +61,7 @@ class Binder:
         self._repeats = repeats
         self._meta = meta
         self._included = included
-        self._context = {"base": world.surroundings.base}
+        self._context = world.context
         self._place = problems.source.lines.place
         self._reader = ValueReader(problems, world.scope)
         self._found: dict[str, type[Resource] | UnusableKind] = {}

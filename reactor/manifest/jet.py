@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
-from reactor.expression.errors import ExpressionError, FunctionError
+from reactor.expression.errors import FunctionError
 from reactor.expression.secret import SecretText
-from reactor.manifest.networked import kv_get, registrations
-
-if TYPE_CHECKING:
-    from reactor.manifest.surroundings import Surroundings
+from reactor.manifest.surroundings import NotYetError, Surroundings
+from reactor.manifest.template_values import context_of, functions_of
 
 SUFFIX = ".jet"
 
@@ -19,47 +15,45 @@ SUFFIX = ".jet"
 def render(body: str, delimiters: Sequence[str], surroundings: Surroundings) -> str:
     """The template ``body``, or the file it names if that ends in ``.jet``, rendered with the data of the manifest.
 
-    The data go to it as ``Facts``, ``Data`` and ``Environ``, or the same in lower case. When anything in the data is
-    secret, so is the result: nobody looks which of the data a template uses. Raises FunctionError.
+    When anything in the data is secret, so is the result: nobody looks which of the data a template uses. Then the
+    words of an error are kept back too, because they may quote values. Raises FunctionError; NotYetError when it may be
+    for a file that is not there yet.
     """
     from reactor.templates import TemplateError, engine  # noqa: PLC0415 - few manifests have templates
 
     is_file = body.endswith(SUFFIX)
     source = surroundings.read_file(body) if is_file else body
-    marks = (delimiters[0], delimiters[1]) if delimiters else None
-    names = surroundings.scope.names
-    context = {**names, **{name.lower(): value for name, value in names.items()}}
+    loader = _Loader(surroundings)
     try:
         compiled = engine("jet").compile(
-            source, name=body if is_file else "jet", delimiters=marks, loader=surroundings.read_file
+            source,
+            name=body if is_file else "jet",
+            delimiters=(delimiters[0], delimiters[1]) if delimiters else None,
+            loader=loader,
         )
-        text = compiled.render(context, _functions(surroundings))
+        text = compiled.render(context_of(surroundings), functions_of(surroundings))
     except TemplateError as error:
+        if loader.awaited is not None:
+            raise NotYetError from loader.awaited
+        if surroundings.scope.secrets:
+            raise FunctionError(str(error.without_words())) from None
         raise FunctionError(str(error), error.hint or None) from error
     return SecretText(text) if surroundings.scope.secrets else text
 
 
-def _functions(surroundings: Surroundings) -> dict[str, Callable[..., Any]]:
-    functions = {
-        "lookup": surroundings.lookup,
-        "readFile": surroundings.read_file,
-        "file": surroundings.read_file,
-        "template": surroundings.template,
-        "registrations": registrations,
-        "kvGet": kv_get,
-    }
-    return {name: _faulting(function) for name, function in functions.items()}
+class _Loader:
+    """Reads templates by name. ``awaited`` tells that one of them is not there, and may yet come."""
 
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self.awaited: NotYetError | None = None
 
-def _faulting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, failing the way a template's functions do."""
-    from reactor.templates import Fault  # noqa: PLC0415
-
-    @wraps(function)
-    def call(*arguments: Any) -> Any:
+    def __call__(self, name: str) -> str | None:
         try:
-            return function(*arguments)
-        except (FunctionError, ExpressionError) as error:
-            raise Fault(error.message, error.hint or "") from error
-
-    return call
+            return self._surroundings.read_file(name)
+        except NotYetError as error:
+            self.awaited = error
+        except FunctionError as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+        return None

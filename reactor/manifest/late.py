@@ -138,9 +138,8 @@ class LateBinding(Late):
         return None
 
     def _remade(self, resource: Resource, values: Mapping[str, Any]) -> Resource:
-        context = {"base": self._world.surroundings.base}
         try:
-            settled = self._model.model_validate({**self._plain, **values}, context=context)
+            settled = self._model.model_validate({**self._plain, **values}, context=self._world.context)
         except ValidationError as error:
             raise ResourceError(_complaint(error), "the value comes from an expression") from error
         settled.become(resource, resource.secrets | _secret_keys(values))

@@ -15,7 +15,7 @@ from reactor.manifest.evaluation import offset_in_source, parse_template
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kinds import Kinds, look_up
 from reactor.manifest.nodes import Sequence
-from reactor.manifest.sections import data_of
+from reactor.manifest.sections import data_of, warning
 from reactor.manifest.site_data import SiteData
 from reactor.manifest.source import Problems, Source, read_source
 from reactor.manifest.tree import parse
@@ -56,6 +56,7 @@ class Reading:
         result = self._read(problems, tree, (*((site.layer,) if site else ()), *self._outside))
         if site is not None:
             site.check(result[1].values, result[1].secrets)
+            self._collection.warnings += site.warnings
             self._collection.problems += site.problems.sorted()
         self._collection.problems.sort(key=lambda found: found.place or Place("", 0, 0))
         return result
@@ -89,10 +90,7 @@ class Reading:
             post_message=_message(document.post_message, world, problems),
         )
         self._collection.files.update(dict.fromkeys(sorted(world.surroundings.reads)))
-        self._collection.warnings += (
-            f"{source.lines.place(each.comment_at or 0)}: {each.message}; {each.hint}"
-            for each in data.warnings
-        )
+        self._collection.warnings += (warning(each, source) for each in data.warnings)
         self._collection.problems += problems.sorted()
         if of_entries is not problems:
             self._collection.problems += of_entries.sorted()
@@ -115,16 +113,18 @@ class Reading:
             self._collection.chains.append(binder.direct)
 
     def _include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
-        """Add the resources of the manifest that ``composite`` applies, or let it say why not."""
-        path = composite.manifest_path
-        self._collection.files[path] = None
-        late = composite.late
-        if late is not None and not late.is_decided:
+        """Add the resources of the manifest that ``composite`` applies, unless its conditions are against that."""
+        if (late := composite.late) is not None and not late.is_decided:
             hint = "put the condition on the resources of that manifest"
             problems.add("whether a manifest is applied must be known when this one is loaded", at, hint)
-        elif late is not None and late.is_declined:
-            pass  # none of it is managed here
-        elif path in self._chain:
+        elif late is None or not late.is_declined:
+            self._find(composite, at, problems, data)
+
+    def _find(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
+        """Find the manifest that ``composite`` applies, or let it say why not."""
+        path = composite.manifest_path
+        self._collection.files[path] = None
+        if path in self._chain:
             names = " -> ".join([*list(self._chain)[list(self._chain).index(path) :], path])
             problems.add(f"a manifest applies itself: {names}", at, "take this apply away")
         elif len(self._chain) > MAX_DEPTH:

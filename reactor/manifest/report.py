@@ -21,9 +21,7 @@ _STYLES = {
 _RESET = "\x1b[0m"
 
 
-def render(
-    diagnostics: Iterable[Diagnostic], *, color: bool, source: tuple[str, str] | None = None
-) -> str:
+def render(diagnostics: Iterable[Diagnostic], *, color: bool, source: tuple[str, str] | None = None) -> str:
     """All diagnostics in the order given, and a last line that counts them.
 
     The files are read again for the lines shown; one that is gone or has changed only costs its excerpt. ``source`` is

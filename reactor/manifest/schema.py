@@ -6,7 +6,7 @@ wrong; rules between properties are not in it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
@@ -20,7 +20,7 @@ from reactor.resource.base import Resource
 _REF = "#/$defs/"
 _MAP_OR_NOTHING = {"type": ["object", "null"]}
 _NOTHING = {"type": "null"}
-_EXPRESSION = {"type": "string", "pattern": r"\{\{|\$\{"}
+_EXPRESSION: Final = {"type": "string", "pattern": r"\{\{|\$\{"}
 """What may stand for a value of any type."""
 
 
@@ -51,6 +51,15 @@ class _Generator(GenerateJsonSchema):
     def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
         """Any scalar: an unquoted ``0644`` is taken as it is written."""
         return {**super().str_schema(schema), "type": ["string", "number", "boolean"]}
+
+    def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
+        """Also the text of a number, and an expression, wherever in a property it stands."""
+        text = {"type": "string", "pattern": rf"^\s*[-+]?\d+\s*$|{_EXPRESSION['pattern']}"}
+        return {"anyOf": [super().int_schema(schema), text]}
+
+    def bool_schema(self, schema: core_schema.BoolSchema) -> JsonSchemaValue:
+        """Also an expression."""
+        return {"anyOf": [super().bool_schema(schema), _EXPRESSION]}
 
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
         """Also a scalar, which such a function is there to convert; a whole model stays what it is."""

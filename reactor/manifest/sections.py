@@ -12,7 +12,7 @@ from reactor.manifest.document import check_data
 from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
-from reactor.manifest.source import Problems
+from reactor.manifest.source import Problems, Source
 from reactor.manifest.tree import parse
 from reactor.manifest.wording import shown
 from reactor.resource.secrecy import remember
@@ -43,6 +43,11 @@ def add_problem(problem: DataProblem, root: Mapping, problems: Problems) -> None
     if problem.path[0] == "hierarchy" and problem.start is None and problems:
         return  # whoever read the outline has said so
     problems.add(problem.message, _offset(root, problem, problems), problem.hint)
+
+
+def warning(problem: DataProblem, source: Source) -> str:
+    """What does not keep the data from being used, in words."""
+    return f"{source.lines.place(problem.comment_at or 0)}: {problem.message}; {problem.hint}"
 
 
 def sections_of(problems: Problems) -> Mapping:

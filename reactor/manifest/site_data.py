@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.data.resolve import Layer, resolve
-from reactor.data.validation import check, secret_paths
+from reactor.data.validation import check, secret_paths, unknown
 from reactor.manifest.inputs import Inputs
-from reactor.manifest.sections import add_problem, annotations_of, sections_of
+from reactor.manifest.sections import add_problem, annotations_of, sections_of, warning
 from reactor.manifest.source import Problems, read_source
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
@@ -29,6 +29,7 @@ class SiteData:
         resolved = resolve(self._root, inputs.facts)
         for problem in resolved.problems:
             add_problem(problem, self._root, self.problems)
+        self.warnings = [warning(each, source) for each in unknown(self._annotations)]
         self.layer = Layer(path, resolved.values, secret_paths(self._annotations))
 
     def check(self, values: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:

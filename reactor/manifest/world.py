@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from reactor.expression.errors import ExpressionError
@@ -13,6 +14,7 @@ from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import Source
 from reactor.manifest.surroundings import Surroundings
+from reactor.manifest.template_values import TemplateValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class World:
     def scope(self) -> Scope:
         """What every expression is evaluated in."""
         return self.surroundings.scope
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What a kind's validators are told: where relative paths begin, and how to get values for templates."""
+        return {"base": self.surroundings.base, "templates": partial(TemplateValues, self.surroundings)}
 
     def place(self, at: int, text: str, error: ExpressionError) -> str:
         """Where the culprit of ``error``, in the value ``text`` at the offset ``at``, stands: for people."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
@@ -14,7 +14,7 @@ from reactor.resource.control import Control
 from reactor.resource.diagnostic import InvalidPropertiesError, Place, PropertyProblem
 from reactor.resource.health import HealthCheck
 from reactor.resource.late import Late
-from reactor.resource.plan import Plan
+from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
 from reactor.resource.properties import Duration, Flag, Rate, References, did_you_mean
 from reactor.resource.registration import Registration
@@ -75,6 +75,8 @@ class Resource(Presentation, BaseModel, ABC):
 
     kind: ClassVar[str]
     providers: ClassVar[tuple[str, ...]] = ()
+    example: ClassVar[str] = ""
+    """What may follow ``reactor ensure KIND``, for its help."""
     late_properties: ClassVar[frozenset[str]] = frozenset()
     """Properties whose expressions are evaluated when the resource is checked, not when the manifest is loaded."""
     late: ClassVar[Late | None] = None

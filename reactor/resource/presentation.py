@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import abstractmethod
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any
 
 
 class Presentation:
     """The part of a kind that only the commands about single resources ask for."""
 
-    example: ClassVar[str] = ""
-    """The arguments of a ``reactor ensure KIND`` that works, for its help."""
-
     @classmethod
-    def shell_defaults(cls, ensure: str) -> Mapping[str, str]:  # noqa: ARG003 - a kind's own may depend on it
+    def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:  # noqa: ARG003 - a kind's own may depend on them
         """Properties a person at a shell need not give, although a manifest must, as texts."""
         return {}
 
@@ -24,24 +22,41 @@ class Presentation:
         """Why ``provider`` can't work on this host; None when it can. Looks, and changes nothing."""
         return None
 
-    def describe(self, state: Any) -> Mapping[str, Any]:
-        """What `observe` has found, as values for JSON, in the words of the kind's properties where there are such."""
-        found = plain(state)
+    @abstractmethod
+    async def observe(self) -> Any:
+        """Read the world."""
+
+    async def present(self) -> Mapping[str, Any]:
+        """How the thing is now, as values for JSON, in the words of the properties where there are such. No secrets.
+
+        Raises what `observe` raises. By default, it is what that finds.
+        """
+        found = plain(await self.observe())
+        if found is None:
+            return {"ensure": "absent"}
         return found if isinstance(found, dict) else {"state": found}
 
 
 def plain(value: Any) -> Any:
-    """A tree of dataclasses, named tuples, maps, lists and scalars as values for JSON; anything else as its text."""
+    """A tree of dataclasses, named tuples, maps, lists and scalars as values for JSON; anything else as its text.
+
+    Fields that a dataclass keeps out of its `repr` are left out: that is where secrets are.
+    """
     if isinstance(value, Enum):
         return plain(value.value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: plain(inner) for name, inner in value._asdict().items()}
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
+    if (fields := _fields(value)) is not None:
+        return {name: plain(inner) for name, inner in fields.items()}
     if isinstance(value, (set, frozenset)):
         return sorted((plain(inner) for inner in value), key=str)
     if isinstance(value, (list, tuple)):
         return [plain(inner) for inner in value]
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def _fields(value: Any) -> Mapping[str, Any] | None:
+    """The names and values in what has such; None for anything else."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.repr}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return dict(value._asdict())
+    return {str(key): inner for key, inner in value.items()} if isinstance(value, Mapping) else None

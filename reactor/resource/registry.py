@@ -23,6 +23,11 @@ def find_kind(name: str) -> type[Resource]:
     return cast("type[Resource]", installed(KINDS_GROUP)[name].load())
 
 
+def watcher_names() -> tuple[str, ...]:
+    """The names of all watchers installed, in order. Imports none of them."""
+    return tuple(installed(WATCHERS_GROUP))
+
+
 @cache
 def find_watchers() -> dict[type[Watch], type[Watcher]]:
     """The watcher class for each type of watch declaration."""

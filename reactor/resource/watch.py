@@ -13,11 +13,52 @@ class Watch:
     """The base of all declarations."""
 
 
+class Heard:
+    """Which paths of a tree events were about since the last look: from the one who listens to the one who checks.
+
+    The listener adds them, before it marks the resource. What it can't tell in detail (events that were lost, a directory
+    that came or went, the start) is `lose`: then all is to be looked at. So it is when a check comes and nothing was
+    heard: it has another cause, such as the audit.
+    """
+
+    MOST: ClassVar[int] = 1000
+    """Paths that are kept. To look at more of them one by one is no faster than to look at all there is."""
+
+    def __init__(self) -> None:
+        self._paths: set[str] = set()
+        self._is_lost = True
+
+    def add(self, path: str) -> None:
+        """Something happened at this absolute path."""
+        if self._is_lost:
+            return
+        self._paths.add(path)
+        if len(self._paths) > self.MOST:
+            self.lose()
+
+    def lose(self) -> None:
+        """Anything may have changed."""
+        self._is_lost = True
+        self._paths.clear()
+
+    def take(self) -> frozenset[str] | None:
+        """The paths to look at, which are then forgotten; None for all there are."""
+        taken = None if self._is_lost or not self._paths else frozenset(self._paths)
+        self._paths.clear()
+        self._is_lost = False
+        return taken
+
+
 @dataclass(frozen=True, slots=True)
 class PathWatch(Watch):
-    """The thing at an absolute path: its content, attributes and existence, whatever inode it is."""
+    """The thing at an absolute path: its content, attributes and existence, whatever inode it is.
+
+    With ``below`` it is a directory and all that is in it, at any depth; each path of it that something happens to is
+    added there. Symlinks in it are not followed.
+    """
 
     path: str
+    below: Heard | None = None
 
 
 @dataclass(frozen=True, slots=True)

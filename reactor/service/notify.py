@@ -10,6 +10,7 @@ from contextlib import suppress
 
 _MICRO = 1_000_000
 _LONGEST_STATUS = 512
+_WITHOUT_WAITING = socket.SOCK_DGRAM | socket.SOCK_NONBLOCK
 
 
 class Notifier:
@@ -20,7 +21,6 @@ class Notifier:
 
     def __init__(self, address: str, watchdog: float | None = None) -> None:
         self._address = f"\0{address[1:]}" if address.startswith("@") else address
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         self.watchdog = watchdog
 
     @classmethod
@@ -55,8 +55,8 @@ class Notifier:
         self._send(f"STOPPING=1\n{_status('ending')}")
 
     def _send(self, message: str) -> None:
-        with suppress(OSError):
-            self._socket.sendto(message.encode(errors="backslashreplace"), self._address)
+        with suppress(OSError), socket.socket(socket.AF_UNIX, _WITHOUT_WAITING) as sender:
+            sender.sendto(message.encode(errors="backslashreplace"), self._address)
 
 
 def _status(text: str) -> str:

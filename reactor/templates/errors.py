@@ -23,6 +23,11 @@ class TemplateError(Exception):
         self.column = column
         self.hint = hint
 
+    def without_words(self) -> TemplateError:
+        """The same error for those who may not see the data, which its words may quote."""
+        words = "the template failed, and why is not shown: the data hold secrets"
+        return TemplateError(words, self.name, self.line, self.column)
+
     def __str__(self) -> str:
         return f"{self.name}:{self.line}:{self.column}: {self.message}"
 

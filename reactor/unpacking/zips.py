@@ -18,6 +18,8 @@ _MOST_OF_AN_ENTRY = 256
 """Bytes in the directory of the archive, on average: 46, a name, and a few attributes."""
 _SPARE = 128 * 1024
 _ENCRYPTED = 0x1
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
+"""Those whose memory does not depend on what the archive asks for."""
 
 
 class _Guarded(io.RawIOBase):
@@ -59,6 +61,8 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
     name = info.orig_filename  # the other one is cut off at a NUL
     if info.flag_bits & _ENCRYPTED:
         raise UnpackingError(f"{name!r} in the archive is encrypted", "make the archive without a password")
+    if info.compress_type not in _COMPRESSIONS:
+        raise UnpackingError(f"{name!r} in the archive is compressed in an unusual way", "use deflate")
     mode = info.external_attr >> 16
     kind = stat.S_IFMT(mode)
     member = partial(Member, name, mtime=_mtime(info))

@@ -17,6 +17,8 @@ from resources.accounts.names import AccountId, AccountName, AccountNames, irrev
 class Group(Resource, kind="group"):
     """Manage one group of this host, and who is in it."""
 
+    example = "www --gid 800"
+
     name: AccountName
     ensure: Literal["present", "absent"] = "present"
     gid: AccountId | None = None

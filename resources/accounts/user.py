@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
@@ -60,6 +60,7 @@ AccountPath = Annotated[AbsolutePath, AfterValidator(_check_no_colon)]
 class User(Resource, kind="user"):
     """Manage one user of this host. What is not given is left alone, and new users get the defaults of useradd(8)."""
 
+    example = "ada --shell /bin/bash --groups sudo"
     model_config = ConfigDict(hide_input_in_errors=True)
 
     name: AccountName
@@ -126,6 +127,13 @@ class User(Resource, kind="user"):
         yield Claim("user", self.name, {"ensure": self.ensure, "uid": self.uid})
         if self.uid is not None and self.ensure == "present":
             yield Claim("user number", str(self.uid), {"name": self.name})
+
+    async def present(self) -> Mapping[str, Any]:
+        """The line in passwd(5) and the groups; never the hash of the password."""
+        state = await self.observe()
+        if state.account is None:
+            return {"ensure": "absent"}
+        return {"ensure": "present", **state.account._asdict(), "groups": [*state.groups]}
 
     async def observe(self) -> UserState:
         """The user, and the groups there are. Raises ResourceError when a file can't be read."""

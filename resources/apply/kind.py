@@ -14,6 +14,8 @@ from reactor import Composite, InvalidPropertiesError, PropertyProblem
 class Apply(Composite, kind="apply", providers=("ccmmanifest",)):
     """Apply another manifest: its resources become part of the graph, and can be referred to from everywhere."""
 
+    example = "site.yaml"
+
     ensure: Literal["present"] = "present"
     """An applied manifest can only be present."""
 

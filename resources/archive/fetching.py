@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import http
 import re
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -29,10 +29,10 @@ _BUFFER = 1 << 20
 """Bytes gathered before they are written."""
 _RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 _HINTS = {
-    http.HTTPStatus.UNAUTHORIZED: "check username and password, or headers",
-    http.HTTPStatus.FORBIDDEN: "check username and password, or headers",
-    http.HTTPStatus.NOT_FOUND: "check the url",
-    http.HTTPStatus.GONE: "check the url",
+    HTTPStatus.UNAUTHORIZED: "check username and password, or headers",
+    HTTPStatus.FORBIDDEN: "check username and password, or headers",
+    HTTPStatus.NOT_FOUND: "check the url",
+    HTTPStatus.GONE: "check the url",
 }
 
 
@@ -55,7 +55,7 @@ async def fetch(source: Source, partial: Partial, known: Origin | None) -> bool:
                     raise _failed(
                         _reason(error), "see whether the server can be reached from here"
                     ) from error
-            except httpx.HTTPError as error:
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise _failed(_reason(error)) from error
     raise AssertionError("the last attempt returns or raises")
 
@@ -82,22 +82,30 @@ class _Fetching:
     async def attempt(self) -> bool:
         """Ask for what is missing, and take what comes. Returns as `fetch` does."""
         async with self._asked(self._conditions()) as response:
-            status, partial = response.status_code, self._partial
-            if status == http.HTTPStatus.NOT_MODIFIED and self._known is not None:
+            if response.status_code == HTTPStatus.NOT_MODIFIED and self._known is not None:
                 return False
-            resumed = status == http.HTTPStatus.PARTIAL_CONTENT and partial.can_resume
-            if resumed:
-                self._check_range(response)
-            elif status == http.HTTPStatus.OK:
-                partial.restart(self._origin(response))
-            elif status == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and partial.can_resume:
-                partial.restart(None)
-            else:
-                raise _failed(*_status_in_words(status))
-            if resumed or status == http.HTTPStatus.OK:
+            if self._accepts(response):
                 await self._take(response)
                 return True
-        return await self.attempt()  # from the start: without a range that answer does not come again
+        return await self.attempt()
+
+    def _accepts(self, response: httpx.Response) -> bool:
+        """Whether the body is what goes next into the partial file; False when all is to be asked for, from the start.
+
+        Without a range that is not answered again. Raises ResourceError for an answer that is of no use.
+        """
+        status, partial = response.status_code, self._partial
+        if status == HTTPStatus.OK:
+            partial.restart(self._origin(response))
+            return True
+        if partial.can_resume and status == HTTPStatus.PARTIAL_CONTENT:
+            match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            if match is not None and int(match[1]) == partial.size:
+                return True
+        elif not partial.can_resume or status != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise _failed(*_status_in_words(status))
+        partial.restart(None)
+        return False
 
     def _conditions(self) -> dict[str, str]:
         """Only another version than the known one, and only what is missing of the one begun."""
@@ -114,14 +122,6 @@ class _Fetching:
         etag, modified = response.headers.get("ETag", ""), response.headers.get("Last-Modified", "")
         return Origin(fingerprint(self._source.url), etag, modified)
 
-    def _check_range(self, response: httpx.Response) -> None:
-        match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-        if match is None or int(match[1]) != self._partial.size:
-            self._partial.restart(None)
-            raise _failed(
-                "the server sent another part than it was asked for", "it is asked for all next time"
-            )
-
     async def _take(self, response: httpx.Response) -> None:
         """Take the body as it is: what is compressed shall stay so."""
         length = response.headers.get("Content-Length", "")
@@ -136,7 +136,7 @@ class _Fetching:
                 self._check_size(self._partial.size + gathered)
                 if gathered >= _BUFFER:
                     await self._partial.append(pieces)
-                    pieces, gathered = [], 0
+                    gathered = 0
                     self._progress(lambda: self._said(whole))
         finally:
             with trio.CancelScope(shield=True):  # what has come need not come again
@@ -179,9 +179,13 @@ class _Fetching:
 
 def _redirected(url: str, location: str) -> str:
     """Where a redirect leads. Raises ResourceError where it must not."""
-    target = urljoin(url, location)
-    old, new = urlsplit(url), urlsplit(target)
-    if new.scheme not in ("http", "https") or not new.hostname:
+    try:
+        target = urljoin(url, location)
+        old, new = urlsplit(url), urlsplit(target)
+        is_usable = new.scheme in ("http", "https") and bool(new.hostname) and new.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
         raise _failed("the server redirects to something that is no http or https URL", "check the url")
     if (old.scheme, new.scheme) == ("https", "http"):
         hint = "name the http URL itself, with a checksum, if that is what you want"
@@ -196,10 +200,10 @@ def _origin_of(url: str) -> tuple[str, str | None, int]:
 
 def _status_in_words(status: int) -> tuple[str, str | None]:
     try:
-        known = http.HTTPStatus(status)
+        known = HTTPStatus(status)
     except ValueError:
         return f"HTTP request failed with status {status}", None
-    hint = "the server has trouble of its own" if known >= http.HTTPStatus.INTERNAL_SERVER_ERROR else None
+    hint = "the server has trouble of its own" if known >= HTTPStatus.INTERNAL_SERVER_ERROR else None
     return f"HTTP request failed with status {status}: {known.phrase}", _HINTS.get(known, hint)
 
 
@@ -208,7 +212,10 @@ def _reason(error: Exception) -> str:
 
     if isinstance(error, httpx.ReadTimeout):
         return f"the server has been silent for {_SILENCE:g} s"
-    return str(error) or type(error).__name__
+    cause: BaseException | None = error
+    while cause is not None and not str(cause):  # of a certificate, only the innermost tells
+        cause = cause.__cause__ or cause.__context__
+    return str(cause or type(error).__name__)
 
 
 def _failed(reason: str, hint: str | None = None) -> ResourceError:

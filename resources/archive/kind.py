@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os.path
+import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -30,12 +30,14 @@ from resources.archive.properties import ArchivePath, ArchiveUrl, Checksum, Coun
 from resources.archive.state import ArchiveState, Desired, Source, split_credentials
 from resources.file.checksum import checksum_of
 from resources.file.kind import Account
+from resources.file.owners import names_of
 
 
 class Archive(Resource, kind="archive", providers=("http",)):
     """Fetch one archive, and unpack it where that is asked for."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
+    example = "/opt/app.tar.gz --url https://example.com/app.tar.gz --extract-parent /opt/app"
     late_properties = frozenset(("checksum", "headers", "password"))
 
     name: ArchivePath
@@ -81,6 +83,28 @@ class Archive(Resource, kind="archive", providers=("http",)):
         """Never show the values of these properties, nor password and headers."""
         given = [name for name in ("password", "headers") if getattr(self, name)]
         super().keep_secret([*properties, *given])
+
+    @classmethod
+    def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:  # noqa: ARG003 - the same for all
+        """Whoever asks for it gets it."""
+        owner, group = names_of(os.geteuid(), os.getegid())
+        return {"owner": owner, "group": group}
+
+    async def present(self) -> Mapping[str, Any]:
+        """In the words of the properties; owner and group by name where they have one."""
+        try:
+            found = os.lstat(self.name)
+        except (FileNotFoundError, NotADirectoryError):
+            return {"ensure": "absent"}
+        owner, group = names_of(found.st_uid, found.st_gid)
+        checksum = (await self.outputs())["checksum"]
+        return {
+            "ensure": "present",
+            "owner": owner,
+            "group": group,
+            "checksum": checksum,
+            "size": found.st_size,
+        }
 
     def conflicts(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""

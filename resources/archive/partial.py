@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import os
 import stat
-from collections.abc import Sequence
+import time
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -84,7 +84,7 @@ class Partial:
         """Read what an earlier download from ``url``, a fingerprint, has left; forget what is of no use."""
         self.origin = Origin.of(self._fd)
         self.size = os.fstat(self._fd).st_size
-        if self.can_resume and self.origin is not None and self.origin.url == url:
+        if self.can_resume and self._is_of(url):
             await trio.to_thread.run_sync(self._read_back)
         else:
             self.restart(None)
@@ -99,8 +99,8 @@ class Partial:
         if origin is not None:
             origin.note(self._fd)
 
-    async def append(self, pieces: Sequence[bytes]) -> None:
-        """Write what has come. The pieces together should be large: each call is a trip to a thread."""
+    async def append(self, pieces: list[bytes]) -> None:
+        """Write what has come, and empty the list. It should be much: each call is a trip to a thread."""
         await trio.to_thread.run_sync(self._append, pieces)
 
     async def place(self, owner: tuple[int, int], mode: int) -> None:
@@ -138,15 +138,25 @@ class Partial:
             return False
         return os.path.samestat(now, os.fstat(fd))
 
+    def _is_of(self, url: str) -> bool:
+        """Whether it came from ``url``, and since the machine was started: what is older may not have reached the disk."""
+        started = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+        return self.origin is not None and self.origin.url == url and os.fstat(self._fd).st_mtime > started
+
     def _read_back(self) -> None:
         os.lseek(self._fd, 0, os.SEEK_SET)
         while data := os.read(self._fd, _PIECE):
             self._hash.update(data)
 
-    def _append(self, pieces: Sequence[bytes]) -> None:
-        for piece in pieces:
-            view = memoryview(piece)
-            while view:
-                view = view[os.write(self._fd, view) :]
-            self._hash.update(piece)
-            self.size += len(piece)
+    def _append(self, pieces: list[bytes]) -> None:
+        try:
+            while pieces:
+                piece = pieces.pop(0)
+                view = memoryview(piece)
+                while view:
+                    view = view[os.write(self._fd, view) :]
+                self._hash.update(piece)
+                self.size += len(piece)
+        except OSError:
+            self.origin = None  # what follows must not be taken for what comes next
+            raise

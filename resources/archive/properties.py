@@ -19,6 +19,8 @@ _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def _check_url(text: str) -> str:
+    if not text:
+        raise ValueError("it must not be empty: write where the archive comes from")
     try:
         parts = urlsplit(text)
         _ = parts.port

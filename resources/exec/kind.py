@@ -36,6 +36,7 @@ _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
 class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
     """Run a command: once, while its guards ask for it, or when something it subscribes to has changed."""
 
+    example = "'touch /tmp/ready' --creates /tmp/ready"
     late_properties = frozenset(("command", "cwd", "environment", "creates", "onlyif", "unless"))
 
     ensure: Literal["present", "absent"] = "present"

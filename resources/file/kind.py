@@ -25,7 +25,7 @@ from resources.file.checksum import checksum_of
 from resources.file.content import Content, Inline, Source
 from resources.file.decision import decide
 from resources.file.observer import Observer
-from resources.file.owners import MAX_ID, is_id
+from resources.file.owners import MAX_ID, is_id, names_of
 from resources.file.state import Desired, FileState, FileType
 from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
 
@@ -95,6 +95,7 @@ class File(Resource, kind="file", providers=("posix",)):
     are managed, and what is in the file is never read.
     """
 
+    example = "/tmp/motd --content 'Welcome' --mode 0644"  # noqa: S108 - an example that needs no root
     late_properties = frozenset(("content", "source"))
 
     name: AbsolutePath
@@ -104,13 +105,41 @@ class File(Resource, kind="file", providers=("posix",)):
     source: Annotated[str, AfterValidator(_resolve_source)] | None = None
     """A file to copy; relative to the directory of the manifest."""
     owner: Account | None = None
+    """The user it belongs to: a name, or an id in digits."""
     group: Account | None = None
+    """The group it belongs to: a name, or an id in digits."""
     mode: Annotated[str, AfterValidator(_check_mode)] | None = None
     """Permissions in octal, at most 0777. Who may read or write a directory may also enter it: 0640 is 0750 there."""
     validate_with: str | None = Field(default=None, alias="validate")  # pydantic has a method of that name
     """A command that looks at the new content before it is put in place: ``visudo -cf {path}``."""
     force: Flag = False
     """Whether ``ensure: absent`` may remove a directory that is not empty."""
+
+    @classmethod
+    def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
+        """Owner, group and mode stay as they are; what is new is like any file that this user makes."""
+        if ensure == "absent":
+            return {}
+        try:
+            found = os.stat(name)
+        except (OSError, ValueError):
+            mode = "0755" if ensure == "directory" else "0644"
+            return {"owner": str(os.geteuid()), "group": str(os.getegid()), "mode": mode}
+        mode = f"{found.st_mode & _MAX_MODE:04o}"
+        return {"owner": str(found.st_uid), "group": str(found.st_gid), "mode": mode}
+
+    async def present(self) -> Mapping[str, Any]:
+        """In the words of the properties; owner and group by name where they have one."""
+        state = await self.observe()
+        if state.type is FileType.ABSENT:
+            return {"ensure": "absent"}
+        words = {FileType.FILE: "present", FileType.DIRECTORY: "directory"}
+        owner, group = names_of(state.uid, state.gid)
+        found = {"ensure": words.get(state.type, state.type.value), "owner": owner, "group": group}
+        found["mode"] = f"{state.mode & _MAX_MODE:04o}"
+        if state.type is FileType.FILE:
+            found["checksum"] = (await self.outputs())["checksum"]
+        return found
 
     def conflicts(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""

@@ -7,6 +7,7 @@ import os
 import pwd
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import trio
 
@@ -34,6 +35,16 @@ def _user(name: str) -> int:
 
 def _group(name: str) -> int:
     return grp.getgrnam(name).gr_gid
+
+
+def names_of(uid: int, gid: int) -> tuple[str, str]:
+    """The names of a user and a group; the id in digits of one that has none."""
+    owner, group = str(uid), str(gid)
+    with suppress(KeyError):
+        owner = pwd.getpwuid(uid).pw_name
+    with suppress(KeyError):
+        group = grp.getgrgid(gid).gr_name
+    return owner, group
 
 
 class Accounts:

@@ -49,6 +49,8 @@ class HostnameState(NamedTuple):
 class Hostname(Resource, kind="hostname"):
     """Manage the name of the host: what its kernel says now, and what it will say after the next boot."""
 
+    example = "web1"
+
     ensure: Literal["present"] = "present"
     """Means nothing here; accepted because every resource has it."""
     hostname: Annotated[str, AfterValidator(_check_host_name)] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema
@@ -68,6 +68,8 @@ Options = Annotated[
 class Mount(Resource, kind="mount"):
     """Manage what is mounted at a mount point, and its line in `/etc/fstab`."""
 
+    example = "/mnt/data --device /dev/vdb1 --fstype ext4"
+
     name: AbsolutePath
     ensure: Literal["mounted", "present", "unmounted", "absent"] = "mounted"
     device: Annotated[str, AfterValidator(_check_device)] | None = None
@@ -80,6 +82,21 @@ class Mount(Resource, kind="mount"):
     """The fifth field of the line, for dump(8)."""
     passno: Annotated[int, Field(ge=0, le=9, alias="pass")] = 0
     """The sixth field of the line: when fsck checks it at boot; 0 is never."""
+
+    @classmethod
+    def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
+        """What is mounted stays what it is."""
+        mounts = mounts_at(name) if ensure != "absent" else ()
+        return {"device": mounts[-1].source, "fstype": mounts[-1].fstype} if mounts else {}
+
+    async def present(self) -> Mapping[str, Any]:
+        """What is mounted, and whether it has a line."""
+        entries, mounts = entries_at(textfile.read(FSTAB) or "", self.name), mounts_at(self.name)
+        found: dict[str, Any] = {"ensure": "mounted" if mounts else "present" if entries else "absent"}
+        if mounts:
+            top = mounts[-1]
+            found |= {"device": top.source, "fstype": top.fstype, "options": sorted(top.options)}
+        return {**found, "in_fstab": bool(entries)}
 
     def conflicts(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from reactor import Action, Claim, Plan, PropertyProblem, Resource, Watch
 from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversation, explained, message
@@ -41,6 +41,8 @@ class FoundAddress(NamedTuple):
 
 class Address(Resource, kind="address"):
     """Manage one IP address of a link. Other addresses of the link are left alone."""
+
+    example = "192.0.2.1/24 --link eth0"
 
     ensure: Literal["present", "absent"] = "present"
     address: CidrText | None = None
@@ -85,6 +87,12 @@ class Address(Resource, kind="address"):
             question = message(_RTM_GETADDR, family=self._family, index=index)
             answers = await kernel.dump(question, holding=self._wanted.packed)
             return tuple(FoundAddress(each.body[1], each.body) for each in answers if self._is_it(each))
+
+    async def present(self) -> Mapping[str, Any]:
+        """Whether it is there, and with which prefix lengths."""
+        found = await self.observe()
+        addresses = [f"{self._wanted.ip}/{each.prefix_length}" for each in found]
+        return {"ensure": "present" if found else "absent", "link": self.link, "addresses": addresses}
 
     def plan(self, state: tuple[FoundAddress, ...], *, refresh: bool) -> Plan:  # noqa: ARG002  no refresh
         """Add it, remove it, or mend its prefix length: the same address is never kept twice on one link."""

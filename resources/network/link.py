@@ -19,6 +19,8 @@ _CLAIMED = ("type", "peer", "parent", "id", "mode", "remote", "mtu", "master", "
 class Link(LinkProperties, kind="link"):
     """Manage one network interface: that it exists, and how it is set up."""
 
+    example = "br0 --type bridge"
+
     def watches(self) -> Iterable[Watch]:
         """The link, and whether those that it needs are there."""
         yield NetlinkWatch(self.netns, Subject(Topic.LINK, self.interface))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -42,6 +42,8 @@ def _check_destination(text: str) -> str:
 
 class Route(Resource, kind="route"):
     """Manage one entry of a routing table: which way packets go to a destination."""
+
+    example = "default --gateway 192.0.2.254"
 
     ensure: Literal["present", "absent"] = "present"
     destination: Annotated[str, AfterValidator(_check_destination)] | None = None
@@ -111,6 +113,12 @@ class Route(Resource, kind="route"):
         """The entries of the table for the destination."""
         with Conversation(self.netns) as kernel, explained(f"read the routes to {self._network}"):
             return await read(kernel, self._wanted)
+
+    async def present(self) -> Mapping[str, Any]:
+        """The entries there are, in words."""
+        state = await self.observe()
+        ways = [str(each) for each in state.found]
+        return {"ensure": "present" if ways else "absent", "ways": ways}
 
     def plan(self, state: RouteState, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
         """Add, replace or remove it. Raises ResourceError for the removal of the last default route."""

@@ -31,14 +31,17 @@ _OPTIONS: Final = (
     "-o", "DPkg::Lock::Timeout=-1",  # one that begins after we looked is waited for by apt itself
     "-o", "APT::Cmd::Pattern-Only=true",  # an unknown name is no regular expression
 )  # fmt: skip
+_OPTION_FOR: Final = {Step.DOWNGRADE: "--allow-downgrades", Step.REINSTALL: "--reinstall"}
 
 
 class Apt(Provider):
     """``root`` is the directory that holds the system; ``environment`` has further variables for all programs."""
 
+    name = "apt"
     program = "apt-get"
 
     def __init__(self, root: str = "", environment: Mapping[str, str] | None = None) -> None:
+        self.root = root
         self._lists = f"{root}/var/lib/apt/lists"
         self._preferences = (f"{root}/etc/apt/preferences", f"{root}/etc/apt/preferences.d")
         self.sources = (f"{root}/etc/apt/sources.list", f"{root}/etc/apt/sources.list.d")
@@ -52,14 +55,20 @@ class Apt(Provider):
         """By the rules of dpkg."""
         return dpkg.compare(installed, wanted)
 
-    async def refresh(self) -> None:
-        """Run ``apt-get update``."""
+    async def _refresh(self) -> None:
+        self._refreshed = time.time()  # an attempt counts: what is down need not be asked all the time
+        await self._update()
+
+    async def _fetch_from(self, file: str) -> None:
+        only = (f"Dir::Etc::sourcelist={file}", "Dir::Etc::sourceparts=-", "APT::Get::List-Cleanup=false")
+        await self._update(*(word for option in only for word in ("-o", option)))
+
+    async def _update(self, *options: str) -> None:
         await released(f"{self._lists}/lock")
-        self._refreshed = (
-            time.time()
-        )  # an attempt counts: repositories that are down need not be asked all the time
         self._catalog.forget()
-        completed = await self._programs.run("apt-get", "-q", "-o", "APT::Update::Error-Mode=any", "update")
+        completed = await self._programs.run(
+            "apt-get", "-q", "-o", "APT::Update::Error-Mode=any", *options, "update"
+        )
         if completed.exit_code != 0:
             raise ResourceError(
                 f"apt-get update failed{last_words(completed.stdout, completed.stderr)}",
@@ -76,13 +85,13 @@ class Apt(Provider):
             await self._programs.run("dpkg", "--force-confold", "--configure", "-a")
 
     async def _install(self, changes: Changes) -> Completed:
-        downgrades = any(change.step is Step.DOWNGRADE for change in changes.values())
-        arguments = [
+        steps = {change.step for change in changes.values()}
+        options = [option for step, option in _OPTION_FOR.items() if step in steps]
+        packages = (
             f"{change.name}={change.version}" if change.version else change.name
             for change in changes.values()
-        ]
-        options = ("--allow-downgrades",) if downgrades else ()
-        return await self._programs.run("apt-get", "install", *_OPTIONS, *options, *arguments)
+        )
+        return await self._programs.run("apt-get", "install", *_OPTIONS, *options, *packages)
 
     async def _remove(self, changes: Changes) -> Completed:
         return await self._programs.run(
@@ -94,7 +103,7 @@ class Apt(Provider):
         return parse_policy(await self._programs.read("apt-cache", "-o", pattern, "policy", *names))
 
     def _catalog_stamp(self) -> Hashable:
-        return tuple(map(stamp_of, (self._lists, *self._preferences)))
+        return tuple(map(stamp_of, (self._lists, *self.sources, *self._preferences)))
 
 
 def is_here() -> bool:

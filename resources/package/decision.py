@@ -17,6 +17,7 @@ class Step(StrEnum):
     """What is done to a package."""
 
     INSTALL = "installed"
+    REINSTALL = "installed again"
     UPGRADE = "upgraded"
     DOWNGRADE = "downgraded"
     REMOVE = "uninstalled"
@@ -54,9 +55,9 @@ def decide(wish: Wish, state: PackageState, compare: Compare) -> Change | None:
 
 def _change(wish: Wish, state: PackageState, compare: Compare) -> Change | None:
     if wish.ensure == "absent":
-        return None if state.version is None else Change(wish.name, Step.REMOVE, Step.REMOVE)
+        return None if state.version is None else Change(wish.name, Step.REMOVE, str(Step.REMOVE))
     if state.version is None or not state.is_whole:
-        return _install(wish)
+        return _install(wish, Step.INSTALL if state.version is None else Step.REINSTALL)
     if wish.ensure == "present":
         return None
     wanted = state.newest if wish.ensure == "latest" else wish.ensure
@@ -68,9 +69,9 @@ def _change(wish: Wish, state: PackageState, compare: Compare) -> Change | None:
     return None
 
 
-def _install(wish: Wish) -> Change:
-    """What is there in part is installed anew, which mends it."""
+def _install(wish: Wish, step: Step) -> Change:
+    """What is there in part counts as absent: installing it again mends it."""
     if wish.ensure == "latest":
-        return Change(wish.name, Step.INSTALL, f"{Step.INSTALL} latest")
+        return Change(wish.name, step, f"{Step.INSTALL} latest")
     version = None if wish.ensure == "present" else wish.ensure
-    return Change(wish.name, Step.INSTALL, f"{Step.INSTALL} version {wish.ensure}", version)
+    return Change(wish.name, step, f"{Step.INSTALL} version {wish.ensure}", version)

@@ -28,6 +28,7 @@ _ASK_AGAIN: Final = 60.0
 class Dnf(Provider):
     """``root`` is the directory that holds the system; ``options`` are for every call of dnf."""
 
+    name = "dnf"
     program = "dnf"
 
     def __init__(
@@ -36,6 +37,7 @@ class Dnf(Provider):
         options: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
     ) -> None:
+        self.root = root
         self.settings = (f"{root}/etc/yum.repos.d/", f"{root}/etc/dnf/", f"{root}/etc/pki/rpm-gpg/")
         self.sources = (f"{root}/etc/yum.repos.d",)
         self._options = ("-y", "-q", *((f"--installroot={root}",) if root else ()), *options)
@@ -47,11 +49,17 @@ class Dnf(Provider):
         """By the rules of rpm; what is not said of a version matches any."""
         return rpm.compare_installed(installed, wanted)
 
-    async def refresh(self) -> None:
-        """Run ``dnf makecache``."""
+    async def _refresh(self) -> None:
         self._refreshed = time.time()
+        await self._make_cache()
+
+    async def _fetch_from(self, file: str) -> None:
+        directory = os.path.dirname(file)
+        await self._make_cache(f"--setopt=reposdir={directory}", "--setopt=*.skip_if_unavailable=0")
+
+    async def _make_cache(self, *options: str) -> None:
         self._catalog.forget()
-        completed = await self._dnf("--refresh", "makecache")
+        completed = await self._dnf(*options, "--refresh", "makecache")
         if completed.exit_code != 0:
             raise ResourceError(
                 f"dnf makecache failed{last_words(completed.stdout, completed.stderr)}",

@@ -11,12 +11,14 @@ from reactor import Action, Duration, Plan, PropertyProblem, Resource, ResourceE
 from resources.package.decision import Wish, decide
 from resources.package.names import ALLOWED, WORDS, fault_of_ensure, fault_of_name
 from resources.package.provider import Provider
-from resources.package.providers import PROVIDERS, provider_of
+from resources.package.providers import PROVIDERS, is_here, provider_of
 from resources.package.state import PackageState
 
 
 class Package(Resource, kind="package", providers=PROVIDERS):
     """Manage one package of the host's package manager: whether it is installed, and in which version."""
+
+    example = "nginx latest"
 
     ensure: str
     """``present``, ``absent``, ``latest`` or a version."""
@@ -46,6 +48,11 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     async def observe(self) -> PackageState:
         """The state of the package, once nobody else is changing it."""
         return await self._provider.look(self._wish)
+
+    @classmethod
+    def obstacle(cls, provider: str) -> str | None:
+        """A package manager that is not installed."""
+        return None if is_here(provider) else f"this host has no {provider}"
 
     def plan(self, state: PackageState, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to a package
         """One change or none. Raises ResourceError when the package is held as it is."""

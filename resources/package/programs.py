@@ -12,7 +12,7 @@ class Programs:
     """``environment`` has variables beside the usual ones."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = ENVIRONMENT | environment
+        self._environment = {**ENVIRONMENT, **environment}
 
     async def run(self, *arguments: str) -> Completed:
         """Run a program to its end, however that is."""

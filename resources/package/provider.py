@@ -30,6 +30,9 @@ Refusals = dict[str, ResourceError]
 class Provider(ABC):
     """One package manager, with the database of what it has installed and the catalog of what it could install."""
 
+    name: str
+    root: str
+    """The directory that holds the system; empty for that of the host."""
     program: str
     settings: tuple[str, ...]
     """The directories of its configuration, each ending in ``/``."""
@@ -72,13 +75,24 @@ class Provider(ABC):
                 await self._finish(wishes, installs, await self._install(installs))
             return refusals | unavailable
 
+    async def fetch_from(self, file: str) -> None:
+        """Fetch what one repository offers, of which nobody else knows yet: ``file`` describes it, alone in its directory.
+
+        Raises ResourceError when it can't be reached or trusted.
+        """
+        async with self._one_at_a_time:
+            await self._fetch_from(file)
+
     @abstractmethod
     def compare(self, installed: str, wanted: str) -> int:
         """-1, 0 or 1: whether the version installed is older than the one wanted, the same, or newer."""
 
     @abstractmethod
-    async def refresh(self) -> None:
-        """Fetch what the repositories offer now. Raises ResourceError when none can be asked."""
+    async def _refresh(self) -> None:
+        """Fetch what all repositories offer now. Raises ResourceError when that fails."""
+
+    @abstractmethod
+    async def _fetch_from(self, file: str) -> None: ...
 
     @abstractmethod
     def _age(self) -> float:
@@ -102,7 +116,7 @@ class Provider(ABC):
         if self._age() > wish.interval:
             await self._try_to_refresh()
         offer = (await self._catalog.offers([wish.name])).get(wish.name)
-        return replace(state, newest=offer and offer.newest)
+        return replace(state, newest=None if offer is None else offer.newest)
 
     async def _catch_up(self) -> None:
         if not self.database.is_current():
@@ -112,7 +126,7 @@ class Provider(ABC):
     async def _try_to_refresh(self) -> None:
         """Go on with what is known when the repositories can't be reached."""
         try:
-            await self.refresh()
+            await self._refresh()
         except ResourceError as error:
             say(f"the package lists could not be refreshed: {error.message}")
 

@@ -23,7 +23,12 @@ def provider_of(name: str | None) -> Provider:
     return made[name]
 
 
+def is_here(name: str) -> bool:
+    """Whether this host has the package manager ``name``."""
+    return apt.is_here() if name == "apt" else dnf.is_here()
+
+
 @cache
 def _fitting() -> str:
     """Both can be on one host, to make packages for another. Where neither is, apt is what is missing."""
-    return "dnf" if dnf.is_here() and not apt.is_here() else "apt"
+    return "dnf" if is_here("dnf") and not is_here("apt") else "apt"

@@ -10,21 +10,16 @@ from typing import Annotated, Any, Literal, Self
 import trio
 from pydantic import AfterValidator, PrivateAttr, ValidationInfo, model_validator
 
-from reactor import AbsolutePath, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource
+from reactor import AbsolutePath, Claim, Flag, Heard, PathWatch, Plan, PropertyProblem, Resource
 from resources.file.kind import Account, parse_mode
 from resources.file.owners import accounts
 from resources.process import split_words
 from resources.scaffold.builder import Builder, PostCommand
 from resources.scaffold.decision import decide
-from resources.scaffold.heard import Heard
 from resources.scaffold.rendering import Renderer
 from resources.scaffold.source import SourceTree
 from resources.scaffold.state import ScaffoldState, Wish
 from resources.scaffold.target import TargetTree
-
-Values = Callable[[], tuple[Mapping[str, Any], Mapping[str, Callable[..., Any]]]]
-"""The data and the functions of the templates of a manifest, when they are needed."""
-
 
 def _check_mode(text: str) -> str:
     parse_mode(text)
@@ -45,6 +40,8 @@ Mode = Annotated[str, AfterValidator(_check_mode)]
 
 class Scaffold(Resource, kind="scaffold", providers=("choria",)):
     """Keep a directory of files as a directory of templates makes them."""
+
+    example = "/etc/app present --source templates"
 
     name: AbsolutePath
     ensure: Literal["present", "absent"]
@@ -72,14 +69,24 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
     directory_mode: Mode | None = None
     """Permissions of the directories in octal; unset, new ones get 0755."""
 
-    _values: Values | None = PrivateAttr(default=None)
+    _values: Values = PrivateAttr(default_factory=FixedValues)
 
     @model_validator(mode="after")
     def _take_values(self, info: ValidationInfo) -> Self:
         """The manifest hands over its data along with the properties."""
         if (values := (info.context or {}).get("templates")) is not None:
-            self._values = values
+            self._values = values()
+            if self._values.has_secrets:
+                self.keep_secret((*self.secrets, "source"))
         return self
+
+    def asks_the_same_as(self, other: Resource) -> bool:
+        """Whether both ask for the same files: the data of the manifest count too, as far as templates see them."""
+        return (
+            super().asks_the_same_as(other)
+            and isinstance(other, Scaffold)
+            and self._values.matches(other._values)
+        )
 
     def conflicts(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""
@@ -108,9 +115,9 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
                     )
 
     def watches(self) -> Iterable[PathWatch]:
-        """The target and the templates."""
-        yield PathWatch(self.name)
-        yield PathWatch(self.source)
+        """The target and the templates, with all that is in them."""
+        yield PathWatch(self.name, self._heard)
+        yield PathWatch(self.source, self._heard)
 
     async def observe(self) -> ScaffoldState:
         """The tree, compared with what the templates make now. Raises ResourceError.
@@ -186,14 +193,14 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
 
     @cached_property
     def _renderer(self) -> Renderer:
-        context, functions = ({}, {}) if self._values is None else self._values()
+        values = self._values
         if self.data is not None:
-            context = {**context, "data": self.data, "Data": self.data}
+            values = OverlaidValues({"data": self.data, "Data": self.data}, values)
         pair = None
         if self.left_delimiter is not None and self.right_delimiter is not None:
             pair = self.left_delimiter, self.right_delimiter
         source = SourceTree(self.source)
-        return Renderer(source, self.engine, pair, context, functions, skip_empty=self.skip_empty)
+        return Renderer(source, self.engine, pair, values, skip_empty=self.skip_empty)
 
     @cached_property
     def _target(self) -> TargetTree:

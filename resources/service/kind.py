@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, Watch
 from resources.service.decision import DAEMON_RELOAD, Desired, Step, decide, done
@@ -20,6 +21,8 @@ from watchers.units import directories, template_of
 
 class Service(Resource, kind="service", providers=("systemd",)):
     """Manage one systemd unit: whether it runs, whether it starts at boot, whether anything may start it."""
+
+    example = "nginx running --enable"
 
     ensure: Literal["running", "stopped"] = "running"
     """Whether it runs."""
@@ -73,6 +76,24 @@ class Service(Resource, kind="service", providers=("systemd",)):
             return await look(await systemd_on_bus(Scope(self.scope)))
         except NoBusError:
             return await look(Systemctl(Scope(self.scope)))
+
+    async def present(self) -> Mapping[str, Any]:
+        """Also whether it is enabled, which a check only asks when that is managed."""
+        try:
+            systemd: Systemd = await systemd_on_bus(Scope(self.scope))
+        except NoBusError:
+            systemd = Systemctl(Scope(self.scope))
+        state = await systemd.state(self.unit, self.ensure, files=True)
+        if not state.is_there:
+            return {"ensure": "absent"}
+        running = "running" if state.is_running else "stopped"
+        found = {"ensure": running, "enable": state.at_boot, "masked": state.is_masked}
+        return {**found, "active": state.active, "sub": state.sub}
+
+    @classmethod
+    def obstacle(cls, provider: str) -> str | None:  # noqa: ARG003 - there is one
+        """As sd_booted(3) finds out."""
+        return None if os.path.isdir("/run/systemd/system") else "systemd does not run here"
 
     def plan(self, state: UnitState, *, refresh: bool) -> Plan:
         """What to do, by the decision table. Raises ResourceError where that says so."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import trio
 
@@ -15,13 +15,14 @@ from resources.service import trouble
 from resources.service.drop_ins import has_unread, own_drop_ins
 from resources.service.state import NOT_FOUND, UnitState
 from resources.service.systemd import FileChange, Job
-from watchers.dbus import Bus, CallError, Message, NoBusError, Scope, connect
+from watchers.dbus import PROPERTIES, Bus, CallError, Message, NoBusError, Question, Scope, connect
 from watchers.units import (
     MANAGER,
     MANAGER_PATH,
     SYSTEMD,
     UNIT,
     manager_signal,
+    object_path,
     pin,
     properties_changed,
     subscribe,
@@ -71,13 +72,23 @@ class SystemdOnBus:
         self._reloads = 0
 
     async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
-        """The state of ``unit``, once it is not on its way to another; a restart by systemd itself may take too long."""
+        """The state of ``unit``, once it is not on its way to another; a restart by systemd itself may take too long.
+
+        All is asked at once. What is known of the files may be older than the rest by the time that took; whoever
+        changes them meanwhile is heard.
+        """
         with self._explaining(unit):
-            state, path = await self._look(unit)
+            running = await self._ask("ListUnitsByNames", "as", [unit])
+            staleness = await self._ask_whether_stale(unit)
+            enablement = await self._ask("GetUnitFileState", "s", unit) if files else None
+            state, path = _found(unit, await running.answer())
             if state.is_on_its_way(ensure):
                 state = await self._settled(unit, path, ensure)
-            stale = await self._is_stale(unit, path)
-            return replace(state, stale=stale, files=await self._file_state(unit) if files else "")
+            return replace(
+                state,
+                stale=await staleness.answer(),
+                files="" if enablement is None else await _file_state(enablement),
+            )
 
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""
@@ -113,25 +124,14 @@ class SystemdOnBus:
         """Reload if the files of ``unit`` have changed since the last time."""
         with self._explaining(unit):
             async with self._reloading:
-                _, path = await self._look(unit)
-                if await self._is_stale(unit, path):
+                if await (await self._ask_whether_stale(unit)).answer():
                     await self._reload_now()
 
     # ---- looking ----
 
     async def _look(self, unit: str) -> tuple[UnitState, str]:
         """The running state as it is, and the unit's path."""
-        (found,) = await self._call("ListUnitsByNames", "as", [unit])
-        if not found:
-            raise ResourceError(f"{unit}: systemd does not take this for a unit")
-        _, _, load, active, sub, _, path, _, job, _ = found[0]
-        return UnitState(load, active, sub, job), path
-
-    async def _is_stale(self, unit: str, path: str) -> bool:
-        if await self.bus.get(SYSTEMD, path, UNIT, "NeedDaemonReload"):
-            return True
-        drop_ins = own_drop_ins(unit, self._scope)
-        return bool(drop_ins) and has_unread(drop_ins, await self.bus.get(SYSTEMD, path, UNIT, "DropInPaths"))
+        return _found(unit, await self._call("ListUnitsByNames", "as", [unit]))
 
     async def _settled(self, unit: str, path: str, ensure: str) -> UnitState:
         await self._subscribe()
@@ -145,20 +145,12 @@ class SystemdOnBus:
                     state, _ = await self._look(unit)
         return state
 
-    async def _file_state(self, unit: str) -> str:
-        """Asked of the manager: the unit's own property is as old as the last reload."""
-        try:
-            (state,) = await self._call("GetUnitFileState", "s", unit)
-        except CallError as error:
-            if error.name.rpartition(".")[2] not in {"FileNotFound", "NoSuchUnit"}:
-                raise
-            return NOT_FOUND
-        return str(state)
-
     async def _stays_up(self, unit: str) -> bool:
         """Whether the unit runs now that the job is done. ``done`` alone does not say so."""
-        state, path = await self._look(unit)
-        if state.is_running and await self._is_simple(unit, path):
+        running = await self._ask("ListUnitsByNames", "as", [unit])
+        kind = await self._ask_of(unit, f"{SYSTEMD}.Service", "Type") if unit.endswith(".service") else None
+        state, path = _found(unit, await running.answer())
+        if state.is_running and kind is not None and (await kind.answer())[0] in {"simple", "idle"}:
             await self._subscribe()
             async with self.bus.signals(properties_changed(path)) as news:
                 with trio.move_on_after(PROOF):
@@ -166,15 +158,22 @@ class SystemdOnBus:
                         await _some(news)
         return state.is_running or (state.is_on_its_way("running") and not state.awaits_restart)
 
-    async def _is_simple(self, unit: str, path: str) -> bool:
-        if not unit.endswith(".service"):
-            return False
-        return await self.bus.get(SYSTEMD, path, f"{SYSTEMD}.Service", "Type") in {"simple", "idle"}
-
     # ---- asking ----
 
+    async def _ask(self, member: str, signature: str = "", *body: Any) -> Question:
+        return await self.bus.ask(SYSTEMD, MANAGER_PATH, MANAGER, member, signature, *body)
+
+    async def _ask_of(self, unit: str, interface: str, name: str) -> Question:
+        return await self.bus.ask(SYSTEMD, object_path(unit), PROPERTIES, "Get", "ss", interface, name)
+
+    async def _ask_whether_stale(self, unit: str) -> _Staleness:
+        needs_reload = await self._ask_of(unit, UNIT, "NeedDaemonReload")
+        drop_ins = own_drop_ins(unit, self._scope)
+        read = await self._ask_of(unit, UNIT, "DropInPaths") if drop_ins else None
+        return _Staleness(needs_reload, drop_ins, read)
+
     async def _call(self, member: str, signature: str = "", *body: Any) -> list[Any]:
-        return await self.bus.call(SYSTEMD, MANAGER_PATH, MANAGER, member, signature, *body)
+        return await (await self._ask(member, signature, *body)).answer()
 
     @contextmanager
     def _explaining(self, unit: str) -> Iterator[None]:
@@ -221,6 +220,38 @@ class SystemdOnBus:
             with suppress(CallError):
                 facts |= await self.bus.get_all(SYSTEMD, path, interface)
         return await trouble.failed(self._scope, unit, what, facts)
+
+
+class _Staleness(NamedTuple):
+    """Whether systemd has not read the files of a unit since they changed: what it was asked, and what is there."""
+
+    needs_reload: Question
+    drop_ins: set[str]
+    read: Question | None
+
+    async def answer(self) -> bool:
+        if (await self.needs_reload.answer())[0]:
+            return True
+        return self.read is not None and has_unread(self.drop_ins, (await self.read.answer())[0])
+
+
+def _found(unit: str, answer: list[Any]) -> tuple[UnitState, str]:
+    """The running state in an answer to ListUnitsByNames, and the unit's path."""
+    if not answer[0]:
+        raise ResourceError(f"{unit}: systemd does not take this for a unit")
+    _, _, load, active, sub, _, path, _, job, _ = answer[0][0]
+    return UnitState(load, active, sub, job), path
+
+
+async def _file_state(enablement: Question) -> str:
+    """What the manager said: the unit's own property is as old as the last reload."""
+    try:
+        (state,) = await enablement.answer()
+    except CallError as error:
+        if error.name.rpartition(".")[2] not in {"FileNotFound", "NoSuchUnit"}:
+            raise
+        return NOT_FOUND
+    return str(state)
 
 
 async def _next(news: trio.MemoryReceiveChannel[Message]) -> Message:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -40,12 +40,23 @@ class SysctlState(NamedTuple):
 class Sysctl(Resource, kind="sysctl"):
     """Manage one parameter of the kernel: its value now, and at the next boot."""
 
+    example = "vm.swappiness --value 10"
+
     name: Annotated[str, AfterValidator(_check_key)]
     ensure: Literal["present", "absent"] = "present"
     value: Annotated[str, AfterValidator(_check_value)] | None = None
     """The value; where there are several, with spaces between them."""
     persist: Flag = True
     """Whether the value is set at boot, too, by a file in `/etc/sysctl.d`."""
+
+    @classmethod
+    def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
+        """The value stays as it is."""
+        try:
+            value = None if ensure == "absent" else _read(parse_key(name))
+        except (ValueError, ResourceError):  # a check says that better
+            value = None
+        return {} if value is None else {"value": value}
 
     def conflicts(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""

@@ -29,7 +29,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         wanted = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         if wanted and self.headers.get("If-Range") == server.etag:
-            start = int(wanted[1])
+            start = int(wanted[1]) + server.shift
         if start >= len(body) > 0:
             self.head(416, 0)
             return
@@ -140,12 +140,13 @@ class _Quiet(ThreadingHTTPServer):
 
 
 class Server:
-    """``body`` is what is served, ``asked`` holds path and header fields of each request, ``sent`` counts bytes."""
+    """``body`` is what is served, ``shift`` how far off a part of it is, ``asked`` holds path and header fields of each request, ``sent`` counts bytes."""
 
     def __init__(self, tls=None):
         self.etag = ""
         self.body = b""
         self.cuts = 0
+        self.shift = 0
         self.sent = 0
         self.asked = []
         self.leads_to = self.authorization = ""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reactor.resource.registry import kind_names
+from reactor.resource.registry import find_kind
 
 HERE = Path(__file__).parent
 FILES = [
@@ -19,8 +19,6 @@ FILES = [
 ]
 
 WAITING = {
-    "package": "package resources",
-    "archive": "archive resources",
     "scaffold": "scaffold resources",
 }
 """Kinds that are not there yet, and what waits for them. A test fails as soon as one of them is there."""
@@ -64,8 +62,16 @@ def versions(section):
 def awaited(case):
     """The kinds that the case uses and that are not there yet."""
     texts = [case["manifest"], *case.get("files", {}).values()]
-    missing = WAITING.keys() - set(kind_names())
-    return {kind for kind in missing for text in texts if _uses(text, kind)}
+    return {kind for kind in WAITING if not is_there(kind) and any(_uses(text, kind) for text in texts)}
+
+
+def is_there(kind):
+    """Whether the kind is installed, and is more than a name."""
+    try:
+        find_kind(kind)
+    except (KeyError, ImportError):
+        return False
+    return True
 
 
 def _uses(text, kind):

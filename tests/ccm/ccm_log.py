@@ -92,34 +92,64 @@ def expected(texts, directory):
 
 def told(events, graph):
     """The log that CCM would have written, had it seen these events of a run of ``graph``."""
-    log = Log()
-    composites = {ref: name for name, each in graph.resources.items() for ref in each.members}
-    untried = {event["ref"] for event in events if event["event"] == "blocked"}
-    last = {event["ref"]: event for event in events if event["event"] == "checked"}
-    for event in events:
-        kind, ref = event["event"], event.get("ref")
-        if kind == "message":
-            log.lines.append(event["text"])
-        elif kind == "output":
-            log.lines.append(event["line"])
-        elif kind == "ended":
-            log.stopped = "fail_fast" in event["reason"]
-        elif composites.get(ref) in untried:
-            continue  # CCM never looks into the manifest
-        elif kind in ("checked", "blocked", "skipped") and (kind != "checked" or event is last[ref]):
-            if (verb := _verb(event)) is not None:
-                _add(log, _line(event, verb, graph.resources[ref], composites.get(ref), graph))
-            for check in event.get("health", ()):
-                if check["status"] != "ok":
-                    resource = graph.resources[ref]
-                    log.health[f"{resource.kind}#{resource.name}", check["name"]] = (
-                        check["status"],
-                        check["tries"],
-                    )
-    log.children = [
-        _counts(graph.resources[ref], last, events) for ref in last if graph.resources[ref].members
-    ]
-    return log
+    return _Translation(events, graph).log
+
+
+class _Translation:
+    """``last`` is how the last check of each resource ended; ``wholes`` the `apply` that a resource belongs to."""
+
+    def __init__(self, events, graph):
+        self.graph = graph
+        self.wholes = {ref: whole for whole, each in graph.resources.items() for ref in each.members}
+        self.blocked = {event["ref"] for event in events if event["event"] == "blocked"}
+        self.last = {event["ref"]: event for event in events if event["event"] == "checked"}
+        self.log = Log()
+        for event in events:
+            self._take(event)
+        composites = [graph.resources[ref] for ref in self.last if graph.resources[ref].members]
+        self.log.children = [self._counts(each) for each in composites]
+
+    def _take(self, event):
+        match event["event"]:
+            case "message":
+                self.log.lines.append(event["text"])
+            case "output":
+                self.log.lines.append(event["line"])
+            case "ended":
+                self.log.stopped = "fail_fast" in event["reason"]
+            case "checked" if event is self.last[event["ref"]]:
+                self._say(event, _verb(event))
+            case "blocked" if (
+                self.wholes.get(event["ref"]) not in self.blocked
+            ):  # CCM never looks into that one
+                self._say(event, "skipped due to unmet requirement")
+            case "skipped" if event["reason"].startswith("control:"):
+                self._say(event, "skipped")
+
+    def _say(self, event, verb):
+        resource, whole = self.graph.resources[event["ref"]], self.wholes.get(event["ref"])
+        line = Line(
+            ref=f"{resource.kind}#{resource.alias or resource.name}",
+            verb=verb,
+            ensure=resource.ensure,
+            provider=resource.provider or resource.providers[0],
+            manifest=self.graph.resources[whole].name if whole else None,
+            errors=" ".join(filter(None, (event.get("error"), event.get("hint")))),
+            noop=", ".join(event.get("actions", ())),
+        )
+        _add(self.log, line)
+        bad = [check for check in event.get("health", ()) if check["status"] != "ok"]
+        found = {check["name"]: (check["status"], check["tries"]) for check in bad}
+        name = f"{resource.kind}#{resource.name}"
+        self.log.health.update({(name, check): answer for check, answer in found.items()})
+
+    def _counts(self, composite):
+        """How many resources a child manifest has: in all, changed, failed and, as CCM says, skipped."""
+        members = composite.members
+        results = [self.last[ref]["result"] for ref in members if ref in self.last]
+        changed = sum(result in ("changed", "would_change") for result in results)
+        failed = results.count("failed") + len(self.blocked & set(members))
+        return composite.name, len(members), changed, failed, len(members) - changed - failed
 
 
 def _add(log, line):
@@ -127,39 +157,7 @@ def _add(log, line):
 
 
 def _verb(event):
-    """The verb of CCM; None for what it has no line for."""
-    if event["event"] == "blocked":
-        return "skipped due to unmet requirement"
-    if event["event"] == "skipped":
-        return "skipped" if event["reason"].startswith("control:") else None
+    """The verb of CCM for how a check ended."""
     if event["result"] in ("changed", "would_change"):
         return "refreshed" if any("via subscribe" in action for action in event["actions"]) else "changed"
     return {"ok": "stable", "failed": "failed"}[event["result"]]
-
-
-def _line(event, verb, resource, composite, graph):
-    name = f"{resource.alias} (alias)" if resource.alias else resource.name
-    return Line(
-        ref=f"{resource.kind}#{name}".removesuffix(" (alias)"),
-        verb=verb,
-        ensure=resource.ensure,
-        provider=resource.provider or resource.providers[0],
-        manifest=graph.resources[composite].name if composite else None,
-        errors=" ".join(filter(None, (event.get("error"), event.get("hint")))),
-        noop=", ".join(event.get("actions", ())),
-        unmet=", ".join(event.get("culprits", ())),
-    )
-
-
-def _counts(composite, last, events):
-    blocked = {event["ref"] for event in events if event["event"] == "blocked"}
-    results = [last[ref]["result"] for ref in composite.members if ref in last]
-    changed = sum(result in ("changed", "would_change") for result in results)
-    failed = results.count("failed") + len(blocked & set(composite.members))
-    return (
-        composite.name,
-        len(composite.members),
-        changed,
-        failed,
-        len(composite.members) - changed - failed,
-    )

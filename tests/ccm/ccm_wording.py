@@ -17,7 +17,7 @@ WORDING = [
     (r"unknown resource type (\w+)", "unknown kind '{0}'"),
     (r"resource \d+: name is required", "the property 'name'|name: it must have at least 1 character"),
     (r"ensure is required", "the property 'ensure'"),
-    (r"(\w+) cannot be empty", "{0} is required|{0}: it must not be empty"),
+    (r"(\w+) cannot be empty", "{0} is required|{0}: it must not be empty|the property '{0}'"),
     (r"file path must be (?:canonical|absolute)", "path"),
     (r"invalid ensure value", "ensure must be"),
     (r"invalid (?:require properties|subscribe format)", "a reference is written kind#name"),

@@ -60,6 +60,13 @@ def test_what_is_wrong_with_it_is_told_with_the_rest(site):
     ] * 3
 
 
+def test_an_annotation_that_means_nothing_is_a_warning(site, tmp_path):
+    program = site("data:\n  # @requird\n  name: s\n")
+    assert program.warnings == (
+        f"{tmp_path}/site.yaml:2:3: unknown annotation @requird; did you mean 'required'?",
+    )
+
+
 def test_its_secrets_are_secret(site, tmp_path):
     program = site("data:\n  # @secret\n  name: hush-hush\n")
     [resource] = program.graph.resources.values()

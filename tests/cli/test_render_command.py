@@ -30,11 +30,11 @@ def test_a_manifest_is_shown_as_it_is_after_loading(reactor, manifest, tmp_path)
     [file, command] = shown["resources"]
     assert file["file"]["name"] == f"{tmp_path}/a"
     assert file["file"]["content"] == "port ${ Data.port }", "what waits stays as it is written"
-    assert command["exec"]["timeout"] == 80.0
+    assert command["exec"]["timeout"] == "80s"
 
 
 def test_what_is_shown_is_a_manifest_again(reactor, manifest, tmp_path):
-    first = reactor("render", manifest(MANIFEST.replace('timeout: "${ Data.port }s"', "logoutput: true")))
+    first = reactor("render", manifest(MANIFEST))
     again = tmp_path / "again.yaml"
     again.write_text(first.out)
     assert reactor("render", again).out == first.out

@@ -13,6 +13,7 @@ from reactor.control.board import RunFacts
 from reactor.control.client import Client
 from reactor.control.control import Control
 from reactor.engine.options import Options
+from reactor.metrics.tally import Tally
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import Story, graph_of
 
@@ -46,6 +47,7 @@ class _Story(Story):
     def _hear(self, event):
         super()._hear(event)
         self.control(event)
+        self.tally(event)
 
 
 class World:
@@ -56,9 +58,12 @@ class World:
         self.story = _Story(graph_of(resources), options)
         self.engine = self.story.engine
         facts = RunFacts("/etc/site.yaml", os.getpid(), time.time(), noop=options.noop)
-        self.control = Control(str(directory), facts, self.engine.roster.refs, self.told.append, listens=True)
+        refs = self.engine.roster.refs
+        self.tally = Tally(refs, ("inotify",), facts.started)
+        self.control = Control(str(directory), facts, refs, self.told.append, self.tally, listens=True)
         self.client = Caller(str(directory))
         self.story.control = self.control
+        self.story.tally = self.tally
 
     async def ask(self, method, *args, **options):
         """Call a method of the client, in a thread as it blocks."""

@@ -35,7 +35,8 @@ async def test_every_field_of_the_answers_is_documented(tmp_path):
 
 async def test_every_route_is_documented(tmp_path):
     async with controlled(tmp_path, scripted("a")) as world:
-        subject = Subject(world.engine, world.control.board, world.control.broadcast, world.control.pauser)
+        control = world.control
+        subject = Subject(world.engine, control.board, control.broadcast, control.pauser, world.tally)
         served = {
             (max(route.methods - {"HEAD"}), route.path.partition("{")[0])
             for route in application(subject, print).routes

@@ -254,7 +254,7 @@ def test_whether_a_child_is_applied_can_not_depend_on_what_is_only_known_later(s
 
 async def test_the_health_of_an_apply_is_looked_at_after_its_children(site):
     parent = "resources: [{apply: [{child.yaml: {health_checks: [{command: test ! -e {dir}/said}]}}]}]"
-    ended, story = await converge_once(graph=site(parent, **{"child.yaml": CHILD}).graph)
+    _, story = await converge_once(graph=site(parent, **{"child.yaml": CHILD}).graph)
     assert story.result("apply#child.yaml") is Result.FAILED
     assert story.checks("apply#child.yaml")[-1].health
     assert story.result("exec#hello") is Result.CHANGED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
+from typing import Self
 
 from deb_packages import Deb, write_repository
 
@@ -29,7 +30,7 @@ Acquire::Languages "none";
 
 
 class AptRoot:
-    """``environment`` makes apt and dpkg work in it; ``log`` tells of each run of apt-get, and what it was asked for."""
+    """``repository`` is where its only source leads."""
 
     def __init__(self, root: Path, *debs: Deb) -> None:
         self.root = root
@@ -39,12 +40,23 @@ class AptRoot:
         for file in ("status", "available"):
             (root / "var/lib/dpkg" / file).touch()
         self.offer(*debs)
-        (root / "etc/apt/sources.list").write_text(f"deb [trusted=yes] file:{self.repository} ./\n")
+        (root / "etc/apt/sources.list").write_text(f"deb [trusted=yes] copy:{self.repository} ./\n")
         (root / "apt.conf").write_text(CONFIGURATION.format(root=root))
-        self.environment = {
-            "APT_CONFIG": str(root / "apt.conf"),
-            "DPKG_ROOT": str(root),
-            "DPKG_FORCE": "script-chrootless,unsafe-io",
+
+    @classmethod
+    def at(cls, root: Path) -> Self:
+        """The one that another process has made."""
+        self = cls.__new__(cls)
+        self.root, self.repository = root, root / "repository"
+        return self
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that make apt and dpkg work in it."""
+        return {
+            "APT_CONFIG": str(self.root / "apt.conf"),
+            "DPKG_ROOT": str(self.root),
+            "DPKG_FORCE": "security-mac,downgrade,script-chrootless,unsafe-io",
         }
 
     def provider(self) -> Apt:

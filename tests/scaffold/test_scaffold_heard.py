@@ -3,7 +3,7 @@
 import pytest
 from scaffold_worlds import converge, grow, look, make, tree
 
-from resources.scaffold.heard import Heard
+from reactor import Heard
 
 
 @pytest.fixture

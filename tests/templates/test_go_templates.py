@@ -38,7 +38,7 @@ def test_there_are_enough_cases():
         ("{{ index .l 7 }}", "error calling index: index out of range: 7", (1, 4)),
         ("{{ eq .l .l }}", "error calling eq: non-comparable type [1 2]: []interface {}", (1, 4)),
         ("x\n{{ .n", "unclosed action", (2, 3)),
-        ('{{ mustRegexMatch "(" "a" }}', "error calling mustRegexMatch: error parsing regexp: missing ): (", (1, 4)),
+        ('{{ mustRegexMatch "(" "a" }}', "error calling mustRegexMatch: invalid regular expression: missing ): (", (1, 4)),
     ],
 )  # fmt: skip
 def test_where_it_says_more_than_go_it_says_it_with_line_and_column(source, message, place):

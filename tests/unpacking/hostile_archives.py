@@ -32,15 +32,15 @@ def tar(*members, mode="w", **options):
     return buffer.getvalue()
 
 
-def zipped(*members):
+def zipped(*members, compression=zipfile.ZIP_DEFLATED):
     """A member is a name, or a name with the mode of a file and its content."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for member in members:
             name, mode, content = (member, 0, MARK) if isinstance(member, str) else member
             entry = zipfile.ZipInfo(name)
             entry.external_attr = mode << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.compress_type = compression
             archive.writestr(entry, content)
     return buffer.getvalue()
 
@@ -174,6 +174,7 @@ OTHERS = {
     "zip, device": ("zip", zipped(("null", stat.S_IFCHR | 0o666, "")), NEITHER),
     "zip, FIFO": ("zip", zipped(("pipe", stat.S_IFIFO | 0o666, "")), NEITHER),
     "zip, encrypted": ("zip", encrypted(), "encrypted"),
+    "zip, lzma": ("zip", zipped("f", compression=zipfile.ZIP_LZMA), "unusual way"),
     "zip, damaged": ("zip", damaged_zip(), BROKEN),
     "zip, cut short": ("zip", zipped("f", "g")[:-30], BROKEN),
     "zip, a tar": ("zip", GOOD, BROKEN),

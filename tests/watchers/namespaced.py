@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 from watch_recorder import Recorder, open_descriptors, watching
 
-from reactor.resource.watch import WatchState
+from reactor.resource.watch import Heard, PathWatch, WatchState
 from watchers.inotify import InotifyWatcher
 from watchers.path_tree import POLL_INTERVAL
 
@@ -77,6 +78,42 @@ async def out_of_watches_is_polled_until_there_are_some(base: Path) -> None:
         sink.marks.clear()
         paths[2].write_text("heard")
         await sink.until(lambda: (2, 0.0) in sink.marks)
+
+
+async def a_tree_out_of_watches_is_polled(base: Path) -> None:
+    (base / "root" / "unserved").mkdir(parents=True)
+    heard = Heard()
+    limit_watches(len(base.parts) + 1)  # for all up to "root"
+    async with watching() as watch:
+        await watch.watcher.arm(PathWatch(str(base / "root"), heard), 0)
+        sink = watch.sink
+        assert sink.states == {0: WatchState.POLLING}
+        assert str(base / "root" / "unserved") in sink.reports[0][1]
+        heard.take()
+        (base / "root" / "unserved" / "f").write_text("unheard")
+        (base / "root" / "f").write_text("heard")
+        await sink.next_marks(0)
+        assert heard.take() == {str(base / "root" / "f")}
+        await sink.until(lambda: sink.marks)
+        assert heard.take() is None
+
+        limit_watches(1000)
+        await sink.until(lambda: sink.states == {0: WatchState.ARMED})
+        await wait_all_tasks_blocked(0.001)
+        heard.take()
+        (base / "root" / "unserved" / "f").write_text("heard")
+        await sink.next_marks(0)
+        assert heard.take() == {str(base / "root" / "unserved" / "f")}
+    await a_tree_is_relied_upon_once_what_was_polled_has_gone(base)
+
+
+async def a_tree_is_relied_upon_once_what_was_polled_has_gone(base: Path) -> None:
+    limit_watches(len(base.parts) + 1)
+    async with watching() as watch:
+        await watch.watcher.arm(PathWatch(str(base / "root"), Heard()), 0)
+        assert watch.sink.states == {0: WatchState.POLLING}
+        shutil.rmtree(base / "root" / "unserved")
+        await watch.sink.until(lambda: watch.sink.states == {0: WatchState.ARMED})
 
 
 async def a_directory_that_comes_when_no_watch_is_left_is_polled(base: Path) -> None:

@@ -1,39 +1,58 @@
-"""One connection to a bus: calls, properties, signals. Messages are read by one task and written by another."""
+"""One connection to a bus: calls, properties, signals."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager, suppress
+from functools import partial
 from itertools import count
 from typing import Any
-from urllib.parse import unquote
 
 import trio
 
 from watchers.dbus.errors import CallError, NoBusError
-from watchers.dbus.library import LibraryName, Message, frame_length, library
+from watchers.dbus.library import LibraryName, library
 from watchers.dbus.matches import Match, Router, Subscription
+from watchers.dbus.opening import open_stream
+from watchers.dbus.wire import Message, frame_length
 from watchers.pacing import Pacer
 
 DAEMON = "org.freedesktop.DBus"
 _DAEMON_OBJECT = (DAEMON, "/org/freedesktop/DBus", DAEMON)
-_PROPERTIES = "org.freedesktop.DBus.Properties"
+PROPERTIES = "org.freedesktop.DBus.Properties"
 
 CALLS_AT_ONCE = 64
 """dbus-daemon allows a connection 128 calls without a reply; the next one fails."""
 
+PATIENCE = 3.0
+"""Seconds for a bus to take us in. One that is well does it in a millisecond."""
+
 _READ_SIZE = 64 * 1024
 
 
-class _Pending:
-    """A call that waits for its reply."""
+class Question:
+    """A call that was begun. What is asked in a row is sent in one go, as soon as somebody waits for an answer."""
 
-    __slots__ = ("arrived", "reply")
+    __slots__ = ("_flush", "_member", "arrived", "reply")
 
-    def __init__(self) -> None:
+    def __init__(self, member: str, flush: Callable[[], None]) -> None:
+        self._member = member
+        self._flush = flush
         self.arrived = trio.Event()
         self.reply: Message | None = None
+
+    async def answer(self) -> list[Any]:
+        """What the method returns. Raises CallError when that is an error, and NoBusError when there is no answer."""
+        if not self.arrived.is_set():
+            self._flush()
+            await self.arrived.wait()
+        if self.reply is None:
+            raise NoBusError(f"the connection to the bus ended before {self._member} was answered")
+        if (error := self.reply.error()) is not None:
+            raise error
+        return self.reply.body
 
 
 class Bus:
@@ -43,38 +62,68 @@ class Bus:
         self._address = address
         self._library = library(uses)
         self._serials = count(1)
-        self._pending: dict[int, _Pending] = {}
+        self._pending: dict[int, Question] = {}
         self._slots = trio.Semaphore(CALLS_AT_ONCE)
         self._router = Router()
         self._rules = trio.Lock()
         self._streams: set[trio.MemorySendChannel[Message]] = set()
-        self._outgoing, self._to_send = trio.open_memory_channel[bytes](math.inf)
-        self._is_greeted = False
+        self._descriptor = -1
+        self._unsent = bytearray()
+        self._is_stuck = trio.Event()
         self.is_connected = False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve the connection until it ends: then calls that wait raise NoBusError, and streams of signals end.
 
-        Raises NoBusError when there is none to be had.
+        Raises NoBusError when there is none to be had, or none within `PATIENCE`.
         """
-        stream = await _open(self._address)
-        try:
-            await self._authenticate(stream)
-            async with trio.open_nursery() as nursery:
-                self.is_connected = True
-                nursery.start_soon(self._until_lost, self._read, stream, nursery.cancel_scope)
-                nursery.start_soon(self._until_lost, self._write, stream, nursery.cancel_scope)
-                if await self._greet():
+        is_greeted = False
+        with trio.move_on_after(PATIENCE) as patience:
+            async with (
+                await open_stream(self._address, self._library.handshake()) as stream,
+                self._connected(stream),
+            ):
+                is_greeted = await self._greet()
+                if is_greeted:
+                    patience.deadline = math.inf
                     task_status.started()
-                else:
-                    nursery.cancel_scope.cancel()
-        except trio.BrokenResourceError as error:
-            raise NoBusError(f"the bus at {self._address} turned us away") from error
+                    await trio.sleep_forever()
+        if not is_greeted:
+            late = f" within {PATIENCE:g} s" if patience.cancelled_caught else ""
+            raise NoBusError(f"the bus at {self._address} did not take us in{late}")
+
+    @asynccontextmanager
+    async def _connected(self, stream: trio.SocketStream) -> AsyncIterator[None]:
+        """Read and write during the block, which is cancelled when the connection is lost."""
+        self._descriptor = stream.socket.fileno()
+        self.is_connected = True
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._until_lost, partial(self._read, stream), nursery.cancel_scope)
+                nursery.start_soon(self._until_lost, self._write, nursery.cancel_scope)
+                yield
+                nursery.cancel_scope.cancel()
         finally:
             self._disconnect()
-            await trio.aclose_forcefully(stream)
-        if not self._is_greeted:
-            raise NoBusError(f"the bus at {self._address} did not take us in")
+
+    async def ask(
+        self, destination: str, path: str, interface: str, member: str, signature: str = "", *body: Any
+    ) -> Question:
+        """Begin to call a method. Raises NoBusError when there is no connection."""
+        try:
+            self._slots.acquire_nowait()
+        except trio.WouldBlock:
+            self._flush()  # whoever holds a slot must get an answer
+            await self._slots.acquire()
+        question = Question(member, self._flush)
+        try:
+            serial = self._put((destination, path, interface, member), signature, body)
+        except BaseException:
+            self._slots.release()
+            raise
+        # The slot is free when the reply is here, also if nobody waits for it any more: until then the bus counts it.
+        self._pending[serial] = question
+        return question
 
     async def call(
         self, destination: str, path: str, interface: str, member: str, signature: str = "", *body: Any
@@ -83,41 +132,32 @@ class Bus:
 
         Raises CallError when it answers with an error, and NoBusError when there is no answer to be had.
         """
-        await self._slots.acquire()
-        pending = _Pending()
-        try:
-            serial = self._send((destination, path, interface, member), signature, body)
-        except BaseException:
-            self._slots.release()
-            raise
-        # The slot is free when the reply is here, also if nobody waits for it any more: until then the bus counts it.
-        self._pending[serial] = pending
-        await pending.arrived.wait()
-        if pending.reply is None:
-            raise NoBusError(
-                f"the connection to the bus at {self._address} ended before {member} was answered"
-            )
-        if (error := pending.reply.error()) is not None:
-            raise error
-        return pending.reply.body
+        question = await self.ask(destination, path, interface, member, signature, *body)
+        return await question.answer()
 
     async def get(self, destination: str, path: str, interface: str, name: str) -> Any:
         """One property of an object. Raises as `call` does."""
-        return (await self.call(destination, path, _PROPERTIES, "Get", "ss", interface, name))[0]
+        return (await self.call(destination, path, PROPERTIES, "Get", "ss", interface, name))[0]
 
     async def get_all(self, destination: str, path: str, interface: str) -> dict[str, Any]:
         """All properties that an interface of an object has. Raises as `call` does."""
-        (found,) = await self.call(destination, path, _PROPERTIES, "GetAll", "s", interface)
+        (found,) = await self.call(destination, path, PROPERTIES, "GetAll", "s", interface)
         return dict(found)
 
     async def subscribe(self, match: Match, hear: Callable[[Message], None]) -> Subscription:
         """Call ``hear`` with every signal that matches; once this returns, none is missed. Raises as `call` does."""
-        async with self._rules:  # whoever wants the same rule waits until it is in force
-            rule, in_force = self._router.choose_rule(match)
-            if not in_force:
-                await self._add_match(rule)
-            subscription = Subscription(match, hear, self._unsubscribe)
-            self._router.add(subscription, rule)
+        rule, in_force = self._router.choose_rule(match)
+        if not in_force:
+            async with self._rules:  # whoever wants the same rule waits until it is in force
+                rule, in_force = self._router.choose_rule(match)
+                if not in_force:
+                    await self._add_match(rule)
+                return self._listen(match, hear, rule)
+        return self._listen(match, hear, rule)
+
+    def _listen(self, match: Match, hear: Callable[[Message], None], rule: str) -> Subscription:
+        subscription = Subscription(match, hear, self._unsubscribe)
+        self._router.add(subscription, rule)
         return subscription
 
     @asynccontextmanager
@@ -140,7 +180,8 @@ class Bus:
 
     def _remove_match(self, rule: str) -> None:
         if self.is_connected:
-            self._send((*_DAEMON_OBJECT, "RemoveMatch"), "s", (rule,), wants_reply=False)
+            self._put((*_DAEMON_OBJECT, "RemoveMatch"), "s", (rule,), wants_reply=False)
+            self._flush()
 
     def _unsubscribe(self, subscription: Subscription) -> None:
         if (rule := self._router.remove(subscription)) is not None:
@@ -148,38 +189,47 @@ class Bus:
 
     # ---- the wire ----
 
-    def _send(
+    def _put(
         self, target: tuple[str, ...], signature: str, body: tuple[Any, ...], *, wants_reply: bool = True
     ) -> int:
         if not self.is_connected:
             raise NoBusError(f"there is no connection to the bus at {self._address}")
         serial = next(self._serials)
-        self._outgoing.send_nowait(
-            self._library.call(serial, target, signature, body, wants_reply=wants_reply)
-        )
+        self._unsent += self._library.call(serial, target, signature, body, wants_reply=wants_reply)
         return serial
+
+    def _flush(self) -> None:
+        """Send what is put, as far as the socket takes it at once; `_write` sends the rest, or finds out what is wrong."""
+        if self._unsent and self.is_connected and not self._is_stuck.is_set():
+            with suppress(OSError):
+                self._send()
+            if self._unsent:
+                self._is_stuck.set()
+
+    def _send(self) -> None:
+        sent = os.write(self._descriptor, self._unsent)
+        del self._unsent[:sent]
 
     async def _greet(self) -> bool:
         with suppress(NoBusError, CallError):
             await self.call(*_DAEMON_OBJECT, "Hello")
-            self._is_greeted = True
-        return self._is_greeted
+            return True
+        return False
 
-    async def _until_lost(
-        self,
-        work: Callable[[trio.SocketStream], Awaitable[None]],
-        stream: trio.SocketStream,
-        connection: trio.CancelScope,
-    ) -> None:
-        with suppress(trio.BrokenResourceError, NoBusError):
-            await work(stream)
+    async def _until_lost(self, work: Callable[[], Awaitable[None]], connection: trio.CancelScope) -> None:
+        with suppress(OSError, trio.BrokenResourceError, NoBusError):
+            await work()
         self._disconnect()
         connection.cancel()
 
-    async def _write(self, stream: trio.SocketStream) -> None:
-        """The only one who sends, so that a call that is cancelled can't tear a message."""
-        async for data in self._to_send:
-            await stream.send_all(data)
+    async def _write(self) -> None:
+        """Send whatever the socket did not take at once. In one piece with `_flush`, so that nothing tears a message."""
+        while True:
+            await self._is_stuck.wait()
+            while self._unsent:
+                await trio.lowlevel.wait_writable(self._descriptor)
+                self._send()
+            self._is_stuck = trio.Event()
 
     async def _read(self, stream: trio.SocketStream) -> None:
         buffer = bytearray()
@@ -189,7 +239,7 @@ class Bus:
             while len(buffer) >= (length := frame_length(buffer)):
                 frame = bytes(buffer[:length])
                 del buffer[:length]
-                self._take(self._library.parse(frame))
+                self._take(Message(frame))
                 if pacer.due():
                     await pacer.rest()
 
@@ -201,19 +251,6 @@ class Bus:
             pending.reply = message
             pending.arrived.set()
 
-    async def _authenticate(self, stream: trio.SocketStream) -> None:
-        handshake = self._library.handshake()
-        await stream.send_all(f"\0{handshake.begin()}\r\n".encode())
-        answer, line = "", b""
-        while answer != "BEGIN":
-            while not line.endswith(b"\r\n"):  # the bus never says two things in a row before BEGIN
-                chunk = await stream.receive_some(4096)
-                if not chunk:
-                    raise NoBusError(f"the bus at {self._address} turned us away")
-                line += chunk
-            answer, line = handshake.answer(line[:-2].decode()), b""
-            await stream.send_all(f"{answer}\r\n".encode())
-
     def _disconnect(self) -> None:
         self.is_connected = False
         for pending in self._pending.values():
@@ -222,33 +259,3 @@ class Bus:
         self._pending.clear()
         for stream in self._streams:
             stream.close()
-
-
-async def _open(address: str) -> trio.SocketStream:
-    """Connect to the first of the Unix sockets in ``address`` that listens. Raises NoBusError when none does."""
-    reasons = []
-    for path in _socket_paths(address):
-        sock = trio.socket.socket(trio.socket.AF_UNIX, trio.socket.SOCK_STREAM)
-        try:
-            await sock.connect(path)
-        except BaseException as error:
-            sock.close()
-            if not isinstance(error, OSError):
-                raise
-            reasons.append(error.strerror or str(error))
-        else:
-            return trio.SocketStream(sock)
-    raise NoBusError(f"no bus at {address}: {', '.join(reasons) or 'no Unix socket in this address'}")
-
-
-def _socket_paths(address: str) -> list[str]:
-    """The sockets in an address such as ``unix:path=/run/dbus/system_bus_socket;unix:abstract=x``."""
-    paths = []
-    for entry in address.split(";"):
-        transport, _, rest = entry.partition(":")
-        options = dict(option.partition("=")[::2] for option in rest.split(","))
-        if transport == "unix" and "path" in options:
-            paths.append(unquote(options["path"]))
-        elif transport == "unix" and "abstract" in options:
-            paths.append("\0" + unquote(options["abstract"]))
-    return paths

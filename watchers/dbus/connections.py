@@ -8,6 +8,7 @@ from enum import StrEnum
 import trio
 
 from watchers.dbus.bus import Bus
+from watchers.dbus.errors import NoBusError
 from watchers.dbus.library import DEFAULT
 
 
@@ -47,17 +48,30 @@ class _Connection:
         self._scope = scope
         self._bus: Bus | None = None
         self._opening = trio.Lock()
+        self._hopeless: tuple[float, NoBusError] | None = None
+        """Until when nobody tries again, and why: a bus that does not answer must not hold up one after the other."""
 
     async def bus(self) -> Bus:
         if self._bus is not None and self._bus.is_connected:
             return self._bus
         async with self._opening:
             if self._bus is None or not self._bus.is_connected:
-                bus = Bus(self._scope.address, DEFAULT)
-                nursery = await _nursery_of_the_run()
-                await nursery.start(bus.run)
-                self._bus = bus
+                self._bus = await self._open()
             return self._bus
+
+    async def _open(self) -> Bus:
+        began = trio.current_time()
+        if self._hopeless is not None and began < self._hopeless[0]:
+            raise NoBusError(str(self._hopeless[1]))
+        bus = Bus(self._scope.address, DEFAULT)
+        nursery = await _nursery_of_the_run()
+        try:
+            await nursery.start(bus.run)
+        except NoBusError as error:
+            now = trio.current_time()
+            self._hopeless = (now + (now - began), error)  # for as long as it took to find out
+            raise
+        return bus
 
 
 async def _nursery_of_the_run() -> trio.Nursery:

@@ -4,45 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Final
 
+from reactor.expression.regex import compiled
 from reactor.templates.bounds import budget
 from reactor.templates.calls import Functions
-from reactor.templates.errors import Fault
 
 _REFERENCE: Final = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")
 _META: Final = frozenset(r"\.+*?()|[]{}^$")
 
 
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> Any:
-    import re2  # noqa: PLC0415  few templates need it, and it takes 20 ms
-
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        return re2.compile(pattern, options)
-    except re2.error as error:
-        reason = error.args[0]
-        words = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
-        raise Fault(f"error parsing regexp: {words}") from error
-
-
 def match(pattern: str, text: str) -> bool:
     """Whether the pattern is found in the text."""
-    return _compiled(pattern).search(text) is not None
+    return compiled(pattern).search(text) is not None
 
 
 def find(pattern: str, text: str) -> str:
     """The first text that the pattern finds, or an empty one."""
-    found = _compiled(pattern).search(text)
+    found = compiled(pattern).search(text)
     return found[0] if found else ""
 
 
 def find_all(pattern: str, text: str, count: int) -> list[str]:
     """The texts that the pattern finds, at most ``count``; all when that is negative."""
-    found = [one[0] for one in _compiled(pattern).finditer(text)]
+    found = [one[0] for one in compiled(pattern).finditer(text)]
     return found if count < 0 else found[:count]
 
 
@@ -52,7 +37,7 @@ def split(pattern: str, text: str, count: int) -> list[str]:
         return []
     parts: list[str] = []
     start = end = 0
-    for found in _compiled(pattern).finditer(text):
+    for found in compiled(pattern).finditer(text):
         if len(parts) + 1 == count:
             break
         end = found.start()
@@ -83,7 +68,7 @@ def _replace(pattern: str, text: str, expand: Callable[[Any], str]) -> str:
         return replaced
 
     budget().grow(len(text))
-    return str(_compiled(pattern).sub(counted, text))
+    return str(compiled(pattern).sub(counted, text))
 
 
 def _group(found: Any, reference: re.Match[str]) -> str:

@@ -1,0 +1,167 @@
+"""``reactor service``: run a manifest as a service of systemd, for good."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reactor.cli import exitcodes
+from reactor.cli.inputs import inputs_options
+from reactor.cli.manifests import rejecting
+from reactor.cli.running import complain
+
+if TYPE_CHECKING:
+    from reactor.manifest.inputs import Inputs
+    from reactor.resource.base import Resource
+    from reactor.service.unit import Service
+
+_SENSELESS = {"converge_once": "--converge-once", "render": "--render"}
+
+
+@click.group(short_help="Run a manifest as a service of systemd.")
+def service() -> None:
+    """Have systemd run a manifest from boot on, watch over it, and start it again when it fails.
+
+    \b
+    Examples:
+      reactor service install /etc/reactor/site.yaml
+      reactor service install --dry-run /etc/reactor/site.yaml -- --metrics 127.0.0.1:9469
+      reactor service uninstall
+    """
+
+
+def _unit_name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    name = value.removesuffix(".service")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name):
+        raise click.BadParameter(f"{value!r} can't name a unit: use letters, digits, '-', '_' and '.'")
+    return name
+
+
+_name_option = click.option(
+    "--name",
+    default="reactor",
+    show_default=True,
+    callback=_unit_name,
+    metavar="NAME",
+    help="The name of the unit.",
+)
+
+
+@service.command(short_help="Write the unit, and start it now and at boot.")
+@click.argument("manifest")
+@click.argument("run_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS OF RUN]")
+@_name_option
+@click.option("--no-start", is_flag=True, help="Only write and enable it: it starts at the next boot.")
+@click.option("--dry-run", is_flag=True, help="Only show the unit. Needs no root.")
+def install(manifest: str, run_options: tuple[str, ...], name: str, no_start: bool, dry_run: bool) -> None:
+    """Run MANIFEST (a path or a URL) as a service, from now on and from boot on.
+
+    The manifest must be valid. What its resources do not need is closed to the service; comments in the unit say what
+    stays open and why. Install again when that has changed: only what differs is done.
+
+    Options for 'reactor run' go after '--'; paths among them are relative to the directory of the manifest.
+
+    \b
+    Exit codes: 0 it is installed; 2 it can't be, or bad usage.
+
+    \b
+    Examples:
+      reactor service install /etc/reactor/site.yaml
+      reactor service install --name reactor-web web.yaml -- --jobs 8 --metrics 127.0.0.1:9469
+    """
+    from reactor.service.installation import install as put_in_place
+    from reactor.service.installation import require_systemd
+
+    wanted, resources = _examined(name, manifest, run_options)
+    text = wanted.unit(resources)
+    if dry_run:
+        click.echo(text, nl=False)
+        return
+    with _telling():
+        require_systemd()
+        done = False
+        for sentence in put_in_place(name, text, start=not no_start):
+            click.echo(sentence)
+            done = True
+        if not done:
+            click.echo(f"{name} is installed like that already")
+
+
+@service.command(short_help="Stop it and take the unit away.")
+@_name_option
+def uninstall(name: str) -> None:
+    """Stop the service and take its unit away. What it has done stays, and so does its state directory.
+
+    \b
+    Exit codes: 0 it is not installed any more; 2 that can't be done, or bad usage.
+
+    \b
+    Examples:
+      reactor service uninstall
+      reactor service uninstall --name reactor-web
+    """
+    from reactor.service.installation import require_systemd
+    from reactor.service.installation import uninstall as take_away
+
+    with _telling():
+        require_systemd()
+        done = list(take_away(name)) or [f"{name} is not installed"]
+        click.echo("\n".join(done))
+
+
+def _examined(name: str, manifest: str, run_options: tuple[str, ...]) -> tuple[Service, list[Resource]]:
+    """What is to be installed, found valid in the directory that the service will run in."""
+    from reactor.loading import is_elsewhere, load, shown
+    from reactor.service.unit import Service
+
+    place = manifest if is_elsewhere(manifest) else os.path.abspath(manifest)
+    if shown(place) != place:
+        raise click.UsageError(
+            "the URL holds a password, and everybody on the host can read how a service is started"
+        )
+    wanted = Service(name, place, run_options)
+    if not os.path.isdir(wanted.directory):
+        raise click.UsageError(f"there is no directory {wanted.directory}")
+    with chdir(wanted.directory), rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
+        given = _run_parameters(place, run_options)
+        program = load(place, _inputs(**given)())
+        if (state := given["state_dir"]) is not None:
+            wanted = Service(name, place, run_options, os.path.abspath(state))
+    return wanted, list(program.graph.resources.values())
+
+
+def _run_parameters(manifest: str, options: tuple[str, ...]) -> dict[str, Any]:
+    """What 'reactor run' makes of these options. Raises what it raises."""
+    from reactor.cli.run import run
+
+    if {"-h", "--help"} & set(options):
+        raise click.UsageError("--help is no way to run a service")
+    given = run.make_context("reactor run", [manifest, *options]).params
+    for parameter, option in _SENSELESS.items():
+        if given[parameter]:
+            raise click.UsageError(f"{option} is for a run that ends, and a service is to stay")
+    if given["manifest"] != manifest:
+        raise click.UsageError("a service runs one manifest")
+    return given
+
+
+@inputs_options
+def _inputs(*, inputs: Inputs, **_others: Any) -> Inputs:
+    return inputs
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Show what keeps us from it, and end the command."""
+    from reactor.service.installation import InstallationError
+
+    try:
+        yield
+    except InstallationError as error:
+        complain(error.message, error.hint)
+        raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error

@@ -1,0 +1,72 @@
+"""``reactor show KIND``: the command for one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+import trio
+
+from reactor.cli import exitcodes
+from reactor.cli.ensure_kind import found_kind
+from reactor.cli.inputs import inputs_options
+from reactor.cli.kind_options import KindOptions
+from reactor.cli.manifests import report
+from reactor.cli.running import complain
+from reactor.cli.values import Form, form_option
+from reactor.cli.values import show as show_values
+from reactor.ensure.entry import load_entry
+from reactor.manifest.source import Problems
+from reactor.resource.base import Resource
+from reactor.resource.diagnostic import ManifestError
+from reactor.resource.plan import ResourceError
+from reactor.resource.secrecy import scrubbed
+
+if TYPE_CHECKING:
+    from reactor.manifest.inputs import Inputs
+
+_TAKEN = ("format", "fact", "facts", "data", "data-file", "hiera", "read-env", "no-read-env", "cache", "help")
+
+
+def kind_command(kind: str) -> click.Command:
+    """The command ``reactor show KIND``. Raises ClickException when the kind can't be loaded."""
+    model = found_kind(kind)
+    options = KindOptions(model, _TAKEN)
+    text = f"Show how one {kind} is now. Changes nothing.\n\n\b\nExample:\n  reactor show {kind} NAME"
+
+    @click.command(kind, params=options.parameters(), help=text)
+    @inputs_options
+    @form_option
+    def command(form: Form | None, inputs: Callable[[], Inputs], **given: Any) -> None:
+        resource = _bound(options, given, inputs)
+        try:
+            state = trio.run(_state, resource)
+        except (ResourceError, OSError) as error:
+            complain(str(error), getattr(error, "hint", None))
+            raise click.exceptions.Exit(1) from error
+        show_values(scrubbed(state), form)
+
+    return command
+
+
+def _bound(options: KindOptions, given: dict[str, Any], inputs: Callable[[], Inputs]) -> Resource:
+    """The resource that is asked for. Ends the command when there can't be such one.
+
+    To look, it does not matter what is desired: a kind may need fewer properties for one ``ensure`` than for another.
+    """
+    kind, known = options.model.kind, inputs()
+    failures = []
+    for ensure in options.ensures(given["ensure"]):
+        line = options.command_line(("reactor", "show", kind), {**given, "ensure": ensure})
+        try:
+            return load_entry(Problems(line.source), kind, line.body, known).resource
+        except ManifestError as error:
+            failures.append((error.diagnostics, line.source))
+    diagnostics, source = failures[0]
+    report(diagnostics, as_json=False, source=(source.file, source.text))
+    raise click.exceptions.Exit(exitcodes.BAD_USAGE)
+
+
+async def _state(resource: Resource) -> dict[str, Any]:
+    return {"name": resource.name, **await resource.present()}

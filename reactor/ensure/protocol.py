@@ -1,0 +1,181 @@
+"""One resource over a pipe: a request as JSON or YAML, and the answer, as CCM has them.
+
+What is wrong with a request is an answer too, in CCM's words where it has some.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from reactor.engine.events import Cause, Checked, Result
+from reactor.ensure.sessions import Ensured
+from reactor.manifest.nodes import Mapping, Sequence
+from reactor.manifest.source import Problems, Source
+from reactor.manifest.tree import parse
+from reactor.resource.base import Resource
+from reactor.resource.secrecy import MASK, scrubbed
+
+REQUEST = "io.choria.ccm.v1.resource.ensure.request"
+RESPONSE = "io.choria.ccm.v1.resource.ensure.response"
+EVENT = "io.choria.ccm.v1.transaction.event"
+
+_FILE = "request"
+"""What stands for the file in places. Relative paths start at the current directory."""
+
+
+class RequestError(Exception):
+    """There is something wrong with the request as a whole."""
+
+
+class Request(NamedTuple):
+    """What is asked for: a resource of ``kind`` with the properties in ``body``. ``problems`` are those of its text."""
+
+    kind: str
+    body: Mapping
+    problems: Problems
+
+
+class _Decimal(float):
+    """A number with a point, and how it was written."""
+
+    text: str
+
+
+def parse_request(text: str) -> Request:
+    """The request in ``text``. Raises RequestError."""
+    problems = Problems(Source(_FILE, text))
+    tree = _from_json(text) if text.lstrip()[:1] in ("{", "[") else parse(problems)
+    found = tree if isinstance(tree, Mapping) else Mapping(0)
+    if (protocol := found.get("protocol", "")) != REQUEST:
+        raise RequestError(f'invalid protocol "{protocol}"')
+    if not isinstance(kind := found.get("type"), str):
+        raise RequestError("missing type in request")
+    if not (properties := found.get("properties")):
+        raise RequestError("missing properties in request")
+    return Request(kind, _body(properties), problems)
+
+
+def response(*, error: str | None = None, state: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The answer to a request: how the resource is now, or why that can't be told."""
+    return {"protocol": RESPONSE, **({"error": error} if error is not None else {"state": state})}
+
+
+class Ending(NamedTuple):
+    """How an attempt ended: in short, and the check, unless there was none. ``status`` is how the thing is then."""
+
+    short: Ensured
+    check: Checked | None
+    status: Any
+
+
+def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
+    """CCM's transaction event for an attempt at ``resource``."""
+    short, check = ending.short, ending.check
+    would = ", ".join(check.actions) if check and short.result is Result.WOULD_CHANGE else ""
+    health = [asdict(each) for each in check.health] if check else []
+    optional = {"alias": resource.alias, "noop_message": would, "health_check": health}
+    state: dict[str, Any] = scrubbed(
+        {
+            "protocol": EVENT,
+            "event_id": f"{int(short.time * 1e9):016x}{secrets.token_hex(6)}",
+            "timestamp": datetime.fromtimestamp(short.time, UTC).isoformat().replace("+00:00", "Z"),
+            "type": resource.kind,
+            "provider": _provider(resource),
+            "name": resource.name,
+            "requested_ensure": resource.ensure,
+            "final_ensure": _final_ensure(resource, ending),
+            "duration": int(check.duration * 1e9) if check else 0,
+            "properties": _properties(resource),
+            "status": ending.status,
+            "error": [short.error] if short.error else [],
+            "changed": short.result in (Result.CHANGED, Result.WOULD_CHANGE),
+            "refreshed": bool(check and Cause.REFRESH in check.causes and short.refreshed),
+            "failed": short.result is Result.FAILED,
+            "skipped": short.result in (Result.SKIPPED, Result.BLOCKED),
+            "noop": short.noop,
+            "unmet_requirements": [*short.culprits],
+            **{key: value for key, value in optional.items() if value},
+        }
+    )
+    return state
+
+
+def _provider(resource: Resource) -> str:
+    """The one that is asked for; else the first that can work here."""
+    usable = (name for name in resource.providers if resource.obstacle(name) is None)
+    return resource.provider or next(usable, "")
+
+
+def _final_ensure(resource: Resource, ending: Ending) -> str:
+    if ending.short.result is Result.FAILED:
+        return ""
+    found = ending.status.get("ensure") if isinstance(ending.status, dict) else None
+    return str(found or resource.ensure)
+
+
+def _properties(resource: Resource) -> dict[str, Any]:
+    found = resource.model_dump(mode="json", exclude_unset=True, by_alias=True)
+    return {**found, **dict.fromkeys(resource.secrets & found.keys(), MASK)}
+
+
+def _body(properties: Any) -> Mapping:
+    """The properties with the name among them: as they are, or from a list of one name with its properties."""
+    if isinstance(properties, Mapping):
+        body = properties
+    elif isinstance(properties, Sequence) and len(properties) == 1 and isinstance(properties[0], Mapping):
+        body = _named(properties[0])
+    else:
+        raise RequestError("multiple resources found")
+    if not body.get("name"):
+        raise RequestError("name is required")
+    return body
+
+
+def _named(item: Mapping) -> Mapping:
+    if len(item) != 1:
+        raise RequestError("multiple resources found")
+    [(name, properties)] = item.items()
+    body = Mapping(item.at)
+    body.put("name", name, item.at, item.at, None)
+    if isinstance(properties, Mapping):
+        body.merge(properties)
+    return body
+
+
+def _from_json(text: str) -> Any:
+    """The tree of a JSON text; None for what is none. It is all said to be at the beginning."""
+    try:
+        return _tree(json.loads(text, parse_float=_decimal))
+    except ValueError:
+        return None
+
+
+def _decimal(text: str) -> _Decimal:
+    number = _Decimal(text)
+    number.text = text
+    return number
+
+
+def _tree(value: Any) -> Any:
+    if isinstance(value, dict):
+        tree = Mapping(0)
+        for key, inner in value.items():
+            tree.put(key, _tree(inner), 0, 0, _raw(inner))
+        return tree
+    if isinstance(value, list):
+        items = Sequence(0)
+        for inner in value:
+            items.put(_tree(inner), 0, _raw(inner))
+        return items
+    return float(value) if isinstance(value, _Decimal) else value
+
+
+def _raw(value: Any) -> str | None:
+    """A scalar as it is written, if it is no text."""
+    if isinstance(value, _Decimal):
+        return value.text
+    return json.dumps(value) if isinstance(value, (bool, int)) else None

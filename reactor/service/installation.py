@@ -1,0 +1,112 @@
+"""Puts the unit of the service in its place, and takes it away: each step only where it is needed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+
+from reactor.service.unit import MARK
+
+UNITS = "/etc/systemd/system"
+_BOOTED = "/run/systemd/system"
+
+
+class InstallationError(Exception):
+    """It can't be done; ``hint`` says how to mend that."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+def require_systemd() -> None:
+    """Raises InstallationError when we may not, or can't, install services."""
+    if os.geteuid() != 0:
+        raise InstallationError("only root may install or remove a service", "run it with sudo")
+    if not os.path.isdir(_BOOTED):  # as sd_booted(3) has it
+        hint = "have the supervisor of this host start 'reactor run MANIFEST'"
+        raise InstallationError("this host was not started by systemd", hint)
+
+
+def install(name: str, text: str, *, start: bool) -> Iterator[str]:
+    """Have the unit in force with ``text``, enabled, and with ``start`` running. Yields what was done."""
+    path = _path(name)
+    if changed := _current(path) != text:
+        _replace(path, text)
+        _systemctl("daemon-reload")
+        yield f"wrote {path}"
+    if _asked("is-enabled", name) != "enabled":
+        _systemctl("enable", "--quiet", name)
+        yield f"enabled {name}: it starts at boot"
+    active = _asked("is-active", name) == "active"
+    if not start:
+        if changed and active:
+            yield f"{name} runs on as it was: 'systemctl restart {name}' puts the unit in force"
+    elif changed or not active:
+        _systemctl("restart", name)
+        yield f"{'restarted' if active else 'started'} {name}"
+
+
+def uninstall(name: str) -> Iterator[str]:
+    """Have no such unit, nor anything of it running. Yields what was done."""
+    path = _path(name)
+    if _current(path) is None:
+        return
+    _systemctl("disable", "--now", "--quiet", name)
+    os.unlink(path)
+    _systemctl("daemon-reload")
+    _asked("reset-failed", name)
+    yield f"stopped {name} and removed {path}"
+
+
+def _path(name: str) -> str:
+    return os.path.join(UNITS, f"{name}.service")
+
+
+def _current(path: str) -> str | None:
+    """The unit that is there. One that is not ours is an error."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except FileNotFoundError:
+        return None
+    if not text.startswith(MARK):
+        hint = "choose another name with --name, or move that unit away"
+        raise InstallationError(f"{path} is there, and not written by reactor", hint)
+    return text
+
+
+def _replace(path: str, text: str) -> None:
+    descriptor, temporary = tempfile.mkstemp(prefix=".reactor-", dir=os.path.dirname(path))
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            os.fchmod(descriptor, 0o644)
+            file.write(text)
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _asked(verb: str, name: str) -> str:
+    """What systemctl answers; an exit code is a part of the answer."""
+    return _run(verb, name).stdout.strip()
+
+
+def _systemctl(*arguments: str) -> None:
+    done = _run(*arguments)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        name = arguments[-1]
+        hint = f"'journalctl -u {name} -n 20' tells more"
+        raise InstallationError(f"systemctl {' '.join(arguments)}: {said[0]}", hint)
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["systemctl", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)

@@ -1,0 +1,154 @@
+"""The kind `repository`: its properties, and its decisions."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Annotated, Literal, NamedTuple, Self
+
+from pydantic import Field
+
+from reactor import Action, Flag, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
+from resources import textfile
+from resources.file.errors import Explaining
+from resources.package.provider import Provider
+from resources.package.providers import PROVIDERS, provider_of
+from resources.repository.formats import FORMATS, Description, Format
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
+
+Word = Annotated[str, Field(pattern=r"^[^\s\x00]+$")]
+"""What neither ends a line nor a field."""
+
+
+class RepositoryState(NamedTuple):
+    """What the files hold; None where there is none."""
+
+    text: str | None
+    key: str | None
+
+
+class Repository(Resource, kind="repository", providers=PROVIDERS):
+    """Manage one repository of packages: its file, the key that signs it, and that its packages are known."""
+
+    ensure: Literal["present", "absent"] = "present"
+    url: Word | None = None
+    """Where the packages are."""
+    suites: tuple[Word, ...] = ()
+    """Of a repository for apt: its suites, such as `bookworm`; without any it is a flat one."""
+    components: tuple[Word, ...] = ()
+    """Of a repository for apt: its components, such as `main`."""
+    key: str | None = None
+    """The public key that signs it: the text of the key, or the absolute path of a file that holds it."""
+    trusted: Flag = False
+    """Whether to take packages that nobody has signed."""
+
+    def conflicts(self) -> Iterable[PropertyProblem]:
+        """Adds names that are no file names, and what a repository can't do without."""
+        yield from super().conflicts()
+        if not _NAME.fullmatch(self.name):
+            hint = "use letters, digits and . _ -, as in nginx or docker-ce"
+            yield PropertyProblem(
+                ("name",), f"repository name contains invalid characters: {self.name!r}", hint
+            )
+        if self.ensure == "present" and self.url is None:
+            yield PropertyProblem(("url",), "url is missing", "say where the packages are: url: https://...")
+        if self.key is not None and not (self._has_key_text or self.key.startswith("/")):
+            hint = f"write an absolute path, or the text from {_KEY} on"
+            yield PropertyProblem(("key",), "this is neither a public key nor the path of one", hint)
+
+    def watches(self) -> Iterable[Watch]:
+        """Its file and its key."""
+        return map(PathWatch, self._files)
+
+    def provides(self) -> Iterable[str]:
+        """Its file and its key: packages need them."""
+        return self._files if self.ensure == "present" else ()
+
+    def uses(self) -> Iterable[str]:
+        """The directories of its files, and a key that is managed elsewhere."""
+        yield from map(os.path.dirname, self._files)
+        if self.key is not None and not self._has_key_text:
+            yield self.key
+
+    async def observe(self) -> RepositoryState:
+        """What its files hold. Raises ResourceError when they can't be read."""
+        return RepositoryState(*map(textfile.read, self._files))
+
+    def plan(self, state: RepositoryState, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to a file
+        """Write both files or remove them."""
+        if state == self._desired:
+            return ()
+        if self.ensure == "absent":
+            return (Action("Would have removed the repository", "removed the repository", self._remove),)
+        what = "added the repository" if state.text is None else "changed the repository"
+        return (Action(f"Would have {what}", what, self._add, self._diff),)
+
+    async def reversal(self, state: RepositoryState) -> Self:
+        """None, where there was none. Raises ResourceError for one that was there: its properties are not known."""
+        if state != (None, None):
+            raise ResourceError(
+                f"the repository {self.name} was there before, and could not be brought back",
+                "remove reverse; what leaves the manifest is then let go",
+            )
+        return type(self)(name=self.name, provider=self.provider, ensure="absent")
+
+    @property
+    def _has_key_text(self) -> bool:
+        return self.key is not None and self.key.lstrip().startswith(_KEY)
+
+    @property
+    def _provider(self) -> Provider:
+        return provider_of(self.provider)
+
+    @property
+    def _format(self) -> Format:
+        return FORMATS[self._provider.name]
+
+    @property
+    def _files(self) -> tuple[str, str]:
+        root = self._provider.root
+        return (f"{root}{self._format.file(self.name)}", f"{root}{self._format.key_file(self.name)}")
+
+    @property
+    def _desired(self) -> RepositoryState:
+        """A key from elsewhere is not copied."""
+        if self.ensure == "absent" or self.url is None:
+            return RepositoryState(None, None)
+        key = self._files[1] if self._has_key_text else self.key
+        description = Description(self.name, self.url, self.suites, self.components, key, self.trusted)
+        return RepositoryState(self._format.text(description), self.key if self._has_key_text else None)
+
+    async def _add(self) -> None:
+        """The package manager hears of the repository last, when its lists have been fetched: a bad one breaks nothing."""
+        file, key_file = self._files
+        text, key = self._desired
+        for path in self._files:
+            with Explaining(f"create {os.path.dirname(path)}"):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+        if key is None:
+            _unlink(key_file)
+        else:
+            await textfile.replace(key_file, key)
+        with tempfile.TemporaryDirectory(prefix="reactor-") as directory:
+            staged = os.path.join(directory, os.path.basename(file))
+            await textfile.replace(staged, text or "")
+            await self._provider.fetch_from(staged)
+        await textfile.replace(file, text or "")
+
+    async def _remove(self) -> None:
+        for path in self._files:
+            _unlink(path)
+
+    async def _diff(self) -> str:
+        text = self._desired.text or ""
+        return await textfile.diff(self._files[0], lambda _: text)
+
+
+def _unlink(path: str) -> None:
+    with Explaining(f"remove {path}"), suppress(FileNotFoundError):
+        os.unlink(path)

@@ -1,0 +1,275 @@
+"""Unpacking: what comes out, where, whose it is; and that a bad archive leaves nothing anywhere."""
+
+import os
+import stat
+import subprocess
+import sys
+import tarfile
+
+import pytest
+from archive_worlds import FILES, ME, make, names_in, packed, sha256, tar_of, tree
+
+from reactor.engine.events import Output, Result
+from reactor.engine.options import Options
+from reactor.testing.contract import CONTRACT, Case
+from reactor.testing.story import converge_once, running
+
+FORMATS = ["tar", "tar.gz", "tar.bz2", "tar.xz", "tar.zst", "zip"]
+BODY = packed(FILES, "tar.gz")
+
+
+async def converge(resource):
+    _, story = await converge_once(resource)
+    return story.checks(resource.ref)[-1]
+
+
+def into(root, **more):
+    return {"extract_parent": str(root / "opt"), "creates": str(root / "opt/app/bin/run"), **more}
+
+
+def unpacked(root):
+    return {path: found[3] for path, found in tree(root / "opt").items() if stat.S_ISREG(found[0])}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+async def test_every_format_is_unpacked(server, tmp_path, form):
+    server.serve(packed(FILES, form))
+    resource = make(tmp_path / f"app.{form}", server.url(name=f"x.{form}"), **into(tmp_path))
+    check = await converge(resource)
+    assert check.actions == ("downloaded the archive", f"unpacked it into {tmp_path}/opt")
+    assert unpacked(tmp_path) == FILES
+    assert (await converge(resource)).result is Result.OK
+    assert {path.name for path in (tmp_path / "opt").iterdir()} == {"app"}
+
+
+async def test_noop_says_it_all_and_does_nothing(server, tmp_path):
+    server.serve(BODY)
+    resource = make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, cleanup=True))
+    _, story = await converge_once(resource, options=Options(noop=True))
+    assert story.checks(resource.ref)[0].actions == (
+        "Would have downloaded", "Would have extracted", "Would have cleaned up",
+    )  # fmt: skip
+    assert names_in(tmp_path) == []
+    assert server.asked == []
+
+
+async def test_an_archive_that_is_cleaned_up_does_not_come_back(server, tmp_path):
+    server.serve(BODY)
+    resource = make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, cleanup=True))
+    assert (await converge(resource)).actions[-1] == "removed the archive after unpacking"
+    assert not (tmp_path / "a.tar.gz").exists()
+    assert (await converge(resource)).result is Result.OK
+    assert len(server.asked) == 1
+
+
+async def test_what_is_there_already_stays(server, tmp_path):
+    (tmp_path / "opt/app").mkdir(parents=True)
+    (tmp_path / "opt/app/mine").write_text("mine")
+    (tmp_path / "opt/app/README").write_text("an older one")
+    (tmp_path / "opt/app").chmod(0o711)
+    server.serve(BODY)
+    await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    assert unpacked(tmp_path) == {**FILES, "app/mine": b"mine"}
+    assert stat.S_IMODE((tmp_path / "opt/app").stat().st_mode) == 0o711
+
+
+@pytest.mark.skipif("os.getuid() != 0")
+async def test_everything_belongs_to_the_owner(server, tmp_path):
+    server.serve(BODY)
+    owner = {"owner": "1234", "group": "2345"}
+    await converge(make(tmp_path / "a.tar.gz", server.url(), **{**into(tmp_path), **owner}))
+    assert {found[1:3] for found in tree(tmp_path).values()} == {(1234, 2345)}
+
+
+async def test_no_link_that_is_there_is_followed(server, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "opt").mkdir()
+    (tmp_path / "opt/app").symlink_to(elsewhere)
+    server.serve(BODY)
+    check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    assert f"holds the directory {tmp_path}/opt/app, and something else is there" in check.error
+    assert names_in(elsewhere) == []
+    assert (tmp_path / "opt/app").is_symlink()
+
+
+async def test_a_link_in_place_of_a_file_is_replaced_and_not_written_through(server, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("as it was")
+    (tmp_path / "opt/app").mkdir(parents=True)
+    (tmp_path / "opt/app/README").symlink_to(victim)
+    server.serve(BODY)
+    await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    assert victim.read_text() == "as it was"
+    assert unpacked(tmp_path) == FILES
+
+
+async def test_a_directory_is_never_replaced_and_then_nothing_is_moved(server, tmp_path):
+    (tmp_path / "opt/app/README").mkdir(parents=True)
+    server.serve(BODY)
+    check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    assert f"holds {tmp_path}/opt/app/README as a file or a link, and a directory is there" in check.error
+    assert unpacked(tmp_path) == {}
+
+
+async def test_a_bad_archive_leaves_nothing_and_stays_owed_until_a_good_one_comes(server, tmp_path):
+    link = tarfile.TarInfo("app/link")
+    link.type, link.linkname = tarfile.SYMTYPE, "../../../etc"
+    server.serve(tar_of({**FILES, "l": link}))
+    (tmp_path / "opt").mkdir()
+    resource = make(tmp_path / "a.tar.gz", server.url(), extract_parent=str(tmp_path / "opt"))
+    for _ in range(2):
+        check = await converge(resource)
+        assert "cannot unpack" in check.error
+        assert "leads out of its directory, to '../../../etc'" in check.error
+        assert unpacked(tmp_path) == {}
+    server.serve(BODY)
+    assert (await converge(resource)).result is Result.CHANGED
+    assert unpacked(tmp_path) == FILES
+    assert {path.name for path in (tmp_path / "opt").iterdir()} == {"app"}
+
+
+async def test_what_is_no_archive_is_named(server, tmp_path):
+    server.serve(b"<html>please log in</html>" * 100)
+    check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    assert "not a usable tar.gz archive" in check.error
+    assert check.hint == "the file is a web page or a message of the server"
+
+
+async def test_the_limits_of_the_manifest_hold(server, tmp_path):
+    server.serve(BODY)
+    for limit, message in (
+        ({"max_members": 2}, "more than 2 members"),
+        ({"max_unpacked": "1k"}, "more than 1 KiB"),
+    ):
+        check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, **limit)))
+        assert message in check.error
+        assert unpacked(tmp_path) == {}
+
+
+async def test_a_creates_that_never_comes_is_named(server, tmp_path):
+    server.serve(BODY)
+    check = await converge(
+        make(tmp_path / "a.tar.gz", server.url(), extract_parent=str(tmp_path / "opt"), creates="/nowhere/x")
+    )
+    assert "/nowhere/x is still missing" in check.error
+
+
+async def test_with_a_checksum_nobody_is_asked_to_restore_what_was_deleted(server, tmp_path):
+    server.serve(BODY)
+    resource = make(tmp_path / "a.tar.gz", server.url(), checksum=sha256(BODY), **into(tmp_path))
+    async with running(resource) as story:
+        await story.converged()
+        (tmp_path / "opt/app/bin/run").unlink()
+        await story.until((tmp_path / "opt/app/bin/run").exists)
+        await story.rest()
+        assert len(server.asked) == 1
+        (tmp_path / "a.tar.gz").unlink()
+        await story.until((tmp_path / "a.tar.gz").exists)
+        await story.rest()
+    assert len(server.asked) == 2
+    assert story.checks(resource.ref)[-1].result in (Result.OK, Result.CHANGED)
+
+
+async def test_a_long_unpacking_says_how_far_it_is(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("resources.archive.progress._INTERVAL", 0.0)
+    server.serve(BODY)
+    _, story = await converge_once(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
+    lines = [event.line for event in story.all(Output)]
+    assert lines[-1].startswith("unpacked 4.9")
+
+
+async def test_a_timeout_of_the_check_ends_the_unpacking_and_leaves_nothing(server, tmp_path):
+    server.serve(packed({"app/big": bytes(60 << 20), **FILES}, "tar.gz"))
+    resource = make(tmp_path / "a.tar.gz", server.url(), meta={"timeout": "60ms"}, **into(tmp_path))
+    check = await converge(resource)
+    assert "longer than its timeout" in check.error
+    assert not (tmp_path / "opt/app").exists()
+
+
+PEAK_MEMORY = r"""
+import re, sys, trio
+from reactor.testing.story import converge_once
+from resources.archive import Archive
+
+path, url, owner, into = sys.argv[1:]
+async def main():
+    archive = Archive(name=path, ensure="present", url=url, owner=owner, group=owner, extract_parent=into, timeout="60s")
+    _, story = await converge_once(archive)
+    check = story.checks(archive.ref)[-1]
+    assert check.error is None, check.error
+trio.run(main)
+print(re.search(r"VmHWM:\s*(\d+)", open("/proc/self/status").read())[1])
+"""
+
+
+@pytest.mark.parametrize("form", ["tar.gz", "tar.xz", "tar.zst", "zip"])
+def test_memory_stays_flat_whatever_the_size(server, tmp_path, form):
+    """One file of 32 MiB, as one of 1 MiB: `benchmarks/archive.py` does the same with 1 GB."""
+    peaks = []
+    for blocks in (1, 32):
+        directory = tmp_path / str(blocks)
+        directory.mkdir()
+        body = packed({"app/f": os.urandom(65536) * 16 * blocks}, form)
+        server.serve(body)
+        done = subprocess.run(
+            [sys.executable, "-c", PEAK_MEMORY, directory / f"a.{form}", server.url(name=f"a.{form}"), ME["owner"], directory],
+            capture_output=True, check=True, text=True,
+        )  # fmt: skip
+        assert (directory / "app/f").stat().st_size == blocks << 20
+        peaks.append(int(done.stdout) // 1024)
+    assert peaks[1] < 120
+    assert peaks[1] - peaks[0] < 20
+
+
+def archive_alone(root, server):
+    path = root / "world/app.tar.gz"
+    return Case(lambda: make(path, server.url()), lambda: tree(root / "world"), path.unlink)
+
+
+def archive_with_checksum(root, server):
+    path = root / "world/app.tar.gz"
+    return Case(
+        lambda: make(path, server.url(), checksum=sha256(BODY)),
+        lambda: tree(root / "world"),
+        lambda: path.write_text("vandal"),
+    )
+
+
+def archive_unpacked(root, server):
+    world = root / "world"
+    return Case(
+        lambda: make(world / "app.tar.gz", server.url(), **into(world)),
+        lambda: tree(world),
+        (world / "opt/app/bin/run").unlink,
+    )
+
+
+def archive_cleaned_up(root, server):
+    world = root / "world"
+    return Case(
+        lambda: make(world / "app.tar.gz", server.url(), **into(world, cleanup=True)),
+        lambda: tree(world),
+        (world / "opt/app/bin/run").unlink,
+    )
+
+
+def absent_archive(root, server):
+    path = root / "world/app.tar.gz"
+    path.write_text("x")
+    return Case(
+        lambda: make(path, server.url(), ensure="absent"),
+        lambda: tree(root / "world"),
+        lambda: path.write_text("x"),
+    )
+
+
+CASES = [archive_alone, archive_with_checksum, archive_unpacked, archive_cleaned_up, absent_archive]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_archives_keep_the_contract(promise, case, tmp_path, server):
+    (tmp_path / "world").mkdir()
+    server.serve(BODY)
+    await promise(case(tmp_path, server))

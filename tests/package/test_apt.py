@@ -1,0 +1,231 @@
+"""The real apt and dpkg, in a system of their own."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import trio
+from deb_packages import Deb
+
+from reactor.engine.events import Cause, Output, Result
+from reactor.engine.options import Options
+from reactor.testing.contract import CONTRACT, Case
+from reactor.testing.story import converge_once, running
+from resources.package import Package, providers
+
+
+def package(name, ensure="present", **properties):
+    return Package(name=name, ensure=ensure, provider="apt", **properties)
+
+
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_packages_keep_the_contract_of_kinds(promise, apt):
+    await promise(
+        Case(
+            make=lambda: package("app", "2.0-1"),
+            world=lambda: apt.packages,
+            spoil=lambda: apt.apt_get("remove", "app"),
+        )
+    )
+
+
+async def test_versions_go_up_down_and_away(apt):
+    for ensure, installed, did in [
+        ("1.0-1", "1.0-1", "installed version 1.0-1"),
+        ("2.0-1", "2.0-1", "upgraded to 2.0-1"),
+        ("latest", "2.1-1", "upgraded to latest"),
+        ("0:1.0-1", "1.0-1", "downgraded to 0:1.0-1"),
+        ("absent", None, "uninstalled"),
+    ]:
+        ended, story = await converge_once(package("app", ensure))
+        assert ended.counts[Result.CHANGED] == 1
+        assert story.checks("package#app")[0].actions == (did,)
+        assert apt.packages.get("app") == installed
+        ended, _ = await converge_once(package("app", ensure))
+        assert ended.changes == 0
+    assert len(apt.transactions) == 5
+
+
+async def test_present_leaves_an_older_version_alone(apt):
+    apt.apt_get("install", "app=1.0-1")
+    ended, _ = await converge_once(package("app"))
+    assert ended.changes == 0
+    assert apt.packages["app"] == "1.0-1"
+
+
+async def test_configuration_of_the_administrator_is_kept_and_nobody_is_asked(apt):
+    apt.apt_get("install", "app=1.0-1")
+    file = apt.root / "etc/app.conf"
+    file.write_text("mine\n")
+    await converge_once(package("app", "2.0-1"))
+    assert apt.packages["app"] == "2.0-1"
+    assert file.read_text() == "mine\n"
+
+
+async def test_many_are_one_transaction_and_each_has_its_own_outcome(apt):
+    resources = [package(f"tiny{number}") for number in range(20)]
+    ended, story = await converge_once(*resources)
+    assert ended.changes == 20
+    assert len(apt.transactions) == 1
+    assert set(apt.packages) == {resource.name for resource in resources}
+    assert all(
+        story.checks(resource.ref)[0].actions == ("installed version present",) for resource in resources
+    )
+
+
+async def test_so_they_are_with_one_job_only(apt):
+    ended, _ = await converge_once(
+        *(package(f"tiny{number}") for number in range(5)), options=Options(jobs=1)
+    )
+    assert ended.changes == 5
+    assert len(apt.transactions) == 1
+
+
+async def test_a_bad_package_fails_alone(apt):
+    good = [package(f"tiny{number}") for number in range(10)]
+    ended, story = await converge_once(*good[:5], package("bad"), *good[5:])
+    assert ended.counts[Result.CHANGED] == 10
+    assert story.result("package#bad") is Result.FAILED
+    error = story.checks("package#bad")[0].error
+    assert error.startswith('failed to install package "bad", apt-get exited 100')
+    assert "bad" not in apt.packages
+
+
+async def test_an_unknown_package_and_an_unknown_version_fail_alone_and_cost_no_transaction(apt):
+    ended, story = await converge_once(package("tiny0"), package("nosuch"), package("app", "9.9"))
+    assert ended.counts[Result.CHANGED] == 1
+    assert story.checks("package#nosuch")[0].error == 'no repository has a package "nosuch"'
+    check = story.checks("package#app")[0]
+    assert check.error == 'no repository has version 9.9 of package "app"'
+    assert check.hint == "there is 2.1-1, 2.0-1, 1.0-1"
+    assert len(apt.transactions) == 1
+
+
+@pytest.mark.parametrize("name", ["tiny.", "tiny0-", "tiny0+", "app~"])
+async def test_an_unknown_name_is_no_pattern_and_no_order_to_remove(apt, name):
+    apt.apt_get("install", "tiny0")
+    ended, _ = await converge_once(package(name))
+    assert ended.counts[Result.FAILED] == 1
+    assert apt.packages == {"tiny0": "1.0"}
+
+
+async def test_those_to_install_and_those_to_remove_are_two_transactions(apt):
+    apt.apt_get("install", "tiny0", "tiny1")
+    before = len(apt.transactions)
+    await converge_once(
+        *(package(name, "absent") for name in ("tiny0", "tiny1")), package("tiny2"), package("tiny3")
+    )
+    assert set(apt.packages) == {"tiny2", "tiny3"}
+    assert len(apt.transactions) - before == 2
+
+
+async def test_a_package_waits_for_what_it_requires(apt):
+    await converge_once(package("tiny0"), package("tiny1", require="package#tiny0"))
+    assert [line.split()[-1] for line in apt.transactions] == ["tiny0", "tiny1"]
+
+
+async def test_when_all_is_well_no_program_is_started(apt, monkeypatch):
+    resources = [package(f"tiny{number}") for number in range(20)]
+    await converge_once(*resources)
+
+    async def refuse(*_):
+        raise AssertionError("a program was started")
+
+    monkeypatch.setattr("resources.package.programs.run", refuse)
+    ended, _ = await converge_once(*resources)
+    assert ended.counts[Result.OK] == 20
+
+
+async def test_what_is_removed_behind_our_back_comes_back_in_one_transaction(apt):
+    resources = [package(f"tiny{number}") for number in range(10)]
+    async with running(*resources) as story:
+        await story.converged()
+        before = len(apt.transactions)
+        await trio.to_thread.run_sync(apt.apt_get, "remove", *(resource.name for resource in resources))
+        await story.until(
+            lambda: len(story.checks("package#tiny0")) > 1 and set(apt.packages) >= {"tiny0", "tiny9"}
+        )
+        await story.rest()
+    assert len(apt.packages) == 10
+    assert len(apt.transactions) - before == 2, "theirs and ours"
+    assert any(Cause.DRIFT in check.causes for check in story.checks("package#tiny0"))
+
+
+async def test_a_held_package_is_left_alone_and_said(apt):
+    apt.apt_get("install", "app=1.0-1")
+    apt.run("apt-mark", "hold", "app")
+    _, story = await converge_once(package("app", "2.0-1"))
+    check = story.checks("package#app")[0]
+    assert check.error == "app is held at 1.0-1, and would have to be upgraded to 2.0-1"
+    assert "apt-mark unhold app" in check.hint
+    assert apt.packages["app"] == "1.0-1"
+
+
+async def test_what_was_left_half_configured_is_mended(apt):
+    apt.offer(Deb("tender", scripts={"postinst": f"test -e {apt.root}/mended"}))
+    apt.update()
+    ended, _ = await converge_once(package("tender"))
+    assert ended.counts[Result.FAILED] == 1
+    assert "tender" not in apt.packages
+    (apt.root / "mended").touch()
+    ended, _ = await converge_once(package("tender"))
+    assert ended.counts[Result.CHANGED] == 1
+    assert apt.packages == {"tender": "1.0"}
+
+
+async def test_a_package_that_is_broken_does_not_fail_others_later(apt):
+    await converge_once(package("bad"))
+    ended, _ = await converge_once(package("tiny0"), package("tiny1"))
+    assert ended.counts[Result.CHANGED] == 2
+
+
+async def test_a_broken_package_can_be_removed(apt):
+    await converge_once(package("bad"))
+    ended, _ = await converge_once(package("bad", "absent"))
+    assert ended.counts[Result.CHANGED] == 1
+    assert "bad" not in apt.run("dpkg-query", "-W")
+
+
+async def test_a_package_that_is_new_in_the_repository_is_found_by_fetching_the_lists_once(apt):
+    apt.offer(Deb("brandnew"))
+    os.utime(apt.root / "var/lib/apt/lists", (0, 0))  # as if fetched long ago
+    ended, _ = await converge_once(package("brandnew"), package("nosuch"))
+    assert ended.counts[Result.CHANGED] == 1
+    apt.offer(Deb("brandnew"), Deb("newer"))
+    ended, _ = await converge_once(package("newer"))
+    assert ended.counts[Result.FAILED] == 1, "lists fetched a moment ago are not fetched again"
+
+
+async def test_lists_older_than_the_sources_are_fetched_again(apt):
+    providers.made["apt"] = apt.provider()
+    apt.offer(Deb("brandnew"))
+    later = os.stat(apt.root / "var/lib/apt/lists").st_mtime + 1
+    os.utime(apt.root / "etc/apt/sources.list", (later, later))
+    ended, _ = await converge_once(package("brandnew"))
+    assert ended.counts[Result.CHANGED] == 1
+
+
+async def test_latest_looks_for_something_newer_on_its_interval(apt):
+    async with running(package("app", "latest", interval="300ms")) as story:
+        await story.converged()
+        assert apt.packages["app"] == "2.1-1"
+        apt.offer(Deb("app", "3.0"))
+        await story.until(lambda: len(story.checks("package#app")) > 1 and apt.packages["app"] == "3.0")
+
+
+async def test_a_transaction_of_somebody_else_is_waited_for_and_named(apt):
+    script = f"touch {apt.root}/begun; while test ! -e {apt.root}/go; do sleep 0.05; done"
+    apt.offer(Deb("slow", scripts={"postinst": script}), Deb("tiny0"))
+    apt.update()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.to_thread.run_sync, apt.apt_get, "install", "slow")
+        with trio.fail_after(10):
+            while not (apt.root / "begun").exists():
+                await trio.sleep(0.02)
+        async with running(package("slow", "absent"), package("tiny0")) as story:
+            await story.until(lambda: any("waiting for apt-get" in line.line for line in story.all(Output)))
+            assert not story.checks("package#tiny0")
+            (apt.root / "go").touch()
+            await story.converged()
+    assert apt.packages == {"tiny0": "1.0"}

@@ -1,0 +1,102 @@
+"""The real dnf and rpm, in a system of their own."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from reactor.engine.events import Cause, Result
+from reactor.testing.contract import CONTRACT, Case
+from reactor.testing.story import converge_once, running
+from resources.package import Package
+
+
+def package(name, ensure="present", **properties):
+    return Package(name=name, ensure=ensure, provider="dnf", **properties)
+
+
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_packages_keep_the_contract_of_kinds(promise, dnf):
+    await promise(
+        Case(
+            make=lambda: package("app", "1.0"),
+            world=lambda: dnf.packages,
+            spoil=lambda: dnf.dnf("upgrade", "app"),
+        )
+    )
+
+
+async def test_versions_go_up_down_and_away(dnf):
+    for ensure, installed, did in [
+        ("1.0", "0:1.0-1", "installed version 1.0"),
+        ("2.0-9.el9", "0:2.0-9.el9", "upgraded to 2.0-9.el9"),
+        ("latest", "0:2.1~rc1-1", "upgraded to latest"),
+        ("0:2.0", "0:2.0-10.el9", "downgraded to 0:2.0"),
+        ("absent", None, "uninstalled"),
+    ]:
+        ended, story = await converge_once(package("app", ensure))
+        assert ended.counts[Result.CHANGED] == 1
+        assert story.checks("package#app")[0].actions == (did,)
+        assert dnf.packages.get("app") == installed
+        ended, _ = await converge_once(package("app", ensure))
+        assert ended.changes == 0
+
+
+async def test_a_version_without_its_release_matches_any(dnf):
+    dnf.dnf("install", "app-2.0-9.el9")
+    for ensure in ("2.0", "2.0-9.el9", "0:2.0-9.el9", "present"):
+        ended, _ = await converge_once(package("app", ensure))
+        assert ended.changes == 0
+
+
+async def test_a_version_without_its_epoch_matches_any(dnf):
+    for ensure in ("0.5", "1:0.5", "0.5-1", "1:0.5-1"):
+        await converge_once(package("epoch", ensure))
+    assert dnf.packages == {"epoch": "1:0.5-1"}
+
+
+async def test_a_bad_one_and_an_unknown_one_fail_alone(dnf):
+    ended, story = await converge_once(
+        package("tiny0"), package("bad"), package("tiny1"), package("nosuch"), package("tiny2.noarch", "1.0")
+    )
+    assert ended.counts[Result.CHANGED] == 3
+    assert set(dnf.packages) == {"tiny0", "tiny1", "tiny2"}
+    assert story.checks("package#nosuch")[0].error == 'no repository has a package "nosuch"'
+    assert story.checks("package#bad")[0].error.startswith('failed to install package "bad", dnf exited 1')
+
+
+async def test_when_all_is_well_no_program_is_started(dnf, monkeypatch):
+    resources = [package("tiny0"), package("tiny1")]
+    await converge_once(*resources)
+
+    async def refuse(*_):
+        raise AssertionError("a program was started")
+
+    monkeypatch.setattr("resources.package.programs.run", refuse)
+    ended, _ = await converge_once(*resources)
+    assert ended.counts[Result.OK] == 2
+
+
+async def test_what_is_removed_behind_our_back_comes_back(dnf):
+    async with running(package("tiny0"), package("tiny1")) as story:
+        await story.converged()
+        await trio.to_thread.run_sync(dnf.dnf, "remove", "tiny0", "tiny1")
+        await story.until(lambda: len(dnf.packages) == 2)
+        await story.rest()
+    assert any(Cause.DRIFT in check.causes for check in story.checks("package#tiny0"))
+
+
+async def test_reading_the_database_is_no_event(dnf):
+    resource = package("tiny0")
+    async with running(resource) as story:
+        await story.converged()
+        await story.rest()
+        before = len(story.checks(resource.ref))
+        await trio.to_thread.run_sync(lambda: dnf.packages)
+        await trio.to_thread.run_sync(dnf.dnf, "install", "tiny1")
+        await story.until(lambda: len(story.checks(resource.ref)) > before)
+        await story.rest()
+        settled = len(story.checks(resource.ref))
+        await trio.to_thread.run_sync(lambda: dnf.packages)
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(story.checks(resource.ref)) == settled

@@ -1,0 +1,77 @@
+"""Killed in the middle of a transaction, with or without the package manager: the next start converges."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+from deb_packages import Deb
+
+from reactor.engine.events import Output, Result
+from reactor.testing.story import converge_once, running
+from resources.package import Package
+
+LIFE = Path(__file__).parent / "package_life.py"
+NAMES = [*(f"tiny{number}" for number in range(6)), "slow"]
+
+
+@pytest.fixture
+def slow(apt):
+    """The package `slow` says which dpkg installs it, and goes on when it is let."""
+    script = f"echo $PPID > {apt.root}/new; mv {apt.root}/new {apt.root}/dpkg.pid\nwhile test ! -e {apt.root}/go; do sleep 0.05; done"
+    apt.offer(*(Deb(name) for name in NAMES[:-1]), Deb("slow", scripts={"preinst": script}))
+    apt.update()
+    return apt
+
+
+async def begun(apt):
+    """A life of reactor that has come as far as dpkg unpacking `slow`, and that dpkg."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen([sys.executable, LIFE, apt.root, *NAMES], env=environment)
+    file = apt.root / "dpkg.pid"
+    with trio.fail_after(20):
+        while not file.exists():
+            await trio.sleep(0.02)
+    return process, int(file.read_text())
+
+
+def parent_of(process):
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def resources():
+    return [Package(name=name, ensure="present", provider="apt") for name in NAMES]
+
+
+def assert_all_is_installed(apt):
+    assert set(apt.packages) == set(NAMES)
+    assert apt.run("dpkg", "--audit") == ""
+
+
+async def test_with_the_package_manager_what_it_left_is_repaired(slow):
+    life, dpkg = await begun(slow)
+    for process in (life.pid, parent_of(dpkg), dpkg):
+        os.kill(process, signal.SIGKILL)
+    life.wait()
+    assert list((slow.root / "var/lib/dpkg/updates").iterdir()), "dpkg was interrupted, and says so"
+    (slow.root / "go").touch()
+    ended, story = await converge_once(*resources())
+    assert ended.counts[Result.FAILED] == 0, [check.error for check in story.checks("package#slow")]
+    assert_all_is_installed(slow)
+
+
+async def test_alone_the_package_manager_is_waited_for(slow):
+    life, _ = await begun(slow)
+    life.kill()
+    life.wait()
+    async with running(*resources()) as story:
+        await story.until(lambda: any("waiting for apt-get" in line.line for line in story.all(Output)))
+        assert "slow" not in slow.packages
+        (slow.root / "go").touch()
+        await story.converged()
+    assert_all_is_installed(slow)

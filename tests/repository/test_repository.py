@@ -1,0 +1,128 @@
+"""Repositories of the real apt and dnf, in systems of their own."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from reactor.engine.events import Result
+from reactor.testing.contract import CONTRACT, Case
+from reactor.testing.story import converge_once, running
+from resources.package import Package
+from resources.repository import Repository
+
+
+def of_apt(root, **properties):
+    return Repository(name="tiny", provider="apt", url=f"copy:{root.repository}", **properties)
+
+
+def files(root):
+    return {path: path.read_text() for path in (root.root / "etc").rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
+async def test_repositories_keep_the_contract_of_kinds(promise, apt, signer):
+    signer.sign(apt.repository)
+    file = apt.root / "etc/apt/sources.list.d/tiny.sources"
+    await promise(
+        Case(
+            make=lambda: of_apt(apt, key=signer.key),
+            world=lambda: files(apt),
+            spoil=lambda: file.write_text("Enabled: no\n"),
+        )
+    )
+
+
+async def test_a_package_of_a_signed_repository_is_installed_after_it(apt, signer):
+    signer.sign(apt.repository)
+    package = Package(name="app", ensure="present", provider="apt")
+    ended, _ = await converge_once(package, of_apt(apt, key=signer.key))
+    assert ended.counts[Result.CHANGED] == 2
+    assert apt.packages == {"app": "1.0"}
+    assert len(apt.transactions) == 1
+
+
+async def test_a_repository_whose_signature_is_not_that_of_the_key_is_not_added(apt, signer):
+    ended, story = await converge_once(of_apt(apt, key=signer.key))
+    assert ended.counts[Result.FAILED] == 1
+    assert "apt-get update failed" in story.checks("repository#tiny")[0].error
+    assert not list((apt.root / "etc/apt/sources.list.d").iterdir())
+    apt.update()
+
+
+async def test_one_that_is_trusted_needs_no_signature(apt):
+    await converge_once(of_apt(apt, trusted=True))
+    await converge_once(Package(name="app", ensure="present", provider="apt"))
+    assert apt.packages == {"app": "1.0"}
+
+
+async def test_one_that_can_not_be_reached_is_not_added_and_blocks_packages(apt):
+    wrong = Repository(name="wrong", provider="apt", url="copy:/nowhere", trusted=True)
+    ended, story = await converge_once(wrong, Package(name="app", ensure="present", provider="apt"))
+    assert ended.counts[Result.FAILED] == ended.counts[Result.BLOCKED] == 1
+    assert not list((apt.root / "etc/apt/sources.list.d").iterdir())
+
+
+async def test_one_that_fails_is_tried_again_and_not_taken_for_added(apt):
+    resource = of_apt(apt, suites=["stable"], components=["main"], trusted=True)
+    for _ in range(2):
+        ended, _ = await converge_once(resource)
+        assert ended.counts[Result.FAILED] == 1
+
+
+async def test_an_absent_one_is_removed_with_its_key(apt, signer):
+    signer.sign(apt.repository)
+    before = files(apt)
+    await converge_once(of_apt(apt, key=signer.key))
+    assert len(files(apt)) == len(before) + 2
+    ended, story = await converge_once(Repository(name="tiny", provider="apt", ensure="absent"))
+    assert story.checks("repository#tiny")[0].actions == ("removed the repository",)
+    assert files(apt) == before
+
+
+async def test_a_key_that_is_removed_comes_back(apt, signer):
+    signer.sign(apt.repository)
+    key = apt.root / "etc/apt/keyrings/tiny.asc"
+    async with running(of_apt(apt, key=signer.key)) as story:
+        await story.converged()
+        key.unlink()
+        await story.until(key.exists)
+    assert key.read_text() == signer.key
+
+
+async def test_a_package_of_a_repository_for_dnf_is_installed_after_it(dnf, tmp_path):
+    repository = Repository(name="tiny", provider="dnf", url=f"file://{tmp_path}/repository", trusted=True)
+    wrong = Repository(name="wrong", provider="dnf", url="file:///nowhere", trusted=True)
+    ended, _ = await converge_once(repository)
+    assert ended.counts[Result.CHANGED] == 1
+    ended, story = await converge_once(wrong)
+    assert "dnf makecache failed" in story.checks("repository#wrong")[0].error
+    await converge_once(Package(name="app", ensure="present", provider="dnf"))
+    assert set(dnf.packages) == {"app"}
+
+
+async def test_the_file_for_dnf_names_the_key(dnf, signer, tmp_path):
+    url = f"file://{tmp_path}/repository"
+    await converge_once(Repository(name="tiny", provider="dnf", url=url, key=signer.key))
+    key = dnf.root / "etc/pki/rpm-gpg/tiny.asc"
+    assert key.read_text() == signer.key
+    text = (dnf.root / "etc/yum.repos.d/tiny.repo").read_text()
+    assert f"gpgcheck=1\ngpgkey=file://{key}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"name": "a/b", "url": "https://example.com"}, "invalid characters"),
+        ({"name": "a", "ensure": "present"}, "url is missing"),
+        ({"name": "a", "url": "https://example.com\nTrusted: yes"}, "url"),
+        ({"name": "a", "url": "https://example.com", "suites": ["a b"]}, "suites"),
+        (
+            {"name": "a", "url": "https://example.com", "key": "0xDEADBEEF"},
+            "neither a public key nor the path",
+        ),
+    ],
+)
+def test_what_would_end_up_in_the_file_as_something_else_is_refused(properties, message):
+    with pytest.raises(ValidationError, match=message):
+        Repository(**properties)

@@ -1,0 +1,205 @@
+"""The unit file: what it runs, and what of the host it closes."""
+
+import shlex
+import sys
+
+import pytest
+from processes_of_cli import finish, spawned
+
+from reactor.resource.health import HealthCheck
+from reactor.service.sandbox import sandbox
+from reactor.service.unit import MARK, Service, quoted
+from resources.accounts import Group, User
+from resources.exec import Exec
+from resources.file import File
+from resources.hostname import Hostname
+from resources.mount import Mount
+from resources.network import Address, Link
+from resources.service import Service as UnitResource
+from resources.sysctl import Sysctl
+
+OWN = {"owner": "root", "group": "root", "mode": "0644"}
+
+
+def a_file(path, **more):
+    return File(name=path, ensure="present", content="x", **{**OWN, **more})
+
+
+def closed(*resources, paths=("/etc/reactor/site.yaml",)):
+    return [line for line in sandbox(resources, paths) if not line.startswith("#")]
+
+
+def reasons(*resources):
+    return [line for line in sandbox(resources, ()) if line.startswith("#")]
+
+
+@pytest.mark.parametrize(
+    ("resource", "system"),
+    [
+        (UnitResource(name="nginx"), "ProtectSystem=strict"),
+        (Address(name="192.0.2.1/24", link="eth0"), "ProtectSystem=strict"),
+        (a_file("/srv/www/index.html"), "ProtectSystem=full"),
+        (a_file("/opt/app/conf"), "ProtectSystem=full"),
+        (a_file("/home/ada/x"), "ProtectSystem=full"),
+        (a_file("/etc/motd"), "ProtectSystem=yes"),
+        (a_file("/etcetera"), "ProtectSystem=full"),
+        (Hostname(name="web1"), "ProtectSystem=yes"),
+        (Sysctl(name="vm.swappiness", value="1"), "ProtectSystem=yes"),
+        (Group(name="web"), "ProtectSystem=yes"),
+        (User(name="ada"), "ProtectSystem=yes"),
+        (a_file("/usr/local/bin/tool"), None),
+        (File(name="/boot/x", ensure="absent"), None),
+        (Mount(name="/srv", device="/dev/sdb1", fstype="ext4", ensure="mounted"), None),
+    ],
+)
+def test_the_file_system_is_closed_as_far_as_the_kind_lets_it(resource, system):
+    assert next((line for line in closed(resource) if line.startswith("ProtectSystem=")), None) == system
+
+
+@pytest.mark.parametrize(
+    ("resource", "line"),
+    [
+        (a_file("/home/ada/.profile"), "ProtectHome=read-only"),
+        (a_file("/root/x"), "ProtectHome=read-only"),
+        (User(name="ada"), "ProtectHome=read-only"),
+        (a_file("/tmp/x"), "PrivateTmp=yes"),
+        (File(name="/srv/x", ensure="present", source="/var/tmp/x", **OWN), "PrivateTmp=yes"),
+        (Sysctl(name="vm.swappiness", value="1"), "ProtectKernelTunables=yes"),
+        (Hostname(name="web1"), "CapabilityBoundingSet=~CAP_SYS_ADMIN"),
+        (Link(name="br0", type="bridge"), "CapabilityBoundingSet=~CAP_NET_ADMIN"),
+        (Link(name="br0", type="bridge", netns="blue"), "RestrictNamespaces=yes"),
+        (Mount(name="/srv", device="/dev/sdb1", fstype="ext4", ensure="mounted"), "PrivateTmp=yes"),
+        (Mount(name="/srv", device="/dev/sdb1", fstype="ext4", ensure="mounted"), "ProtectKernelLogs=yes"),
+    ],
+)
+def test_what_a_resource_needs_stays_open_and_the_unit_says_for_whom(resource, line):
+    harmless = UnitResource(name="nginx")
+    assert line in closed(harmless)
+    assert line not in closed(harmless, resource)
+    assert any(reason.startswith(f"# Not {line}: {resource.ref} ") for reason in reasons(harmless, resource))
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        Exec(name="true"),
+        a_file("/etc/motd", validate="true {path}"),
+        a_file("/etc/motd", health_checks=[HealthCheck(command="true")]),
+    ],
+)
+def test_where_commands_run_nothing_is_closed(resource):
+    assert closed(UnitResource(name="nginx"), resource) == []
+    assert reasons(resource) == [f"# Nothing is closed: {resource.ref} may run any command."]
+
+
+def test_a_kind_that_is_not_known_may_need_anything():
+    class Odd(UnitResource, kind="odd"):
+        """Somebody's kind."""
+
+    assert closed(Odd(name="x")) == []
+
+
+def test_a_manifest_below_tmp_can_be_read():
+    assert "PrivateTmp=yes" not in closed(paths=["/tmp/site.yaml"])
+
+
+@pytest.mark.parametrize(
+    ("word", "written"),
+    [
+        ("plain", "plain"),
+        ("/a/b.yaml", "/a/b.yaml"),
+        ("", '""'),
+        ("a b", '"a b"'),
+        ("100%", '"100%%"'),
+        ("$HOME", '"$$HOME"'),
+        ('say "x"', '"say \\"x\\""'),
+        ("back\\slash", '"back\\\\slash"'),
+        ("two\nlines", '"two\\x0alines"'),
+        ("file#/etc/*", '"file#/etc/*"'),
+        (";", '";"'),
+    ],
+)
+def test_words_are_quoted_as_systemd_reads_them(word, written):
+    assert quoted(word) == written
+
+
+def setting(text, name):
+    return [line.partition("=")[2] for line in text.splitlines() if line.startswith(f"{name}=")]
+
+
+def test_the_unit_runs_this_program_on_this_manifest():
+    text = Service("web", "/etc/web/site.yaml", ("--jobs", "3")).unit([])
+    assert text.startswith(MARK)
+    (command,) = setting(text, "ExecStart")
+    assert shlex.split(command) == [
+        sys.executable, "-P", "-m", "reactor", "run", "/etc/web/site.yaml", "--jobs", "3",
+    ]  # fmt: skip
+    assert setting(text, "WorkingDirectory") == ["/etc/web"]
+    assert setting(text, "StateDirectory") == ["web"]
+    assert setting(text, "Environment") == ["REACTOR_STATE_DIR=/var/lib/web"]
+
+
+def test_a_state_directory_of_ones_own_can_be_written():
+    strict = Service("web", "/etc/web/site.yaml", (), "/srv/state").unit([])
+    assert setting(strict, "ReadWritePaths") == ["-/srv/state"]
+    assert setting(strict, "StateDirectory") == []
+    opened = Service("web", "/etc/web/site.yaml", (), "/srv/state").unit([Exec(name="true")])
+    assert setting(opened, "ReadWritePaths") == [], "it would make a mount namespace"
+
+
+def test_a_manifest_from_elsewhere_waits_for_the_network():
+    text = Service("web", "https://example.net/site.tar.gz").unit([])
+    assert setting(text, "After") == ["network-online.target"]
+    assert setting(text, "WorkingDirectory") == ["/"]
+
+
+# ---- the command ----
+
+
+@pytest.fixture
+def manifest(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.write_text("resources:\n  - exec:\n      - 'true': {}\n")
+    return path
+
+
+def service(*args, **options):
+    with spawned("service", *args, **options) as process:
+        return finish(process)
+
+
+def test_a_dry_run_shows_the_unit_and_needs_nothing(manifest, tmp_path):
+    done = service("install", "--dry-run", "site.yaml", "--", "--state-dir", "state", cwd=tmp_path)
+    assert done.code == 0
+    assert setting(done.out, "Environment") == [f"REACTOR_STATE_DIR={tmp_path}/state"]
+    assert f"run {manifest} --state-dir state" in setting(done.out, "ExecStart")[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (["{manifest}", "--", "--jbos", "3"], "--jobs"),
+        (["{manifest}", "--", "--converge-once"], "a service is to stay"),
+        (["{manifest}", "--", "--render"], "a service is to stay"),
+        (["{manifest}", "--", "--help"], "no way to run a service"),
+        (["{manifest}", "--", "--metrics", "0.0.0.0:1"], "--metrics-token-file"),
+        (["{manifest}", "second.yaml"], "second.yaml"),
+        (["--name", "a/b", "{manifest}"], "can't name a unit"),
+        (["/nonexistent/site.yaml"], "there is no directory /nonexistent"),
+        (["{manifest}.missing"], "No such file"),
+        (["https://ada:secret@example.net/site.tar.gz"], "the URL holds a password"),
+    ],
+)
+def test_what_can_not_run_as_a_service_is_refused_at_once(manifest, args, complaint):
+    done = service("install", *(arg.replace("{manifest}", str(manifest)) for arg in args))
+    assert done.code == 2
+    assert complaint in " ".join(done.err.split())
+    assert "Traceback" not in done.err
+
+
+def test_without_systemd_it_says_so(manifest):
+    for args in (["install", manifest], ["uninstall"]):
+        done = service(*args)
+        assert done.code == 2
+        assert "this host was not started by systemd" in done.err or "only root may" in done.err
+        assert "hint: " in done.err
