@@ -61,9 +61,9 @@ def started(root: AptRoot) -> int:
     async def counting(*given: object) -> object:
         nonlocal count
         count += 1
-        return await real(*given)  # type: ignore[arg-type]  # handed on as it came
+        return await real(*given)
 
-    programs.run = counting  # type: ignore[assignment]  # for this one run
+    programs.run = counting
     try:
         converge(root, Result.OK)
     finally:

@@ -34,7 +34,7 @@ from reactor.resource.diagnostic import ManifestError
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
 
-_OWN = (
+OPTIONS = (
     click.Option(["--noop"], is_flag=True, help="Only say what would be done. Changes nothing."),
     click.Option(["--diff"], is_flag=True, help="Show what changes as unified diffs."),
     click.Option(
@@ -64,6 +64,7 @@ _OWN = (
         [DETAILED], is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage."
     ),
 )  # fmt: skip
+"""What the command has for every kind, beside options for properties."""
 
 
 def kind_command(kind: str) -> click.Command:
@@ -71,7 +72,7 @@ def kind_command(kind: str) -> click.Command:
     model = found_kind(kind)
     options = KindOptions(model, _names_of_others())
 
-    @click.command(kind, cls=RunCommand, params=[*options.parameters(), *_OWN], help=_help(model))
+    @click.command(kind, cls=RunCommand, params=[*options.parameters(), *OPTIONS], help=_help(model))
     @inputs_options
     @state_dir_option
     def command(inputs: Callable[[], Inputs], **given: Any) -> None:
@@ -206,7 +207,7 @@ def _add_common(line: CommandLine, given: dict[str, Any]) -> None:
 def _names_of_others() -> frozenset[str]:
     """The options of the command itself, without their dashes."""
 
-    @click.command(params=[*_OWN])
+    @click.command(params=[*OPTIONS])
     @inputs_options
     @state_dir_option
     def command() -> None: ...

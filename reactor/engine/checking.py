@@ -53,7 +53,8 @@ class Checking:
         self._foregone = foregone
         self._memory = memory
         self._fights = Fights()
-        self._gatherings = Gatherings(run.scheduler.groups)
+        self._parties = run.scheduler.groups.party
+        self._gatherings = Gatherings(self._parties)
         self.last_change = 0.0
         """When something was changed last."""
 
@@ -101,7 +102,7 @@ class Checking:
                 noop=noop,
                 diff=self._run.options.diff,
                 before_apply=partial(self._before_apply, vertex),
-                apply=partial(self._gatherings.apply, vertex) if vertex in self._scheduler.groups.party else None,
+                apply=partial(self._gatherings.apply, vertex) if vertex in self._parties else None,
             )
         if resource.health_checks:
             verdict = await examined(resource, verdict)
@@ -112,9 +113,9 @@ class Checking:
     async def _foregone_verdict(self, vertex: int, refresh: bool, noop: bool, monitor_only: bool) -> Verdict:
         """The same for a resource with late properties, or one that stands for others."""
         verdict = self._foregone.verdict(vertex, self._scheduler.blame.blocked, refresh=refresh)
+        # Watches that changed just now hold the vertex, which ends this check.
+        await trio.lowlevel.checkpoint()
         if verdict is None:
-            # Watches that changed just now hold the vertex, which ends this check.
-            await trio.lowlevel.checkpoint()
             resource = self._roster.resources[vertex]
             return await self._verdict(vertex, resource, refresh, noop, monitor_only)
         if verdict.outcome is Outcome.CHANGED:

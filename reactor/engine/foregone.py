@@ -53,18 +53,16 @@ class Foregone:
             return self._judge(resource, blocked, refresh=refresh)
         if (late := resource.late) is None:
             return None
+        watches = _watches(resource)
         try:
-            if (reason := late.declined(self._outputs.get)) is not None:
-                return Verdict(Outcome.OK, declined=reason)
-            watches = _watches(resource)
-            settled = late.settle(resource, self._outputs.get)
+            if (reason := late.declined(self._outputs.get)) is None:
+                resource = self._roster.resources[vertex] = late.settle(resource, self._outputs.get)
         except ResourceError as error:
             return Verdict(Outcome.FAILED, error=error.message, hint=error.hint)
-        if settled is not resource:
-            self._roster.resources[vertex] = settled
-        if watches != _watches(settled):
-            self._changed(vertex)
-        return None
+        finally:
+            if watches != _watches(resource):
+                self._changed(vertex)
+        return None if reason is None else Verdict(Outcome.OK, declined=reason)
 
     def settle_all(self, resources: dict[str, Resource]) -> None:
         """Give the resources of another generation the values of now, so that they are compared by these."""

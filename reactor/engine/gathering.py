@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import trio
 
 from reactor.engine.check import perform
-from reactor.engine.groups import Groups, Party
+from reactor.engine.groups import Party
 from reactor.resource.base import Resource
 from reactor.resource.plan import Plan, ResourceError
 
@@ -38,8 +38,8 @@ class _Gathering:
 class Gatherings:
     """Where those who have something to apply wait until the rest of their party has ended its checks."""
 
-    def __init__(self, groups: Groups) -> None:
-        self._groups = groups
+    def __init__(self, parties: Mapping[int, Party]) -> None:
+        self._parties = parties
         self.open: dict[int, _Gathering] = {}
 
     def look(self) -> None:
@@ -52,7 +52,7 @@ class Gatherings:
 
         One acts for all, and what has begun is not cut off: it is not about one resource alone.
         """
-        party = self._groups.party[vertex]
+        party = self._parties[vertex]
         gathering = self.open.setdefault(id(party), _Gathering(party))
         member = _Member(resource, plan, done)
         gathering.members.append(member)

@@ -42,12 +42,16 @@ class Groups:
         """The party of each vertex that runs in one."""
         self.followers: deque[int] = deque()
         """Those that run since the first of their party started, and are still to be handed out."""
+        self.of: dict[int, Hashable] = {}
+        """The group of each vertex that has one."""
+        self._vertices: dict[Hashable, list[int]] = {}
         self.reshape(limits)
 
     def reshape(self, limits: Mapping[int, Limits]) -> None:
         """Go on with other groups; parties that are under way end as they began."""
-        self.of = {vertex: limit.group for vertex, limit in limits.items() if limit.group is not None}
-        self._vertices: dict[Hashable, list[int]] = {}
+        self.of.clear()
+        self.of.update((vertex, limit.group) for vertex, limit in limits.items() if limit.group is not None)
+        self._vertices.clear()
         for vertex, group in self.of.items():
             self._vertices.setdefault(group, []).append(vertex)
 

@@ -32,10 +32,13 @@ class Retries:
         self.due: dict[int, float] = {}
         """When each vertex that will be retried is."""
 
-    def failed(self, vertex: int, limits: Limits, now: float, *, fresh: bool) -> float | None:
+    def failed(
+        self, vertex: int, limits: Limits, now: float, *, fresh: bool = False, echoed: bool = False
+    ) -> float | None:
         """An attempt failed. Returns the seconds to the next, or None when there is none left.
 
-        ``fresh``: something happened meanwhile, so the attempts count anew.
+        ``fresh``: something new happened meanwhile, so the attempts count anew. ``echoed``: something happened that may
+        be no more than what the attempt did itself; it is followed by one more attempt, if it was to be the last.
         """
         history = self._histories.get(vertex)
         if history is None:
@@ -45,7 +48,7 @@ class Retries:
         history.eager_at = now + history.eager.next_wait(now)
         history.attempts = 1 if fresh else history.attempts + 1
         allowed = self._default if limits.retry is None else limits.retry
-        if allowed != UNLIMITED and history.attempts > allowed:
+        if allowed != UNLIMITED and history.attempts > allowed + echoed:
             self.due.pop(vertex, None)
             return None
         wait = history.patient.next_wait(now)

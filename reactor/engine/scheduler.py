@@ -34,6 +34,7 @@ from reactor.graph.topology import Topology
 
 _Vertices = Collection[int]
 _BAD = (Outcome.FAILED, Outcome.UNHEALTHY)  # to look a member up in its class is slow
+_DRIFT = int(Cause.DRIFT)
 _REFRESH = int(Cause.REFRESH)
 _RETRY = int(Cause.RETRY)
 
@@ -65,6 +66,11 @@ class Scheduler:
         """How many jobs are taken: one by each vertex that runs, or by all that run together."""
         self._limits = dict(limits or {})
         self.groups = Groups(self._limits)
+        self._grouped, self._parties, self._followers = (
+            self.groups.of,
+            self.groups.party,
+            self.groups.followers,
+        )
         self._retries = Retries(default_retry, rng or random.Random())  # noqa: S311 - jitter needs no secrecy
         self._semaphores = Semaphores()
         self._holding = self._semaphores.held
@@ -129,13 +135,13 @@ class Scheduler:
 
     def next_ready(self, now: float) -> int | None:
         """The next vertex that may start, now counted as running; None when there is none."""
-        if self.groups.followers:
-            return self.groups.followers.popleft()
+        if self._followers:
+            return self._followers.popleft()
         while self._ready and self.active < self.jobs:
             vertex = self._ready.popleft()
             if self._start(vertex, now):
                 self.active += 1
-                if vertex in self.groups.of:
+                if vertex in self._grouped:
                     self.groups.lead(vertex, partial(self._start, now=now))
                 return vertex
         return None
@@ -143,7 +149,7 @@ class Scheduler:
     def finished(self, vertex: int, outcome: Outcome, now: float) -> float | None:
         """The run of ``vertex`` ended. Returns the seconds until it is retried, or None when it is not."""
         carried = self._running.pop(vertex)
-        if vertex not in self.groups.party:
+        if vertex not in self._parties:
             self.active -= 1
         elif (late := self.groups.leave(vertex)) is not None:
             self.active -= 1
@@ -156,7 +162,9 @@ class Scheduler:
         again, wait = self._owed[vertex], None
         if outcome in _BAD:
             self._owed[vertex] |= carried if outcome is Outcome.FAILED else carried & ~_REFRESH | _RETRY
-            wait = self._fail(vertex, now, fresh=bool(again))
+            # Events may be echoes of what failed: at once again would be for ever. The retry is the check they ask for.
+            echoes, again = again & _DRIFT, again & ~_DRIFT
+            wait = self._fail(vertex, now, fresh=bool(again), echoed=bool(echoes))
         elif outcome is Outcome.CANCELLED:
             self._owed[vertex] |= carried
             again |= carried
@@ -220,7 +228,7 @@ class Scheduler:
     @property
     def has_ready(self) -> bool:
         """Whether `next_ready` is worth asking."""
-        return bool(self.groups.followers) or (bool(self._ready) and self.active < self.jobs)
+        return bool(self._followers) or (bool(self._ready) and self.active < self.jobs)
 
     @property
     def exhausted(self) -> bool:
@@ -314,9 +322,9 @@ class Scheduler:
             self._ready.append(vertex)
         return False
 
-    def _fail(self, vertex: int, now: float, *, fresh: bool) -> float | None:
+    def _fail(self, vertex: int, now: float, **meanwhile: bool) -> float | None:
         self.blame.fail(vertex, self.order.motion)
-        wait = self._retries.failed(vertex, self._limits.get(vertex, DEFAULT_LIMITS), now, fresh=fresh)
+        wait = self._retries.failed(vertex, self._limits.get(vertex, DEFAULT_LIMITS), now, **meanwhile)
         if wait is not None:
             heapq.heappush(self._timers, (now + wait, vertex))
         return wait

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reactor.graph.draft import Draft, Locate
+from reactor.graph.draft import Chain, Draft, Locate
 from reactor.graph.graph import Edge, Graph
 from reactor.graph.steps.automatic import add_automatic_edges
 from reactor.graph.steps.claims import report_contradictions
@@ -35,7 +35,7 @@ def build(
     resources: Sequence[Resource],
     *,
     locate: Locate,
-    chains: Sequence[Sequence[int]] = (),
+    chains: Sequence[Chain] = (),
     wrecks: Sequence[Resource] = (),
     broken: frozenset[str] = frozenset(),
 ) -> tuple[Graph, list[Diagnostic]]:

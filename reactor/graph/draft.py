@@ -14,6 +14,9 @@ from reactor.resource.subscription import Quiet
 Locate = Callable[[int, PropertyPath], Place | None]
 """Where the manifest declares a property of the resource with that number."""
 
+Chain = tuple[Sequence[int], bool]
+"""Vertices that go one after the other, and whether a failure ends it."""
+
 _STRENGTH = {kind: strength for strength, kind in enumerate(EdgeKind)}
 
 
@@ -32,7 +35,7 @@ class Draft:
 
     ``broken`` holds the names of resources the manifest declares but could not make: references to them are
     neither edges nor problems of their own. Only the first ``sound`` of ``resources`` have all their properties.
-    ``chains`` are the vertices that go one after the other.
+    ``chains`` are vertices that go one after the other.
     """
 
     def __init__(
@@ -42,7 +45,7 @@ class Draft:
         broken: frozenset[str],
         *,
         sound: int,
-        chains: Sequence[Sequence[int]],
+        chains: Sequence[Chain],
     ) -> None:
         self.resources = resources
         self.sound = sound

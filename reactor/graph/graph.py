@@ -17,11 +17,11 @@ if TYPE_CHECKING:  # networkx takes 0.1 s to import, and the scheduler's side of
 class EdgeKind(StrEnum):
     """Why one resource goes before another, strongest last: a stronger edge replaces a weaker one.
 
-    ``member`` leads from a resource to the one that stands for it. It tells of changes, and does not block.
+    ``notify`` tells of changes as ``subscribe`` does, and does not block: so a resource tells the one that stands for it.
     """
 
     AFTER = "after"
-    MEMBER = "member"
+    NOTIFY = "notify"
     AUTOMATIC = "automatic"
     REQUIRE = "require"
     SUBSCRIBE = "subscribe"

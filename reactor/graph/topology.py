@@ -15,7 +15,7 @@ Adjacency = list[tuple[int, ...]]
 
 _Lists = defaultdict[int, list[int]]
 _NONE: tuple[int, ...] = ()
-_WEAK = frozenset((EdgeKind.AFTER, EdgeKind.MEMBER))
+_WEAK = frozenset((EdgeKind.AFTER, EdgeKind.NOTIFY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Topology:
     """Who goes before whom, by vertex number; vertices are numbered as in `Graph.refs`.
 
     Every list has ``size`` entries and is only read once built. ``strong`` holds the edges over which a failure
-    blocks: all but ``after`` and ``member``. ``notify`` holds those that carry a refresh. Equal neighbour lists are one object,
+    blocks: all but ``after`` and ``notify``. ``notify`` holds those that carry a refresh. Equal neighbour lists are one object,
     so a graph of ``require`` edges only pays for them once.
     """
 
@@ -63,7 +63,7 @@ class Topology:
                 indegree[second] += 1
                 if kind in _WEAK:
                     after[first].append(second)
-                    if kind is EdgeKind.MEMBER:
+                    if kind is EdgeKind.NOTIFY:
                         notify[first].append(second)
                     continue
                 strong[first].append(second)

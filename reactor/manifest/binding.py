@@ -37,7 +37,8 @@ _ALONE = Meta(automatic_edges=False)
 class Binder:
     """Binds the entries of one file, one after the other, and adds what they come to to a `Collection`.
 
-    ``world`` is what expressions of the file can reach. In a file that ``repeats``, names need not be unique.
+    ``world`` is what expressions of the file can reach. In a file that ``repeats``, names need not be unique, and
+    to subscribe is not to require. One ``in_order`` wants no edges but those it says.
     ``meta`` is asked of every resource. ``included`` is called with every one that stands for another manifest, once it is added. ``direct`` are the
     indices of the file's own resources.
     """
@@ -50,6 +51,7 @@ class Binder:
         world: World,
         *,
         repeats: bool,
+        in_order: bool,
         meta: dict[str, bool],
         included: Callable[[Composite, int], None],
     ) -> None:
@@ -59,6 +61,7 @@ class Binder:
         self._kinds = kinds
         self._world = world
         self._repeats = repeats
+        self._in_order = in_order
         self._meta = meta
         self._included = included
         self._context = world.context
@@ -166,6 +169,8 @@ class Binder:
         self._collection.add(resource, origin)
         if self._meta:
             resource.meta = resource.meta.model_copy(update=self._meta)
+        if self._repeats:
+            resource.keep_to_ccm(in_order=self._in_order)
         if isinstance(resource, Composite):
             self._included(resource, origin.declaration.at)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ class Collection:
     origins: list[Origin] = field(default_factory=list)
     wrecks: list[tuple[Resource, Origin]] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
-    chains: list[list[int]] = field(default_factory=list)
+    chains: list[tuple[Sequence[int], bool]] = field(default_factory=list)
     files: dict[str, None] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

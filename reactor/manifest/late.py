@@ -76,9 +76,16 @@ class LateBinding(Late):
         self._conditions = conditions
         self._world = world
         self._values: dict[str, Any] | None = None
+        self._read_by_values: frozenset[str] = frozenset()
+        self._read_by_conditions: frozenset[str] = frozenset()
         self.secret: frozenset[str] = frozenset()
         """The late properties whose first values hold a secret."""
         self.takes = self._taken()
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """What the values and the conditions read, the last time they were evaluated."""
+        return self._read_by_values | self._read_by_conditions
 
     def try_values(self) -> dict[str, Any]:
         """Those values that are known while the manifest is loaded. Raises MisplacedError when one never will be."""
@@ -87,7 +94,7 @@ class LateBinding(Late):
             for key, tree in self._trees.items():
                 with suppress(NotYetError):
                     known[key] = evaluated(tree, self._world.scope)
-        self.reads = frozenset(reads)
+        self._read_by_values = frozenset(reads)
         self.secret = _secret_keys(known)
         if known.keys() == self._trees.keys():
             self._values = known
@@ -103,7 +110,7 @@ class LateBinding(Late):
             place = self._world.place(spot.at, spot.text, found.error)
             raise ResourceError(f"{place}: {found.error.message}", found.error.hint) from found
         finally:
-            self.reads = frozenset(reads)
+            self._read_by_values = frozenset(reads)
         if values == self._values:
             return resource
         settled = self._remade(resource, values)
@@ -130,19 +137,22 @@ class LateBinding(Late):
             self.is_decided = True
 
     def _decide(self, outputs: Outputs | None) -> str | None:
-        for condition in self._conditions:
-            with self._world.surroundings.reading(outputs):
-                value = condition.decide(self._world.scope)
-            if value is (condition.name == "unless"):
-                return f"control: {condition.name} {condition.text}"
+        with self._world.surroundings.reading(outputs) as reads:
+            try:
+                for condition in self._conditions:
+                    if condition.decide(self._world.scope) is (condition.name == "unless"):
+                        return f"control: {condition.name} {condition.text}"
+            finally:
+                self._read_by_conditions = frozenset(reads)
         return None
 
     def _remade(self, resource: Resource, values: Mapping[str, Any]) -> Resource:
+        secret = _secret_keys(values)  # before anything can complain about them
         try:
             settled = self._model.model_validate({**self._plain, **values}, context=self._world.context)
         except ValidationError as error:
             raise ResourceError(_complaint(error), "the value comes from an expression") from error
-        settled.become(resource, resource.secrets | _secret_keys(values))
+        settled.become(resource, resource.secrets | secret)
         return settled
 
     def _taken(self) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ class Manifest:
     path: str
     resources: list[Resource] = field(default_factory=list)
     wrecks: list[Resource] = field(default_factory=list)
-    chains: Sequence[Sequence[int]] = ()
+    chains: Sequence[tuple[Sequence[int], bool]] = ()
     settings: Settings = field(default_factory=Settings)
     broken: frozenset[str] = frozenset()
     data: Mapping[str, Any] = field(default_factory=dict)

@@ -105,12 +105,14 @@ class Reading:
             self._kinds,
             world,
             repeats=document.is_ccm,
+            in_order=document.is_ccm and document.settings.ordering == "manifest",
             meta=self._strengthened(),
             included=lambda composite, at: self._include(composite, at, problems, data),
         )
         binder.bind(entries)
         if document.settings.ordering == "manifest":
-            self._collection.chains.append(binder.direct)
+            ends_with_failure = document.settings.fail_fast and len(self._chain) > 1
+            self._collection.chains.append((binder.direct, ends_with_failure))
 
     def _include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
         """Add the resources of the manifest that ``composite`` applies, unless its conditions are against that."""

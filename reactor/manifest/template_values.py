@@ -33,7 +33,7 @@ def functions_of(surroundings: Surroundings) -> dict[str, Callable[..., Any]]:
 class TemplateValues:
     """What the templates of one resource are given. It stays valid when the manifest is loaded anew.
 
-    ``reads`` are the absolute paths of the files that functions have read so far.
+    ``reads`` are the absolute paths of the files that functions have read; whoever has looked clears it.
     """
 
     def __init__(self, surroundings: Surroundings) -> None:

@@ -27,6 +27,7 @@ from reactor.metrics.tally import Histogram, Tally
 from reactor.resource.watch import WatchState
 
 _REFRESH = int(Cause.REFRESH)
+_VERSION = version("reactor")
 
 
 def render(tally: Tally, engine: Engine, accept: str) -> tuple[bytes, str]:
@@ -47,7 +48,7 @@ class Families(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """All of them."""
-        yield InfoMetricFamily("reactor", "The program.", {"version": version("reactor")})
+        yield InfoMetricFamily("reactor", "The program.", {"version": _VERSION})
         yield from self._checks()
         yield from self._resources()
         yield from self._watching()

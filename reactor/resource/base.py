@@ -83,6 +83,10 @@ class Resource(Presentation, BaseModel, ABC):
     """The expressions of this resource that are evaluated late; `settle_with` sets it on an instance."""
     members: ClassVar[tuple[str, ...]] = ()
     """The refs this resource stands for: it is changed, failed or ok by them. `stand_for` sets it on an instance."""
+    only_hears: ClassVar[bool] = False
+    """Whether ``subscribe`` only tells of changes and does not require: `keep_to_ccm` sets it on an instance."""
+    takes_automatic_edges: ClassVar[bool] = True
+    """Whether the form of its manifest lets the program find edges; ``meta.automatic_edges`` must let it as well."""
     secrets: ClassVar[frozenset[str]] = frozenset()
     """Properties whose values must not be shown. `keep_secret` sets it on an instance."""
 
@@ -122,6 +126,13 @@ class Resource(Presentation, BaseModel, ABC):
     def stand_for(self, members: tuple[str, ...]) -> None:
         """Be changed, failed or ok by these refs instead of a check of its own. For the manifest only."""
         self.__dict__["members"] = members
+
+    def keep_to_ccm(self, *, in_order: bool) -> None:
+        """Be refreshed by what it subscribes to, but not blocked by it; ``in_order``, need no automatic edges.
+
+        That is what the users of the ``ccm:`` form are used to. For the manifest only.
+        """
+        self.__dict__.update(only_hears=True, takes_automatic_edges=not in_order)
 
     def keep_secret(self, properties: Iterable[str]) -> None:
         """Never show the values of these properties. For the manifest only."""

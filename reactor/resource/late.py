@@ -21,11 +21,15 @@ class Late(ABC):
     """
 
     takes: tuple[str, ...] = ()
-    reads: frozenset[str] = frozenset()
     is_decided: bool = False
     """Whether it was known when the manifest was loaded what the conditions say."""
     is_declined: bool = False
     """Whether they were known to be against it then."""
+
+    @property
+    @abstractmethod
+    def reads(self) -> frozenset[str]:
+        """Absolute paths."""
 
     @abstractmethod
     def settle(self, resource: Resource, outputs: Outputs) -> Resource:

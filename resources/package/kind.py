@@ -18,7 +18,7 @@ from resources.package.state import PackageState
 class Package(Resource, kind="package", providers=PROVIDERS):
     """Manage one package of the host's package manager: whether it is installed, and in which version."""
 
-    example = "nginx latest"
+    example = "nginx"
 
     ensure: str
     """``present``, ``absent``, ``latest`` or a version."""

@@ -10,10 +10,11 @@ from fnmatch import fnmatchcase
 
 import trio
 
-from reactor import ResourceError
+from reactor import Heard, ResourceError
 from resources.file import posix
 from resources.file.content import Inline
 from resources.file.diffs import attributes_diff, content_diff
+from resources.file.state import Change
 from resources.process import ENVIRONMENT, Command, last_words, run
 from resources.scaffold.state import Difference, ScaffoldState
 from resources.scaffold.target import TargetTree
@@ -40,41 +41,58 @@ class PostCommand:
 
 
 class Builder:
-    """Carries the plans of one scaffold out."""
+    """Carries the plans of one scaffold out. What it changes it adds to ``heard``: the next look must not miss it."""
 
-    def __init__(self, target: TargetTree, commands: Sequence[PostCommand]) -> None:
+    def __init__(
+        self, target: TargetTree, commands: Sequence[PostCommand], heard: Heard, *, is_secret: bool
+    ) -> None:
         self._target = target
         self._commands = commands
+        self._heard = heard
+        self._is_secret = is_secret
 
     async def build(self, state: ScaffoldState, *, purge: bool) -> None:
         """Make the tree as desired. Raises ResourceError for the first thing that can't be done."""
+        purged = state.purged if purge else ()
+        if state.directories:
+            self._heard.lose()
+        for path in (*(file.path for file in state.changed), *state.litter, *purged):
+            self._heard.add(path)
         for directory in state.directories:
             if directory.changes:
                 await posix.set_attributes(directory.path, directory.attributes)
             else:
                 await posix.create_directory(directory.path, directory.attributes)
         await self._write_all(state.changed)
-        await self._remove([*state.litter, *(state.purged if purge else ())])
+        await self._remove([*state.litter, *purged])
 
     async def clear(self, state: ScaffoldState) -> None:
         """Remove what belongs to the scaffold, and the directories that this leaves empty."""
+        self._heard.lose()
         await self._remove([*state.litter, *state.managed])
         with suppress(OSError):
             os.rmdir(self._target.root)
 
     async def diff(self, state: ScaffoldState, *, purge: bool) -> str:
-        """What `build` would change, as a unified diff."""
+        """What `build` would change, as a unified diff; where that may show secrets, without contents."""
         parts = [
             await attributes_diff(one.path, one.changes, created=not one.changes) for one in state.directories
         ]
-        for file in state.changed[:_SHOWN]:
-            if file.text is None:
-                parts.append(await attributes_diff(file.path, file.changes))
-            else:
-                parts.append(await content_diff(file.path, Inline(file.text), file.changes))
-        parts += [await content_diff(path, None, ()) for path in (state.purged[:_SHOWN] if purge else ())]
-        left = max(0, len(state.changed) - _SHOWN) + (max(0, len(state.purged) - _SHOWN) if purge else 0)
+        purged = state.purged if purge else ()
+        parts += [await self._file_diff(file) for file in state.changed[:_SHOWN]]
+        parts += [await self._content_diff(path, None, ()) for path in purged[:_SHOWN]]
+        left = max(0, len(state.changed) - _SHOWN) + max(0, len(purged) - _SHOWN)
         return "".join(parts) + (f"and {left} more files\n" if left else "")
+
+    async def _file_diff(self, file: Difference) -> str:
+        if file.text is None:
+            return await attributes_diff(file.path, file.changes)
+        return await self._content_diff(file.path, Inline(file.text), file.changes)
+
+    async def _content_diff(self, path: str, content: Inline | None, changes: Sequence[Change]) -> str:
+        if self._is_secret:
+            return await attributes_diff(path, changes)
+        return await content_diff(path, content, changes)
 
     async def _write_all(self, files: Iterable[Difference]) -> None:
         """Write them side by side. After an error no further one is begun."""

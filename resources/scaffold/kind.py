@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -20,6 +20,8 @@ from resources.scaffold.rendering import Renderer
 from resources.scaffold.source import SourceTree
 from resources.scaffold.state import ScaffoldState, Wish
 from resources.scaffold.target import TargetTree
+from resources.scaffold.values import FixedValues, Values
+
 
 def _check_mode(text: str) -> str:
     parse_mode(text)
@@ -76,8 +78,6 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         """The manifest hands over its data along with the properties."""
         if (values := (info.context or {}).get("templates")) is not None:
             self._values = values()
-            if self._values.has_secrets:
-                self.keep_secret((*self.secrets, "source"))
         return self
 
     def asks_the_same_as(self, other: Resource) -> bool:
@@ -85,7 +85,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         return (
             super().asks_the_same_as(other)
             and isinstance(other, Scaffold)
-            and self._values.matches(other._values)
+            and self._values.matches(other._values)  # noqa: SLF001 - of the same kind
         )
 
     def conflicts(self) -> Iterable[PropertyProblem]:
@@ -115,7 +115,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
                     )
 
     def watches(self) -> Iterable[PathWatch]:
-        """The target and the templates, with all that is in them."""
+        """The target and the templates, each with all that is in them."""
         yield PathWatch(self.name, self._heard)
         yield PathWatch(self.source, self._heard)
 
@@ -193,14 +193,24 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
 
     @cached_property
     def _renderer(self) -> Renderer:
-        values = self._values
-        if self.data is not None:
-            values = OverlaidValues({"data": self.data, "Data": self.data}, values)
         pair = None
         if self.left_delimiter is not None and self.right_delimiter is not None:
             pair = self.left_delimiter, self.right_delimiter
         source = SourceTree(self.source)
-        return Renderer(source, self.engine, pair, values, skip_empty=self.skip_empty)
+        return Renderer(
+            source,
+            self.engine,
+            pair,
+            self._values,
+            {} if self.data is None else {"data": self.data, "Data": self.data},
+            skip_empty=self.skip_empty,
+            is_secret=self._is_secret,
+        )
+
+    @property
+    def _is_secret(self) -> bool:
+        """Whether what templates make, and what they say when they fail, may show a secret."""
+        return bool(self.secrets) or self._values.has_secrets
 
     @cached_property
     def _target(self) -> TargetTree:
@@ -213,7 +223,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
             for entry in self.post
             for pattern, command in entry.items()
         ]
-        return Builder(self._target, commands)
+        return Builder(self._target, commands, self._heard, is_secret=self._is_secret)
 
 
 def _fault_of(command: str) -> str | None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import os.path
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Protocol
 
 from reactor import ResourceError, TemplateError, template_engine
+from resources.file.stamp import Stamp, settled, stamp_of
 from resources.scaffold.source import SourceTree
+from resources.scaffold.values import Functions, Values
 
 
 class Compiled(Protocol):
     """A template that is ready to be rendered."""
 
-    def render(self, context: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> str:
+    def render(self, context: Mapping[str, Any], functions: Functions) -> str:
         """Its text."""
 
 
@@ -28,6 +31,15 @@ class Rendered:
     """The paths it asked for, also those that were not there."""
     written: dict[str, str] = field(default_factory=dict)
     """Further files, from ``write()``."""
+    read: dict[str, Stamp | None] = field(default_factory=dict)
+    """The files that functions have read, with stamps that prove that they have not changed since."""
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a file that functions have read may have changed."""
+        return any(
+            stamp is None or _stamp(path, time.time_ns()) != stamp for path, stamp in self.read.items()
+        )
 
 
 class Renderer:
@@ -38,17 +50,20 @@ class Renderer:
         source: SourceTree,
         engine: str,
         delimiters: tuple[str, str] | None,
-        context: Mapping[str, Any],
-        functions: Mapping[str, Callable[..., Any]],
+        values: Values,
+        overlay: Mapping[str, Any],
         *,
         skip_empty: bool,
+        is_secret: bool,
     ) -> None:
         self._source = source
+        self._values = values
         self._skip_empty = skip_empty
+        self._is_secret = is_secret
         self._engine = template_engine(engine)
         self._delimiters = delimiters
-        self._context = context
-        self._functions = {**functions, "render": self._render_partial, "write": self._write}
+        self._context = {**values.context, **overlay}
+        self._functions = {**values.functions, "render": self._render_partial, "write": self._write}
         self._rendered: dict[str, Rendered] = {}
         self._owed: set[str] = set()
         """Paths that have changed and were not rendered since: also those of a rendering that failed."""
@@ -64,7 +79,10 @@ class Renderer:
         rendered; then nothing of this tree has changed.
         """
         changed = None if paths is None else self._source.refresh_only(paths)
-        self._owed |= self._source.refresh() if changed is None else changed
+        if changed is None:
+            changed = self._source.refresh()
+            self._owed |= {path for path, rendered in self._rendered.items() if rendered.is_stale}
+        self._owed |= changed
         if not self._owed and self._rendered:
             return frozenset()
         outputs = list(self._source.outputs())
@@ -86,12 +104,18 @@ class Renderer:
 
     def _render(self, path: str) -> Rendered:
         self._current = rendered = Rendered()
+        self._values.reads.clear()
+        begun = time.time_ns()
         try:
             rendered.text = self._template(path).render(self._context, self._functions)
         except TemplateError as error:
-            place = f"{os.path.join(self._source.root, error.name)}:{error.line}:{error.column}"
-            raise ResourceError(f"{place}: {error.message}", error.hint) from error
+            raise self._explained(error.without_words() if self._is_secret else error) from error
+        rendered.read = {read: _stamp(read, begun) for read in self._values.reads}
         return rendered
+
+    def _explained(self, error: TemplateError) -> ResourceError:
+        place = f"{os.path.join(self._source.root, error.name)}:{error.line}:{error.column}"
+        return ResourceError(f"{place}: {error.message}", error.hint)
 
     def _template(self, path: str) -> Compiled:
         """The template at ``path``, which is there, compiled unless it was."""
@@ -123,3 +147,12 @@ class Renderer:
             raise ValueError(f"{name} is not inside the target")
         self._current.written[path] = content
         return ""
+
+
+def _stamp(path: str, now_ns: int) -> Stamp | None:
+    """The stamp of a file that was read after ``now_ns``; None when it proves nothing."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return stamp_of(found) if settled(found, now_ns) else None

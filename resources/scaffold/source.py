@@ -43,15 +43,13 @@ class SourceTree:
 
     def refresh_only(self, paths: Iterable[str]) -> frozenset[str] | None:
         """The same, looking at these paths only; None when that does not do: a directory has come or gone."""
-        changed = set()
-        for path in paths:
-            known = self._known.get(path)
-            if known is None or not os.path.isfile(self._absolute(path)):
-                return None
-            self._known[path] = self._look(path)
-            if self._known[path].text != known.text:
-                changed.add(path)
-        return frozenset(changed)
+        paths = tuple(paths)
+        if not all(path in self._known and os.path.isfile(self._absolute(path)) for path in paths):
+            return None
+        found = {path: self._look(path) for path in paths}
+        changed = frozenset(path for path, now in found.items() if now.text != self._known[path].text)
+        self._known.update(found)
+        return changed
 
     def read(self, path: str) -> str | None:
         """The text of one; None when there is none at this path."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -25,8 +25,8 @@ class Values(Protocol):
         """Whether any of the data must not be shown."""
 
     @property
-    def reads(self) -> Collection[str]:
-        """The absolute paths of the files that the functions have read so far."""
+    def reads(self) -> set[str]:
+        """The absolute paths of the files that the functions have read; whoever has looked clears it."""
 
     def matches(self, other: Any) -> bool:
         """Whether templates that have used these values would make the same of those."""
@@ -39,8 +39,8 @@ class FixedValues:
     context: Mapping[str, Any] = field(default_factory=dict)
     functions: Functions = field(default_factory=dict)
     has_secrets: bool = False
-    reads: Collection[str] = ()
+    reads: set[str] = field(default_factory=set)
 
     def matches(self, other: Any) -> bool:
         """Whether they are the same."""
-        return self == other
+        return bool(self == other)

@@ -18,9 +18,7 @@ FILES = [
     *map(Path, filter(None, os.environ.get("REACTOR_CCM_CASES", "").split(":"))),
 ]
 
-WAITING = {
-    "scaffold": "scaffold resources",
-}
+WAITING: dict[str, str] = {}
 """Kinds that are not there yet, and what waits for them. A test fails as soon as one of them is there."""
 
 SECTIONS = {

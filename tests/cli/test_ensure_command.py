@@ -1,16 +1,23 @@
 """``reactor ensure KIND``: a resource from the shell is a resource of a manifest, checked and run by the same rules."""
 
+import dataclasses
 import json
 import os
+import re
 import shlex
 import signal
 import stat
+from pathlib import Path
 
 import pytest
 from processes_of_cli import finish, pids_running, spawned, wait_until
 
+from reactor.cli.ensure_kind import OPTIONS
 from reactor.ensure.command_line import FILE
+from reactor.ensure.sessions import Ensured
 from reactor.resource.registry import find_kind, kind_names
+
+DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "ensure.md").read_text()
 
 
 def test_a_file_is_made_and_then_is_as_desired(reactor, tmp_path):
@@ -94,7 +101,9 @@ def test_guards_and_conditions_decide_whether_a_command_runs(reactor, tmp_path, 
 
 def test_expressions_are_evaluated_as_in_a_manifest(reactor, tmp_path):
     path = tmp_path / "{{ Data.name }}"
-    done = reactor("ensure", "file", path, "--content", "{{ Facts.role }}", "--data", "name=x", "--fact", "role=db")
+    done = reactor(
+        "ensure", "file", path, "--content", "{{ Facts.role }}", "--data", "name=x", "--fact", "role=db"
+    )
     assert (done.code, (tmp_path / "x").read_text()) == (0, "db")
 
 
@@ -183,6 +192,20 @@ def test_bad_usage_is_explained(reactor, args, words):
     assert "Traceback" not in done.err
 
 
+def test_every_option_of_its_own_is_in_the_documentation():
+    table = DOCUMENTATION.partition("| option | effect |")[2].partition("\n\n")[0]
+    assert {name for each in OPTIONS for name in each.opts if name.startswith("--")} <= set(
+        re.findall(r"--[a-z-]+", table)
+    )
+
+
+def test_every_field_of_the_note_in_the_session_is_in_the_documentation():
+    told = DOCUMENTATION.partition("one `ensured` for each call:")[2].partition(". ")[0]
+    assert re.findall(r"`(\w+)`", told) == [
+        each.name for each in dataclasses.fields(Ensured) if each.name != "time"
+    ]
+
+
 def test_our_own_state_is_not_touched(reactor, state_directory):
     done = reactor("ensure", "file", state_directory / "journal.sqlite", "absent")
     assert done.code == 2
@@ -207,16 +230,15 @@ def test_a_converger_on_the_state_directory_is_no_obstacle(reactor, manifest, tm
         finish(process)
 
 
-def test_a_signal_ends_it_with_what_it_runs(tmp_path):
+def test_a_signal_ends_it_with_what_it_runs():
     marker = "86399.5"
     with spawned("ensure", "exec", f"sleep {marker}") as process:
-        wait_until(lambda: len(pids_running(f"sleep\0{marker}")) == 1)
-        for _ in range(2):
-            process.send_signal(signal.SIGTERM)
-            if process.poll() is None:
-                wait_until(lambda: process.poll() is not None or pids_running(f"sleep\0{marker}"))
+        wait_until(lambda: pids_running(f"sleep\0{marker}"))
+        process.send_signal(signal.SIGINT)
+        assert b"stopping: waiting for" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
         done = finish(process)
-    assert done.code == 128 + signal.SIGTERM
+    assert done.code == 128 + signal.SIGINT
     assert pids_running(f"sleep\0{marker}") == []
 
 

@@ -7,11 +7,13 @@ from pathlib import Path
 from reactor.console.introduction import message_record, selection_record, warning_record
 from reactor.console.jsonlines import diagnostic_record
 from reactor.engine.events import Cause, Event, Result
+from reactor.ensure.sessions import Ensured
 from reactor.graph.graph import Graph
 from reactor.graph.select import Selection
 from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.watch import WatchState
 
+assert issubclass(Ensured, Event)  # imported to be among the subclasses
 PAGE = Path(__file__).parents[2] / "docs" / "events.md"
 
 

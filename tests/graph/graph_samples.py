@@ -54,7 +54,7 @@ def place(vertex, path):
 
 
 def built(*resources, ordering="graph", broken=frozenset()):
-    chains = [range(len(resources))] if ordering == "manifest" else []
+    chains = [(range(len(resources)), False)] if ordering == "manifest" else []
     return build(resources, chains=chains, locate=place, broken=broken)
 
 
@@ -93,7 +93,7 @@ def thing_graph(size, pairs):
         *(
             Thing(
                 name=str(n),
-                **{str(kind): wanted[kind][n] for kind in EdgeKind if kind not in (EdgeKind.AUTOMATIC, EdgeKind.MEMBER)},
+                **{str(kind): wanted[kind][n] for kind in EdgeKind if kind not in (EdgeKind.AUTOMATIC, EdgeKind.NOTIFY)},
             )
             for n in range(size)
         )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reactor.graph.export.reduction import LARGEST, reduced
 from reactor.graph.graph import EdgeKind
 
-AFTER, MEMBER, AUTOMATIC, REQUIRE, SUBSCRIBE = EdgeKind
+AFTER, NOTIFY, AUTOMATIC, REQUIRE, SUBSCRIBE = EdgeKind
 
 
 @pytest.mark.parametrize(

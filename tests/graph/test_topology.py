@@ -58,9 +58,9 @@ dags = st.dictionaries(
 @given(dags)
 def test_every_edge_is_found_from_both_ends_and_no_other(edges):
     topology = Topology.of_edges(12, [(*pair, kind) for pair, kind in edges.items()])
-    weak = (EdgeKind.AFTER, EdgeKind.MEMBER)
+    weak = (EdgeKind.AFTER, EdgeKind.NOTIFY)
     strong = {pair for pair, kind in edges.items() if kind not in weak}
-    telling = {pair for pair, kind in edges.items() if kind in (EdgeKind.SUBSCRIBE, EdgeKind.MEMBER)}
+    telling = {pair for pair, kind in edges.items() if kind in (EdgeKind.SUBSCRIBE, EdgeKind.NOTIFY)}
 
     def pairs(adjacency):
         found = [(first, second) for first, seconds in enumerate(adjacency) for second in seconds]

@@ -258,3 +258,20 @@ async def test_the_health_of_an_apply_is_looked_at_after_its_children(site):
     assert story.result("apply#child.yaml") is Result.FAILED
     assert story.checks("apply#child.yaml")[-1].health
     assert story.result("exec#hello") is Result.CHANGED
+
+
+async def test_a_child_that_ends_with_its_first_failure_ends_alone(site, tmp_path):
+    files = {
+        "child.yaml": """
+ccm:
+  fail_on_error: true
+  resources:
+    - exec:
+        - c1: {command: "/bin/touch {dir}/c1"}
+        - c2: {command: /bin/false}
+        - c3: {command: "/bin/touch {dir}/c3"}
+"""
+    }
+    parent = "ccm: {resources: [{apply: [{child.yaml: {}}]}, {exec: [{'/bin/touch {dir}/p': {}}]}]}"
+    await converge_once(graph=site(parent, **files).graph)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".yaml") == ["c1", "p"]

@@ -109,3 +109,17 @@ ccm:
     assert len(site(text, facts={"os": "linux"}).graph.resources) == 2
     with pytest.raises(ManifestError, match="do not agree on content"):
         site(text.replace("unless", "if"), facts={"os": "linux"})
+
+
+async def test_a_file_that_a_condition_reads_is_watched(site, tmp_path):
+    text = """
+resources:
+  - file:
+      - {dir}/a: {{own}, content: a, control: {if: "trim(file('switch')) == 'on'"}}
+"""
+    (tmp_path / "switch").write_text("off\n")
+    async with running(graph=site(text).graph) as story:
+        await story.converged()
+        assert story.result(f"file#{tmp_path}/a") is Result.SKIPPED
+        (tmp_path / "switch").write_text("on\n")
+        await story.until(lambda: story.result(f"file#{tmp_path}/a") is Result.CHANGED)

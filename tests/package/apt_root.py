@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
+import trio
 from deb_packages import Deb, write_repository
 
 from resources.package.apt import Apt
@@ -27,6 +29,15 @@ APT::Sandbox::User "";
 APT::Architectures {{ "amd64"; "i386"; }};
 Acquire::Languages "none";
 """
+
+
+async def eventually(condition: Callable[[], object]) -> None:
+    """Wait for something that only asking can tell."""
+    with trio.fail_after(20):
+        while True:
+            if condition():
+                return
+            await trio.sleep(0.01)
 
 
 class AptRoot:

@@ -6,6 +6,7 @@ import os
 
 import pytest
 import trio
+from apt_root import eventually
 from deb_packages import Deb
 
 from reactor.engine.events import Cause, Output, Result
@@ -220,9 +221,7 @@ async def test_a_transaction_of_somebody_else_is_waited_for_and_named(apt):
     apt.update()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(trio.to_thread.run_sync, apt.apt_get, "install", "slow")
-        with trio.fail_after(10):
-            while not (apt.root / "begun").exists():
-                await trio.sleep(0.02)
+        await eventually((apt.root / "begun").exists)
         async with running(package("slow", "absent"), package("tiny0")) as story:
             await story.until(lambda: any("waiting for apt-get" in line.line for line in story.all(Output)))
             assert not story.checks("package#tiny0")

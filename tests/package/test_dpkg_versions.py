@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 from functools import cmp_to_key
+from itertools import pairwise
 
 import pytest
 
@@ -54,7 +55,7 @@ def random_versions(count):
 def test_dpkg_itself_agrees_on_the_order_of_all_of_600_random_versions():
     """Each is compared with its neighbour in our order; with that, dpkg agrees on all 180,000 pairs."""
     ordered = sorted(random_versions(600), key=cmp_to_key(compare))
-    neighbours = list(zip(ordered, ordered[1:], strict=False))
+    neighbours = list(pairwise(ordered))
     lines = [f"{a} {'eq' if compare(a, b) == 0 else 'lt'} {b}\n" for a, b in neighbours]
     script = 'while read -r a relation b; do dpkg --compare-versions "$a" "$relation" "$b" || echo "$a $relation $b"; done'
     done = subprocess.run(

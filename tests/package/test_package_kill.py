@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import trio
+from apt_root import eventually
 from deb_packages import Deb
 
 from reactor.engine.events import Output, Result
@@ -32,11 +32,10 @@ def slow(apt):
 async def begun(apt):
     """A life of reactor that has come as far as dpkg unpacking `slow`, and that dpkg."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen([sys.executable, LIFE, apt.root, *NAMES], env=environment)
+    command = [sys.executable, LIFE, apt.root, *NAMES]
+    process = subprocess.Popen(command, env=environment)  # noqa: ASYNC220 - killed, never waited for
     file = apt.root / "dpkg.pid"
-    with trio.fail_after(20):
-        while not file.exists():
-            await trio.sleep(0.02)
+    await eventually(file.exists)
     return process, int(file.read_text())
 
 

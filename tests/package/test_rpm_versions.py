@@ -62,7 +62,7 @@ def test_rpm_itself_agrees_on_5000_random_pairs(tmp_path):
     assert len(theirs) == len(pairs)
     assert [
         (pair, ours)
-        for pair, ours, order in zip(pairs, map(lambda p: compare(*p), pairs), theirs, strict=True)
+        for pair, ours, order in zip(pairs, (compare(*pair) for pair in pairs), theirs, strict=True)
         if ours != order
     ] == []
     assert theirs.count(0) > 500, "equal ones are among them"

@@ -58,7 +58,7 @@ async def test_one_that_is_trusted_needs_no_signature(apt):
 
 async def test_one_that_can_not_be_reached_is_not_added_and_blocks_packages(apt):
     wrong = Repository(name="wrong", provider="apt", url="copy:/nowhere", trusted=True)
-    ended, story = await converge_once(wrong, Package(name="app", ensure="present", provider="apt"))
+    ended, _ = await converge_once(wrong, Package(name="app", ensure="present", provider="apt"))
     assert ended.counts[Result.FAILED] == ended.counts[Result.BLOCKED] == 1
     assert not list((apt.root / "etc/apt/sources.list.d").iterdir())
 
@@ -75,7 +75,7 @@ async def test_an_absent_one_is_removed_with_its_key(apt, signer):
     before = files(apt)
     await converge_once(of_apt(apt, key=signer.key))
     assert len(files(apt)) == len(before) + 2
-    ended, story = await converge_once(Repository(name="tiny", provider="apt", ensure="absent"))
+    _, story = await converge_once(Repository(name="tiny", provider="apt", ensure="absent"))
     assert story.checks("repository#tiny")[0].actions == ("removed the repository",)
     assert files(apt) == before
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from resources.scaffold import Scaffold
+from resources.scaffold.values import FixedValues
 
 
 def grow(root: Path, files):
@@ -27,7 +28,7 @@ def make(tmp_path, context=None, functions=None, **properties):
     """A scaffold from ``templates`` to ``out``, with these data."""
     properties = {"ensure": "present", "source": str(tmp_path / "templates"), **properties}
     scaffold = Scaffold(name=str(tmp_path / "out"), **properties)
-    scaffold._values = lambda: (context or {}, functions or {})
+    scaffold._values = FixedValues(context or {}, functions or {})
     return scaffold
 
 

@@ -6,23 +6,27 @@ import json
 import os
 import signal
 import subprocess
-import sys
+import urllib.request
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families
 from unit_worlds import ETC, eventually, systemctl
 
+from reactor.cli.group import reactor as command
+
 _numbers = count()
+ADDRESS = "127.0.0.1:9469"
+OTHER = ETC / "other-of-reactor.service"
 FILE = 'ensure: present, owner: root, group: root, mode: "0644"'
 
 
 def reactor(*args):
-    """One command, as a process."""
-    command = [sys.executable, "-m", "reactor", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    """One command, in this process."""
+    return CliRunner().invoke(command, list(map(str, args)))
 
 
 class Installation:
@@ -73,6 +77,11 @@ class Installation:
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         return [json.loads(line) for line in said.splitlines()]
 
+    def drifts(self):
+        """The entries about repaired drift of the file."""
+        found = [entry for entry in self.entries() if entry.get("REACTOR_CAUSES") == "drift"]
+        return [entry for entry in found if entry["REACTOR_REF"] == f"file#{self.target}"]
+
 
 @contextmanager
 def installed(*args, more=""):
@@ -80,30 +89,38 @@ def installed(*args, more=""):
     one = Installation()
     one.describe(more=more)
     done = one.install(*args)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     try:
         yield one
     finally:
-        assert one.uninstall().returncode == 0
+        assert one.uninstall().exit_code == 0
 
 
-async def test_what_is_installed_is_active_enabled_and_repairs():
-    with installed() as service:
-        assert systemctl("is-active", service.name) == "active"
-        assert systemctl("is-enabled", service.name) == "enabled"
-        await eventually(service.converged)
-        assert service.target.read_text() == "desired"
-        service.target.write_text("drifted")
-        await eventually(lambda: service.target.read_text() == "desired")
-        assert service.state.stat().st_mode & 0o777 == 0o700
-        assert reactor("status", "--state-dir", service.state).returncode == 0
+@pytest.fixture(scope="module")
+def service():
+    """One that is there for all tests that leave it as it was."""
+    OTHER.write_text("[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n")
+    more = f"  - service:\n      - {OTHER.stem}: {{ ensure: running, enable: true }}\n"
+    with installed("--", "--diff", "--metrics", ADDRESS, more=more) as service:
+        yield service
+
+
+async def test_what_is_installed_is_active_enabled_and_repairs(service):
+    assert systemctl("is-active", service.name) == "active"
+    assert systemctl("is-enabled", service.name) == "enabled"
+    await eventually(service.converged)
+    assert service.target.read_text() == "desired"
+    service.target.write_text("drifted")
+    await eventually(lambda: service.target.read_text() == "desired")
+    assert service.state.stat().st_mode & 0o777 == 0o700
+    await eventually(lambda: reactor("status", "--state-dir", service.state).exit_code == 0)
 
 
 async def test_installing_twice_does_nothing_the_second_time():
     with installed() as service:
         pid, text = service.pid, service.unit.read_text()
         again = service.install()
-        assert (again.returncode, again.stdout) == (0, f"{service.name} is installed like that already\n")
+        assert (again.exit_code, again.stdout) == (0, f"{service.name} is installed like that already\n")
         assert (service.pid, service.unit.read_text()) == (pid, text)
         other = service.install("--", "--jobs", "3")
         assert other.stdout.splitlines() == [f"wrote {service.unit}", f"restarted {service.name}"]
@@ -121,7 +138,7 @@ async def test_uninstalling_ends_it_and_leaves_what_it_did():
         assert service.target.read_text() == "desired"
         assert service.state.exists()
         again = service.uninstall()
-        assert (again.returncode, again.stdout) == (0, f"{service.name} is not installed\n")
+        assert (again.exit_code, again.stdout) == (0, f"{service.name} is not installed\n")
 
 
 async def test_without_start_it_waits_for_the_next_boot():
@@ -136,7 +153,7 @@ async def test_a_unit_of_somebody_else_is_left_alone():
     service.describe()
     service.unit.write_text("[Service]\nExecStart=/bin/true\n")
     for done in (service.install(), service.uninstall()):
-        assert done.returncode == 2
+        assert done.exit_code == 2
         assert "not written by reactor" in done.stderr
     assert service.unit.read_text() == "[Service]\nExecStart=/bin/true\n"
 
@@ -145,31 +162,19 @@ async def test_an_invalid_manifest_is_not_installed():
     service = Installation()
     service.describe(more="  - fiel: []\n")
     done = service.install()
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "did you mean 'file'?" in done.stderr
     assert not service.unit.exists()
 
 
-async def test_a_manifest_that_can_not_be_kept_fails_to_start_and_is_told():
+async def test_one_that_does_not_start_is_told_with_where_to_look():
     service = Installation()
     service.describe()
-    held = reactor_holding(service.state)
+    service.drop_in("ExecStartPre=/bin/false", "Restart=no")
     done = service.install()
-    held.terminate()
-    held.wait()
-    service.uninstall()
-    assert done.returncode == 2
-    assert f"journalctl -u {service.name}" in done.stderr
-
-
-def reactor_holding(state):
-    """A run that has the lock of a state directory."""
-    elsewhere = Installation()
-    elsewhere.describe()
-    command = [sys.executable, "-m", "reactor", "run", "--state-dir", state, elsewhere.manifest]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    process.stdout.readline()
-    return process
+    assert done.exit_code == 2
+    assert f"hint: 'journalctl -u {service.name} -n 20' tells more" in done.stderr
+    assert service.uninstall().exit_code == 0
 
 
 async def test_an_edit_is_a_reload_to_systemd_and_so_is_an_invalid_one():
@@ -195,80 +200,84 @@ async def test_what_can_not_be_repaired_is_in_the_status():
         assert systemctl("is-active", service.name) == "active"
 
 
-@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
-async def test_a_life_that_hangs_or_ends_is_followed_by_another(number):
+async def test_a_life_that_hangs_or_ends_is_followed_by_another():
     service = Installation()
     service.drop_in("WatchdogSec=500ms", "TimeoutAbortSec=500ms", "RestartSec=0")
     service.describe()
-    assert service.install().returncode == 0
-    await eventually(service.converged)
-    os.kill(pid := service.pid, number)
-    await eventually(lambda: service.show("NRestarts") == "1" and service.pid not in (0, pid))
-    service.target.write_text("drifted")
-    await eventually(lambda: service.target.read_text() == "desired")
-    service.uninstall()
-
-
-async def test_signs_of_life_keep_it_alive():
-    service = Installation()
-    service.drop_in("WatchdogSec=200ms", "RestartSec=0")
-    service.describe()
-    assert service.install().returncode == 0
-    began = service.show("WatchdogTimestampMonotonic")
-    await eventually(lambda: int(service.show("WatchdogTimestampMonotonic")) > int(began) + 1_000_000)
-    assert service.show("NRestarts") == "0"
-    service.uninstall()
-
-
-async def test_what_happens_is_in_the_journal_with_fields():
-    with installed() as service:
-        await eventually(service.converged)
+    assert (done := service.install()).exit_code == 0, done.output
+    began = int(service.show("WatchdogTimestampMonotonic"))
+    await eventually(lambda: int(service.show("WatchdogTimestampMonotonic")) > began + 1_000_000)
+    assert service.show("NRestarts") == "0", "signs of life keep it alive"
+    for number, restarts in ((signal.SIGSTOP, "1"), (signal.SIGKILL, "2")):
+        os.kill(pid := service.pid, number)
+        await eventually(lambda pid=pid: service.pid not in (0, pid))
+        assert service.show("NRestarts") == restarts
         service.target.write_text("drifted")
-        await eventually(lambda: any(entry.get("REACTOR_CAUSES") == "drift" for entry in service.entries()))
-        entries = service.entries()
-    (drift,) = [entry for entry in entries if entry.get("REACTOR_CAUSES") == "drift"]
+        await eventually(lambda: service.target.read_text() == "desired")
+    service.uninstall()
+
+
+async def test_what_happens_is_in_the_journal_with_fields(service):
+    await eventually(service.converged)
+    service.target.write_text("drifted")
+    await eventually(service.drifts)
+    drift = service.drifts()[-1]
     assert drift["REACTOR_REF"] == f"file#{service.target}"
     assert drift["REACTOR_RESULT"] == "changed"
     assert drift["REACTOR_ACTIONS"] == "updated the content"
     assert drift["PRIORITY"] == "5"
     assert drift["MESSAGE"].startswith(f"file#{service.target}  changed  updated the content (drift, ")
     assert drift["_SYSTEMD_UNIT"] == service.unit.name
-    said = [entry["MESSAGE"] for entry in entries]
+    said = [entry["MESSAGE"] for entry in service.entries()]
     assert len(said) == len(set(said)), "no line is said twice, once with fields and once without"
 
 
-async def test_an_entry_that_is_too_long_for_a_datagram_arrives_whole():
-    with installed("--", "--diff") as service:
-        await eventually(service.converged)
-        service.target.write_text("".join(f"line {number}\n" for number in range(60_000)))
-        await eventually(lambda: service.target.read_text() == "desired")
-        await eventually(lambda: any("+desired" in str(entry.get("MESSAGE")) for entry in service.entries()))
-        (long,) = [entry for entry in service.entries() if "+desired" in str(entry["MESSAGE"])]
-    assert long["MESSAGE"].count("\n-line ") == 60_000
-    assert long["REACTOR_REF"] == f"file#{service.target}"
+async def test_an_entry_that_is_too_long_for_a_datagram_arrives_whole(service):
+    await eventually(service.converged)
+    service.target.write_text("".join(f"line {number}\n" for number in range(60_000)))
+    await eventually(lambda: len(service.drifts()[-1]["MESSAGE"]) > 60_000)
+    assert service.drifts()[-1]["MESSAGE"].count("\n-line ") == 60_000
+    assert service.drifts()[-1]["REACTOR_REF"] == f"file#{service.target}"
 
 
-async def test_it_gets_a_unit_that_systemd_has_nothing_against():
-    with installed() as service:
-        command = ["systemd-analyze", "verify", "--man=no", str(service.unit)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
+async def test_it_gets_a_unit_that_systemd_has_nothing_against(service):
+    command = ["systemd-analyze", "verify", "--man=no", str(service.unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
-async def test_what_is_closed_is_closed_and_what_is_needed_is_open():
-    with installed() as service:
-        await eventually(service.converged)
-        status = dict(
-            line.split(":\t", 1) for line in Path(f"/proc/{service.pid}/status").read_text().splitlines()
-        )
-        capabilities = int(status["CapBnd"], 16)
-        mounts = Path(f"/proc/{service.pid}/mountinfo").read_text()
+async def test_what_is_closed_is_closed_and_what_is_needed_is_open(service):
+    status = dict(
+        line.split(":\t", 1) for line in Path(f"/proc/{service.pid}/status").read_text().splitlines()
+    )
+    mounts = [line.split() for line in Path(f"/proc/{service.pid}/mountinfo").read_text().splitlines()]
+    capabilities = int(status["CapBnd"], 16)
     assert status["NoNewPrivs"] == "1"
     assert not capabilities >> 21 & 1, "CAP_SYS_ADMIN"
     assert capabilities >> 1 & 1, "CAP_DAC_OVERRIDE"
-    read_only = {line.split()[4] for line in mounts.splitlines() if line.split()[5].startswith("ro")}
+    read_only = {mount[4] for mount in mounts if mount[5].startswith("ro")}
     assert {"/usr", "/root"} <= read_only
     assert "/etc" not in read_only
+
+
+async def test_services_are_kept_running_from_inside(service):
+    await eventually(service.converged)
+    assert systemctl("is-active", OTHER.name) == "active"
+    assert systemctl("is-enabled", OTHER.name) == "enabled"
+    systemctl("stop", OTHER.name)
+    await eventually(lambda: systemctl("is-active", OTHER.name) == "active")
+
+
+async def test_metrics_are_where_the_options_say(service):
+    await eventually(lambda: scraped()["reactor_converged"] == 1)
+    assert scraped()["reactor_resources"] == 2
+
+
+def scraped():
+    """The value of each series without labels."""
+    with urllib.request.urlopen(f"http://{ADDRESS}/metrics", timeout=10) as page:
+        families = text_string_to_metric_families(page.read().decode())
+    return {each.name: each.value for family in families for each in family.samples if not each.labels}
 
 
 async def test_a_manifest_that_mounts_gets_its_mounts_seen_by_all():
@@ -277,33 +286,7 @@ async def test_a_manifest_that_mounts_gets_its_mounts_seen_by_all():
     service.describe(
         more=f"  - mount:\n      - {point}: {{ ensure: mounted, device: tmpfs, fstype: tmpfs }}\n"
     )
-    assert service.install().returncode == 0
+    assert (done := service.install()).exit_code == 0, done.output
     await eventually(service.converged)
     assert str(point) in Path("/proc/self/mountinfo").read_text()
     service.uninstall()
-
-
-async def test_services_and_commands_work_in_it():
-    other = ETC / "other-of-reactor.service"
-    other.write_text("[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n")
-    more = "  - service:\n      - other-of-reactor: { ensure: running, enable: true }\n"
-    with installed(more=more) as service:
-        await eventually(service.converged)
-        assert systemctl("is-active", "other-of-reactor") == "active"
-        assert systemctl("is-enabled", "other-of-reactor") == "enabled"
-        systemctl("stop", "other-of-reactor")
-        await eventually(lambda: systemctl("is-active", "other-of-reactor") == "active")
-    systemctl("disable", "--now", "other-of-reactor")
-
-
-async def test_metrics_are_where_the_options_say(tmp_path):
-    with installed("--", "--metrics", "127.0.0.1:9469") as service:
-        await eventually(service.converged)
-        asked = (
-            "import urllib.request as r; print(r.urlopen('http://127.0.0.1:9469/metrics').read().decode())"
-        )
-        page = subprocess.run(
-            [sys.executable, "-c", asked], capture_output=True, text=True, check=True
-        ).stdout
-    families = {family.name: family for family in text_string_to_metric_families(page)}
-    assert families["reactor_converged"].samples[0].value == 1

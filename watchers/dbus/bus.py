@@ -207,8 +207,9 @@ class Bus:
                 self._is_stuck.set()
 
     def _send(self) -> None:
-        sent = os.write(self._descriptor, self._unsent)
-        del self._unsent[:sent]
+        with suppress(BlockingIOError):
+            sent = os.write(self._descriptor, self._unsent)
+            del self._unsent[:sent]
 
     async def _greet(self) -> bool:
         with suppress(NoBusError, CallError):

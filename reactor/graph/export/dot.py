@@ -12,7 +12,7 @@ _EDGE_STYLES = {
     EdgeKind.SUBSCRIBE: "style=bold, penwidth=2.4",
     EdgeKind.AUTOMATIC: "style=dashed",
     EdgeKind.AFTER: "style=dotted",
-    EdgeKind.MEMBER: "style=dotted, arrowhead=empty",
+    EdgeKind.NOTIFY: "style=dotted, arrowhead=empty",
 }
 
 _BORDERS = {"": "rounded,filled", "6 3": "rounded,filled,dashed", "2 3": "rounded,filled,dotted"}

@@ -13,7 +13,7 @@ _LINKS = {
     EdgeKind.SUBSCRIBE: "==>",
     EdgeKind.AUTOMATIC: "-.->",
     EdgeKind.AFTER: "-.->",
-    EdgeKind.MEMBER: "-.->",
+    EdgeKind.NOTIFY: "-.->",
 }
 
 _SPECIAL = re.compile(r"[^\w /.,@+-]", re.ASCII)
@@ -46,7 +46,7 @@ def _legend_arrows(drawn: Picture) -> list[Arrow]:
 
 
 def _styles(drawn: Picture, arrows: list[Arrow]) -> Iterator[str]:
-    for kind in (EdgeKind.AUTOMATIC, EdgeKind.AFTER, EdgeKind.MEMBER):
+    for kind in (EdgeKind.AUTOMATIC, EdgeKind.AFTER, EdgeKind.NOTIFY):
         if links := [str(number) for number, arrow in enumerate(arrows) if arrow.kind is kind]:
             yield f"  linkStyle {','.join(links)} stroke-dasharray:{EDGE_DASHES[kind]}"
     for state in drawn.states:

@@ -42,7 +42,7 @@ EDGE_DASHES = {
     EdgeKind.SUBSCRIBE: "",
     EdgeKind.AUTOMATIC: "7 4",
     EdgeKind.AFTER: "1.5 4",
-    EdgeKind.MEMBER: "1.5 4",
+    EdgeKind.NOTIFY: "1.5 4",
 }
 """The dashes of each kind of edge, in the order of legends; ``subscribe`` is the bold one."""
 

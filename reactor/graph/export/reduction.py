@@ -8,8 +8,8 @@ from reactor.graph.graph import EdgeKind
 LARGEST = 2000
 """Vertices up to which it is done. Every vertex holds a bit for every other, and larger pictures are not read."""
 
-_WEAK = (EdgeKind.AFTER, EdgeKind.MEMBER)
-_TELLING = (EdgeKind.SUBSCRIBE, EdgeKind.MEMBER)
+_WEAK = (EdgeKind.AFTER, EdgeKind.NOTIFY)
+_TELLING = (EdgeKind.SUBSCRIBE, EdgeKind.NOTIFY)
 
 Edges = list[dict[int, EdgeKind]]
 """For each vertex, its successors and the kinds of the edges to them."""
@@ -19,7 +19,7 @@ def reduced(edges: Edges) -> Edges:
     """The edges of a DAG without those that follow from the others; all of them above `LARGEST` vertices.
 
     An ``after`` edge goes when another way leads there, a strong one when another way of strong edges does. So
-    both who goes first and who needs whom can still be read. ``subscribe`` and ``member`` edges always stay.
+    both who goes first and who needs whom can still be read. ``subscribe`` and ``notify`` edges always stay.
     """
     if len(edges) > LARGEST:
         return edges

@@ -39,7 +39,7 @@ _LIGHT = _Ink(
         EdgeKind.SUBSCRIBE: "#2563c9",
         EdgeKind.AUTOMATIC: "#8a94a2",
         EdgeKind.AFTER: "#8a94a2",
-        EdgeKind.MEMBER: "#8a94a2",
+        EdgeKind.NOTIFY: "#8a94a2",
     },
 )
 _DARK = _Ink(
@@ -51,7 +51,7 @@ _DARK = _Ink(
         EdgeKind.SUBSCRIBE: "#6ea3f5",
         EdgeKind.AUTOMATIC: "#768191",
         EdgeKind.AFTER: "#768191",
-        EdgeKind.MEMBER: "#768191",
+        EdgeKind.NOTIFY: "#768191",
     },
 )
 

@@ -42,7 +42,7 @@ class _Paths:
         self._used: _PathIndex = {}
         self._removed: _PathIndex = {}
         for vertex, resource in enumerate(draft.resources):
-            if resource.meta.automatic_edges:
+            if resource.meta.automatic_edges and resource.takes_automatic_edges:
                 for path in resource.provides():
                     self._provided.setdefault(path, []).append(vertex)
                 for path in resource.uses():

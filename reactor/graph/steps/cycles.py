@@ -13,7 +13,7 @@ from reactor.resource.diagnostic import Diagnostic, Place
 # Automatic edges are missing here: they are added later, and never close a cycle.
 _VERBS = {
     EdgeKind.AFTER: "comes after",
-    EdgeKind.MEMBER: "stands for",
+    EdgeKind.NOTIFY: "hears of",
     EdgeKind.REQUIRE: "requires",
     EdgeKind.SUBSCRIBE: "subscribes to",
 }

@@ -31,7 +31,7 @@ def add_members(draft: Draft) -> None:
                     before[member].append(first)
         for member in members:
             reason = f"{draft.refs[member]} belongs to {draft.refs[whole]}"
-            draft.connect(member, whole, Edge(EdgeKind.MEMBER, reason, whole))
+            draft.connect(member, whole, Edge(EdgeKind.NOTIFY, reason, whole))
 
 
 def _predecessors(draft: Draft, wholes: dict[int, list[int]]) -> dict[int, list[int]]:

@@ -11,7 +11,8 @@ MANIFEST_ORDER = "the order of the manifest"
 
 
 def add_manifest_order(draft: Draft) -> None:
-    """Put each resource of a chain ``after`` the one before it."""
-    for chain in draft.chains:
+    """Put each resource of a chain ``after`` the one before it, which it requires if a failure ends the chain."""
+    for chain, ends_with_failure in draft.chains:
+        kind = EdgeKind.REQUIRE if ends_with_failure else EdgeKind.AFTER
         for first, second in pairwise(chain):
-            draft.connect(first, second, Edge(EdgeKind.AFTER, MANIFEST_ORDER, second))
+            draft.connect(first, second, Edge(kind, MANIFEST_ORDER, second))

@@ -15,7 +15,9 @@ def add_references(draft: Draft) -> None:
     for vertex, resource in enumerate(draft.resources):
         for name, kind in _PROPERTIES.items():
             for position, target in enumerate(getattr(resource, name)):
-                edge = Edge(kind, f"{name} in {draft.refs[vertex]}", vertex, (name, position))
+                weak = kind is EdgeKind.SUBSCRIBE and resource.only_hears
+                reason = f"{name} in {draft.refs[vertex]}"
+                edge = Edge(EdgeKind.NOTIFY if weak else kind, reason, vertex, (name, position))
                 if isinstance(target, Subscription):
                     _refer(draft, target.ref, edge._replace(quiet=target.quiet))
                 else:

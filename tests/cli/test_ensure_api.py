@@ -1,0 +1,158 @@
+"""``reactor ensure api pipe``: one request, one answer, in CCM's protocol, and never a traceback."""
+
+import io
+import json
+import os
+import re
+
+import pytest
+import yaml
+
+REQUEST = "io.choria.ccm.v1.resource.ensure.request"
+RESPONSE = "io.choria.ccm.v1.resource.ensure.response"
+
+
+@pytest.fixture
+def pipe(reactor, monkeypatch):
+    """Ask, and return the answer."""
+
+    def ask(request, *options):
+        text = request if isinstance(request, str) else json.dumps(request)
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        done = reactor("ensure", "api", "pipe", *options)
+        assert done.code == 0, done.err
+        answer = yaml.safe_load(done.out) if "--yaml" in options else json.loads(done.out)
+        assert answer.pop("protocol") == RESPONSE
+        return answer
+
+    return ask
+
+
+def request(kind, properties):
+    return {"protocol": REQUEST, "type": kind, "properties": properties}
+
+
+def file_properties(path, **more):
+    own = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644", "ensure": "present"}
+    return {"name": str(path), **own, **more}
+
+
+def test_a_file_is_made_and_the_answer_is_ccms_event(pipe, tmp_path):
+    path = tmp_path / "motd"
+    state = pipe(request("file", file_properties(path, content="\U0001f600 x")))["state"]
+    assert path.read_text() == "\U0001f600 x"
+    assert state.pop("duration") > 0
+    assert re.fullmatch(r"[0-9a-f]{28}", state.pop("event_id"))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", state.pop("timestamp"))
+    assert state.pop("properties") == file_properties(path, content="\U0001f600 x")
+    assert state.pop("status")["mode"] == "0644"
+    assert state == {
+        "protocol": "io.choria.ccm.v1.transaction.event",
+        "type": "file",
+        "provider": "posix",
+        "name": str(path),
+        "requested_ensure": "present",
+        "final_ensure": "present",
+        "error": [],
+        "changed": True,
+        "refreshed": False,
+        "failed": False,
+        "skipped": False,
+        "noop": False,
+        "unmet_requirements": [],
+    }
+    again = pipe(request("file", file_properties(path, content="\U0001f600 x")))["state"]
+    assert (again["changed"], again["failed"]) == (False, False)
+
+
+def test_yaml_is_understood_and_given(pipe, tmp_path):
+    text = f"protocol: {REQUEST}\ntype: exec\nproperties:\n  - touch {tmp_path}/ran: {{timeout: 5s}}\n"
+    state = pipe(text, "--yaml")["state"]
+    assert (state["name"], state["changed"]) == (f"touch {tmp_path}/ran", True)
+    assert (tmp_path / "ran").exists()
+
+
+def test_numbers_stay_as_they_are_written(pipe, tmp_path):
+    text = json.dumps(request("file", file_properties(tmp_path / "v", content="X"))).replace('"X"', "5.10")
+    pipe(text)
+    assert (tmp_path / "v").read_text() == "5.10"
+
+
+def test_noop_says_what_would_be(pipe, tmp_path):
+    state = pipe(request("file", file_properties(tmp_path / "x", content="")), "--noop")["state"]
+    assert (state["noop"], state["changed"], state["noop_message"]) == (
+        True,
+        True,
+        "Would have created the file",
+    )
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_failure_is_in_the_state(pipe):
+    state = pipe(request("exec", {"name": "false", "alias": "f"}))["state"]
+    assert (state["failed"], state["changed"], state["final_ensure"], state["status"]) == (
+        True,
+        False,
+        "",
+        None,
+    )
+    assert state["error"] == ["exit code 1 is not the accepted 0"]
+    assert state["alias"] == "f"
+
+
+def test_health_checks_are_told(pipe):
+    state = pipe(request("exec", {"name": "true", "health_checks": [{"command": "true"}]}))["state"]
+    [check] = state["health_check"]
+    assert (check["name"], check["status"], check["tries"]) == ("true", "ok", 1)
+
+
+def test_secrets_are_not_told(pipe, tmp_path):
+    secret = "{{ secret('hunter22') }}"
+    state = pipe(request("file", file_properties(tmp_path / "x", content=secret)))["state"]
+    assert (tmp_path / "x").read_text() == "hunter22"
+    assert "hunter22" not in json.dumps(state)
+
+
+def test_a_session_is_looked_at_and_not_added_to(pipe, reactor, tmp_path, monkeypatch):
+    session = tmp_path / "session"
+    reactor("session", "new", "--directory", session)
+    monkeypatch.setenv("REACTOR_SESSION", str(session))
+    reactor("ensure", "exec", "false")
+    state = pipe(request("exec", {"name": f"touch {tmp_path}/ran", "require": ["exec#false"]}))["state"]
+    assert (state["skipped"], state["unmet_requirements"]) == (True, ["exec#false"])
+    assert not (tmp_path / "ran").exists()
+    assert json.loads(reactor("session", "report", "--format", "json").out)["total_resources"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", 'invalid protocol ""'),
+        ("]", 'invalid protocol ""'),
+        ("{", 'invalid protocol ""'),
+        ("[1]", 'invalid protocol ""'),
+        ('{"protocol": "x"}', 'invalid protocol "x"'),
+        ({"protocol": REQUEST}, "missing type in request"),
+        ({"protocol": REQUEST, "type": 5}, "missing type in request"),
+        ({"protocol": REQUEST, "type": "file"}, "missing properties in request"),
+        (request("exec", {"timeout": "5s"}), "name is required"),
+        (request("exec", [{"a": {}}, {"b": {}}]), "multiple resources found"),
+        (request("exec", [{"a": {}, "b": {}}]), "multiple resources found"),
+        (request("exec", "true"), "multiple resources found"),
+        (request("nope", {"name": "x"}), "invalid resource: unknown resource type nope"),
+    ],
+)
+def test_what_is_wrong_with_the_request_is_an_answer_in_ccms_words(pipe, text, error):
+    assert pipe(text) == {"error": error}
+
+
+def test_what_is_wrong_with_the_properties_is_an_answer_with_all_of_it(pipe):
+    error = pipe(request("file", {"name": "relative", "ensure": "presnt", "contents": "x"}))["error"]
+    assert all(
+        word in error for word in ("must be absolute", "presnt", "contents", "did you mean 'content'?")
+    )
+
+
+def test_a_requirement_without_a_session_is_an_answer(pipe):
+    error = pipe(request("exec", {"name": "true", "require": "exec#x"}))["error"]
+    assert error.startswith("nothing in this session is called exec#x")

@@ -1,0 +1,102 @@
+"""``reactor show`` tells how a thing is and changes nothing; ``reactor kinds`` tells what can be managed."""
+
+import json
+import os
+
+import pytest
+
+from reactor.resource.base import Resource
+from reactor.resource.registry import find_kind, kind_names
+
+
+def shown(reactor, *args):
+    done = reactor("show", *args, "--format", "json")
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+def test_a_file_is_shown_as_it_is(reactor, tmp_path, state_directory):
+    path = tmp_path / "file"
+    path.write_text("hi")
+    path.chmod(0o640)
+    before = path.stat()
+    told = shown(reactor, "file", path)
+    assert (told["ensure"], told["mode"], told["checksum"][:8]) == ("present", "0640", "8f434346")
+    assert path.stat() == before
+    assert shown(reactor, "file", tmp_path)["ensure"] == "directory"
+    assert shown(reactor, "file", tmp_path / "no") == {"name": str(tmp_path / "no"), "ensure": "absent"}
+    assert not state_directory.exists()
+
+
+def test_people_get_a_line_for_each_value(reactor, tmp_path):
+    done = reactor("show", "file", tmp_path / "no", "--format", "text")
+    assert done.out == f"name  {tmp_path}/no\nensure  absent\n"
+
+
+def test_what_a_kind_requires_need_not_be_given_to_look(reactor):
+    assert shown(reactor, "sysctl", "kernel.ostype")["running"] == "Linux"
+    assert shown(reactor, "mount", "/proc")["fstype"] == "proc"
+    assert shown(reactor, "mount", "/nowhere")["ensure"] == "absent"
+
+
+def test_accounts_are_shown_without_their_hashes(reactor):
+    told = shown(reactor, "user", "root")
+    assert (told["uid"], told["ensure"]) == (0, "present")
+    assert "password" not in json.dumps(told)
+    assert shown(reactor, "user", "nobody-is-called-so")["ensure"] == "absent"
+    assert shown(reactor, "group", "root")["gid"] == 0
+
+
+def test_options_say_where_to_look(reactor):
+    assert shown(reactor, "address", "127.0.0.1/8", "--link", "lo")["ensure"] in ("present", "absent")
+    done = reactor("show", "address", "127.0.0.1/8")
+    assert done.code == 2
+    assert "link" in done.err
+
+
+def test_a_guard_is_asked_and_the_command_is_not_run(reactor, tmp_path):
+    told = shown(reactor, "exec", f"touch {tmp_path}/ran", "--onlyif", "true")
+    assert told["onlyif_ok"] is True
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_cannot_be_told_is_an_error(reactor):
+    done = reactor("show", "exec", "true", "--onlyif", "/no/such/program")
+    assert done.code == 1
+    assert "error: " in done.err
+    assert "Traceback" not in done.err
+
+
+def test_every_kind_is_listed_with_what_it_is_for(reactor):
+    done = reactor("kinds")
+    assert [line.split()[0] for line in done.out.splitlines()] == list(kind_names())
+    assert "Manage one file or directory" in done.out
+
+
+@pytest.mark.parametrize("kind", kind_names())
+def test_a_kind_is_told_with_all_its_properties(reactor, kind):
+    told = json.loads(reactor("kinds", kind, "--format", "json").out)
+    model = find_kind(kind)
+    own = [
+        field.alias or name for name, field in model.model_fields.items() if name not in Resource.model_fields
+    ]
+    assert set(told["properties"]) == set(own)
+    assert [*told["providers"]] == [*model.providers]
+    for name, each in told["properties"].items():
+        assert each["meaning"], f"{kind}: {name} has no docstring"
+    page = reactor("kinds", kind).out
+    assert all(f"\n  {name}  (" in page for name in own)
+
+
+def test_a_kind_says_what_it_watches_and_whether_its_provider_works(reactor):
+    page = reactor("kinds", "service").out
+    assert "Watches: The unit, with its files" in page
+    works = os.path.isdir("/run/systemd/system")
+    assert ("Provider systemd: works here" in page) is works
+    assert "on_refresh  (restart | reload | reload-or-restart, default restart)" in page
+
+
+def test_an_unknown_kind_is_answered_with_the_nearest(reactor):
+    done = reactor("kinds", "fil")
+    assert done.code == 1
+    assert "did you mean 'file'?" in done.err
