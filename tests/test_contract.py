@@ -10,6 +10,7 @@ import pytest
 from reactor.testing.contract import CONTRACT, Case
 from resources.exec import Exec
 from resources.file import File
+from resources.scaffold import Scaffold
 
 OWNERS = {"owner": str(os.getuid()), "group": str(os.getgid())}
 
@@ -96,9 +97,36 @@ def exec_without_guards(root):
     return Case(lambda: Exec(name=f"touch {root}/made"), lambda: tree(root), None)
 
 
+def scaffold(root):
+    for name, text in {"a": "1", "deep/down/b": "{{ 1 + 1 }}"}.items():
+        path = root / "templates" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def make():
+        return Scaffold(name=str(root / "out"), ensure="present", source=str(root / "templates"), purge=True)
+
+    return Case(make, lambda: tree(root), lambda: (root / "out/deep/down/b").write_text("vandal"))
+
+
+def absent_scaffold(root):
+    for directory in ("templates", "out"):
+        (root / directory / "deep").mkdir(parents=True)
+        (root / directory / "deep" / "file").write_text("x")
+
+    def make():
+        return Scaffold(name=str(root / "out"), ensure="absent", source=str(root / "templates"))
+
+    def spoil():
+        (root / "out" / "deep").mkdir(parents=True)
+        (root / "out" / "deep" / "file").write_text("x")
+
+    return Case(make, lambda: tree(root), spoil)
+
+
 CASES = [
     file_with_content, file_with_source, file_with_validator, file_with_attributes_only, directory, absent_file,
-    exec_with_creates, exec_without_guards,
+    exec_with_creates, exec_without_guards, scaffold, absent_scaffold,
 ]  # fmt: skip
 
 

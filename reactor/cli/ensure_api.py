@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -78,10 +77,10 @@ def _answer(
     *,
     noop: bool,
 ) -> dict[str, Any]:
-    from reactor.cli.ensuring import outlook_of, trusting
+    from reactor.cli.ensuring import blocked, outlook_of, trusting
     from reactor.cli.state import refuse_managed
     from reactor.ensure.entry import in_one_line, load_entry
-    from reactor.ensure.protocol import response, state_of
+    from reactor.ensure.protocol import Ending, response, state_of
     from reactor.ensure.sessions import UnknownNameError
     from reactor.journal.state_directory import locate
     from reactor.resource.diagnostic import ManifestError
@@ -100,19 +99,10 @@ def _answer(
     except UnknownNameError as error:
         return response(error=f"{error} ({error.hint})")
     if outlook.culprits:
-        return response(state=state_of(entry.resource, _blocked(entry, outlook.culprits, noop=noop)))
-    ending = _attempt(entry, location, refresh=outlook.refresh, noop=noop)
+        ending = Ending(blocked(entry, outlook.culprits, noop=noop), None, None)
+    else:
+        ending = _attempt(entry, location, refresh=outlook.refresh, noop=noop)
     return response(state=state_of(entry.resource, ending))
-
-
-def _blocked(entry: Entry, culprits: tuple[str, ...], *, noop: bool) -> Ending:
-    from reactor.engine.events import Result
-    from reactor.ensure.protocol import Ending
-    from reactor.ensure.sessions import Ensured
-
-    resource = entry.resource
-    short = Ensured(time.time(), resource.ref, resource.alias, Result.BLOCKED, noop=noop, culprits=culprits)
-    return Ending(short, None, None)
 
 
 def _attempt(entry: Entry, location: Any, *, refresh: bool, noop: bool) -> Ending:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +10,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_session
-from reactor.cli.ensuring import backups_of, ensured, outlook_of, session_of, trusting
+from reactor.cli.ensuring import backups_of, blocked, ensured, outlook_of, session_of, trusting
 from reactor.cli.inputs import inputs_options
 from reactor.cli.kind_options import KindOptions
 from reactor.cli.manifests import report
@@ -22,7 +21,7 @@ from reactor.cli.state import refuse_managed
 from reactor.console.display import Display
 from reactor.engine.events import Blocked, Event, Result, Skipped
 from reactor.engine.options import Options
-from reactor.ensure.command_line import CommandLine
+from reactor.ensure.command_line import CommandLine, Given
 from reactor.ensure.entry import Entry, load_entry, unknown
 from reactor.ensure.sessions import Ensured, Outlook, UnknownNameError
 from reactor.journal.state_directory import locate
@@ -70,14 +69,15 @@ OPTIONS = (
 def kind_command(kind: str) -> click.Command:
     """The command ``reactor ensure KIND``. Raises ClickException when the kind can't be loaded."""
     model = found_kind(kind)
-    options = KindOptions(model, _names_of_others())
 
-    @click.command(kind, cls=RunCommand, params=[*options.parameters(), *OPTIONS], help=_help(model))
+    @click.command(kind, cls=RunCommand, params=[*OPTIONS], help=_help(model))
     @inputs_options
     @state_dir_option
     def command(inputs: Callable[[], Inputs], **given: Any) -> None:
         Call(options, given).make(inputs)
 
+    options = KindOptions(model, beside=command.params)
+    command.params = [*options.parameters(), *command.params]
     return command
 
 
@@ -117,11 +117,8 @@ class Call:
             raise click.exceptions.Exit(self._bad_usage) from error
         witness = Witness(self._form, resources=len(entry.program.graph.resources), continuous=False)
         try:
-            code = (
-                self._blocked(entry, outlook, witness)
-                if outlook.culprits
-                else self._run(entry, outlook, witness)
-            )
+            go_on = self._blocked if outlook.culprits else self._run
+            code = go_on(entry, outlook, witness)
         finally:
             witness.flush()
         raise click.exceptions.Exit(code)
@@ -134,14 +131,9 @@ class Call:
                 raise unknown(problems, self._line.body, error.name, error.hint) from error
 
     def _blocked(self, entry: Entry, outlook: Outlook, witness: Witness) -> int:
-        now, ref = time.time(), entry.resource.ref
-        witness(Blocked(now, ref, outlook.culprits))
-        self._remember(
-            witness,
-            Ensured(
-                now, ref, entry.resource.alias, Result.BLOCKED, noop=self._noop, culprits=outlook.culprits
-            ),
-        )
+        result = blocked(entry, outlook.culprits, noop=self._noop)
+        witness(Blocked(result.time, result.ref, result.culprits))
+        self._remember(witness, result)
         return exitcodes.FAILED_BIT if self._detailed else exitcodes.NOT_CONVERGED
 
     def _run(self, entry: Entry, outlook: Outlook, witness: Witness) -> int:
@@ -190,31 +182,17 @@ def _add_common(line: CommandLine, given: dict[str, Any]) -> None:
     """Add what every kind has, from the options that are made for it."""
     line.put_list("require", "--require", given["require"])
     line.put_list("subscribe", "--subscribe", given["subscribe"])
-    conditions = (("if", "--if", given["condition"]), ("unless", "--unless", given["exception"]))
-    if wanted := [each for each in conditions if each[2] is not None]:
-        line.put_group("control", *wanted)
-    tries = (
-        ("tries", "--check-tries", given["check_tries"]),
-        ("try_sleep", "--check-sleep", given["check_sleep"]),
-    )
+    conditions = (Given("if", "--if", given["condition"]), Given("unless", "--unless", given["exception"]))
+    if wanted := [each for each in conditions if each.text is not None]:
+        line.put_group("control", wanted)
+    tries = Given("tries", "--check-tries", given["check_tries"])
+    pace = [each for each in (tries, Given("try_sleep", "--check-sleep", given["check_sleep"])) if each.text]
     if given["check"]:
-        pace = [each for each in tries if each[2] is not None]
-        line.put_groups("health_checks", [[("command", "--check", check), *pace] for check in given["check"]])
-    elif any(each[2] is not None for each in tries):
+        line.put_groups(
+            "health_checks", [[Given("command", "--check", text), *pace] for text in given["check"]]
+        )
+    elif pace:
         raise click.UsageError("--check-tries and --check-sleep are about --check, which is not given")
-
-
-def _names_of_others() -> frozenset[str]:
-    """The options of the command itself, without their dashes."""
-
-    @click.command(params=[*OPTIONS])
-    @inputs_options
-    @state_dir_option
-    def command() -> None: ...
-
-    return frozenset(
-        name.removeprefix("--") for each in command.params for name in (*each.opts, *each.secondary_opts)
-    )
 
 
 def _help(model: type[Resource]) -> str:

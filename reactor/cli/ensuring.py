@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -94,3 +95,11 @@ def ensured(entry: Entry, events: Sequence[Event], *, noop: bool) -> Ensured | N
         if isinstance(event, Skipped) and event.ref == ref:
             return Ensured(event.time, ref, alias, Result.SKIPPED, noop=noop)
     return None
+
+
+def blocked(entry: Entry, culprits: tuple[str, ...], *, noop: bool) -> Ensured:
+    """That nothing was attempted, because of ``culprits``."""
+    from reactor.ensure.sessions import Ensured
+
+    resource = entry.resource
+    return Ensured(time.time(), resource.ref, resource.alias, Result.BLOCKED, noop=noop, culprits=culprits)

@@ -33,11 +33,13 @@ _PREFIX = "property_"
 
 
 class KindOptions:
-    """The options for the properties of ``model``, which keep away from the names in ``taken``."""
+    """The options for the properties of ``model``, in a command that has others ``beside`` them."""
 
-    def __init__(self, model: type[Resource], taken: Iterable[str]) -> None:
+    def __init__(self, model: type[Resource], beside: Iterable[click.Parameter]) -> None:
         self.model = model
-        self._taken = frozenset(taken)
+        self._taken = {
+            flag.removeprefix("--") for each in beside for flag in (*each.opts, *each.secondary_opts)
+        }
         found = properties_of(model)
         own_first = sorted(found, key=lambda each: each.field in Resource.model_fields)
         self._properties = {each.field: each for each in own_first}
@@ -58,10 +60,8 @@ class KindOptions:
             value = given.pop(_PREFIX + each.field, None)
             if value is not None and value != ():
                 line.set(self._flag(each, off=value is False), each, value)
-        required = self._properties["ensure"].required
-        wanted = ensure or str(self._properties["ensure"].default or self._first_ensure)
-        if required:
-            line.assume("ensure", wanted)
+        wanted = ensure or self._usual_ensure
+        line.assume("ensure", wanted)
         for key, text in self.model.shell_defaults(name, wanted).items():
             line.assume(key, text)
         return line
@@ -71,8 +71,10 @@ class KindOptions:
         return [given] if given else [None, *self._properties["ensure"].shape.choices]
 
     @property
-    def _first_ensure(self) -> str:
-        return next(iter(self._properties["ensure"].shape.choices), "present")
+    def _usual_ensure(self) -> str:
+        """The default; where a manifest has to say it, the first there is."""
+        ensure = self._properties["ensure"]
+        return str(ensure.default or next(iter(ensure.shape.choices), "present"))
 
     def _option(self, wanted: Property) -> click.Option:
         words = _COMMON.get(wanted.field, wanted.meaning)
@@ -84,12 +86,11 @@ class KindOptions:
                 [_PREFIX + wanted.field, *flags], default=None, help=_with_default(words, wanted)
             )
         repeatable = wanted.is_map or wanted.shape.items is not None
-        pairs = wanted.is_map or (wanted.shape.items is not None and wanted.shape.items.values is not None)
         return click.Option(
             [_PREFIX + wanted.field, *(self._flag(wanted, name) for name in wanted.names)],
             multiple=repeatable,
-            metavar="KEY=VALUE" if pairs else _metavar(wanted),
-            callback=partial(_pairs, unique=wanted.is_map) if pairs else None,
+            metavar="KEY=VALUE" if wanted.takes_pairs else _metavar(wanted),
+            callback=partial(_pairs, unique=wanted.is_map) if wanted.takes_pairs else None,
             help=_with_default(words, wanted, repeatable=repeatable),
             shell_complete=_choices(wanted),
         )

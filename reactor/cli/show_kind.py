@@ -26,16 +26,13 @@ from reactor.resource.secrecy import scrubbed
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
 
-_TAKEN = ("format", "fact", "facts", "data", "data-file", "hiera", "read-env", "no-read-env", "cache", "help")
-
 
 def kind_command(kind: str) -> click.Command:
     """The command ``reactor show KIND``. Raises ClickException when the kind can't be loaded."""
     model = found_kind(kind)
-    options = KindOptions(model, _TAKEN)
     text = f"Show how one {kind} is now. Changes nothing.\n\n\b\nExample:\n  reactor show {kind} NAME"
 
-    @click.command(kind, params=options.parameters(), help=text)
+    @click.command(kind, help=text)
     @inputs_options
     @form_option
     def command(form: Form | None, inputs: Callable[[], Inputs], **given: Any) -> None:
@@ -47,6 +44,8 @@ def kind_command(kind: str) -> click.Command:
             raise click.exceptions.Exit(1) from error
         show_values(scrubbed(state), form)
 
+    options = KindOptions(model, beside=command.params)
+    command.params = [*options.parameters(), *command.params]
     return command
 
 

@@ -7,14 +7,23 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from reactor.ensure.properties import Property, item_shape, value_of
+from reactor.ensure.properties import Property, value_of
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.shapes import UNKNOWN, Shape
 from reactor.manifest.source import Source
 
 FILE = "command line"
 """What stands for the file in places. Relative paths start at the current directory."""
+
+
+class Given(NamedTuple):
+    """An option, its value, and the key that it stands for."""
+
+    key: str
+    option: str
+    text: str
 
 
 class CommandLine:
@@ -62,47 +71,48 @@ class CommandLine:
                 items = Sequence(at)
                 self.body.put(key, items, at, at, None)
             if shape.values is not None:
-                items.put(self._pair(at, text, shape.values), at, None)
+                items.put(self._pair(at, text, shape), at, None)
             else:
-                items.put(value_of(shape, text), at, text)
+                value, raw = value_of(shape, text)
+                items.put(value, at, raw)
 
-    def put_group(self, key: str, *options: tuple[str, str, str]) -> None:
-        """Set a property to a map of options that go together: the name in the map, the option, and its value."""
-        group = Mapping(self._length)
-        for name, option, text in options:
-            self._put(group, name, option, text, UNKNOWN)
+    def put_group(self, key: str, options: Iterable[Given]) -> None:
+        """Set a property to a map of options that go together."""
+        group = self._group(options)
         self.body.put(key, group, group.at, group.at, None)
 
-    def put_groups(self, key: str, groups: Iterable[Iterable[tuple[str, str, str]]]) -> None:
+    def put_groups(self, key: str, groups: Iterable[Iterable[Given]]) -> None:
         """Set a property to a list of such maps."""
         items = Sequence(self._length)
         for options in groups:
-            group = Mapping(self._length)
-            for name, option, text in options:
-                self._put(group, name, option, text, UNKNOWN)
+            group = self._group(options)
             items.put(group, group.at, None)
         self.body.put(key, items, items.at, items.at, None)
 
+    def _group(self, options: Iterable[Given]) -> Mapping:
+        group = Mapping(self._length)
+        for given in options:
+            self._put(group, given.key, given.option, given.text, UNKNOWN)
+        return group
+
     def _put_map(self, key: str, option: str, given: Iterable[str], shape: Shape) -> None:
-        map_at = self._length
-        whole = Mapping(map_at)
+        whole = Mapping(self._length)
         for text in given:
-            at = self._write(option, shlex.quote(text))
-            name, _, value = text.partition("=")
-            inner = item_shape(shape) if shape.model is None else shape.inside(name)
-            whole.put(name, value_of(inner, value), at, at, value)
-        self.body.put(key, whole, map_at, map_at, None)
+            whole.merge(self._pair(self._write(option, shlex.quote(text)), text, shape))
+        self.body.put(key, whole, whole.at, whole.at, None)
 
     def _pair(self, at: int, text: str, shape: Shape) -> Mapping:
-        name, _, value = text.partition("=")
+        """``KEY=VALUE`` as a map with one key."""
+        key, _, value_text = text.partition("=")
+        value, raw = value_of(shape.inside(key), value_text)
         pair = Mapping(at)
-        pair.put(name, value_of(shape, value), at, at, value)
+        pair.put(key, value, at, at, raw)
         return pair
 
     def _put(self, target: Mapping, key: str, option: str, text: str, shape: Shape) -> None:
         at = self._write(option, shlex.quote(text))
-        value = value_of(shape, text)
-        target.put(key, value, at, at, None if isinstance(value, str) else text)
+        value, raw = value_of(shape, text)
+        target.put(key, value, at, at, raw)
 
     def _write(self, *words: str) -> int:
         """Add words to the line; return where the last begins."""

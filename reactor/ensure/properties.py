@@ -9,7 +9,7 @@ from typing import Any, get_args
 from pydantic.fields import FieldInfo
 
 from reactor.manifest.scalars import plain_value
-from reactor.manifest.shapes import UNKNOWN, Shape, field_names
+from reactor.manifest.shapes import Shape, field_names
 from reactor.resource.attribute_docs import attribute_docs
 from reactor.resource.base import Resource
 from reactor.resource.properties import parse_duration
@@ -45,6 +45,11 @@ class Property:
         return self.shape.values is not None or self.shape.model is not None
 
     @property
+    def takes_pairs(self) -> bool:
+        """Whether an option for it takes ``KEY=VALUE``: for a map, or a list of maps with one key."""
+        return self.is_map or (self.shape.items is not None and self.shape.items.values is not None)
+
+    @property
     def type(self) -> str:
         """The type in words."""
         if self.shape.items is not None:
@@ -73,15 +78,16 @@ def properties_of(model: type[Resource]) -> list[Property]:
     ]
 
 
-def value_of(shape: Shape, text: str) -> Any:
-    """The value that ``text`` on a command line has where ``shape`` is wanted: a text stays one, whatever it looks like."""
-    if shape.scalars == _TEXT:
-        return text
+def value_of(shape: Shape, text: str) -> tuple[Any, str | None]:
+    """What ``text`` on a command line is where ``shape`` is wanted, and ``text`` if that is no text.
+
+    Where only a text will do, it is one, whatever it looks like: also an empty one, or ``null``.
+    """
     try:
-        value = plain_value(text)
+        value = text if shape.scalars == _TEXT else plain_value(text)
     except ValueError:
-        return text
-    return text if value is None else shape.fit(value, text)
+        value = text
+    return (text, None) if value is None or isinstance(value, str) else (value, text)
 
 
 def _word(shape: Shape) -> str:
@@ -106,8 +112,3 @@ def _marks(info: FieldInfo) -> Iterator[Any]:
     yield from info.metadata
     for argument in get_args(info.annotation):
         yield from getattr(argument, "__metadata__", ())
-
-
-def item_shape(shape: Shape) -> Shape:
-    """The shape of one value of an option that may be repeated."""
-    return shape.items or shape.values or UNKNOWN

@@ -14,6 +14,7 @@ from reactor.manifest.document import Document, Message, read_document
 from reactor.manifest.evaluation import offset_in_source, parse_template
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kinds import Kinds, look_up
+from reactor.manifest.making import Form, Maker
 from reactor.manifest.nodes import Sequence
 from reactor.manifest.sections import data_of, warning
 from reactor.manifest.site_data import SiteData
@@ -99,20 +100,22 @@ class Reading:
     def _bind(
         self, entries: Sequence, document: Document, world: World, problems: Problems, data: Resolved
     ) -> None:
-        binder = Binder(
-            problems,
-            self._collection,
-            self._kinds,
-            world,
+        form = Form(
             repeats=document.is_ccm,
             in_order=document.is_ccm and document.settings.ordering == "manifest",
             meta=self._strengthened(),
+        )
+        maker = Maker(
+            problems,
+            self._collection,
+            world,
+            form,
             included=lambda composite, at: self._include(composite, at, problems, data),
         )
-        binder.bind(entries)
+        Binder(problems, self._collection, self._kinds, world, maker).bind(entries)
         if document.settings.ordering == "manifest":
             ends_with_failure = document.settings.fail_fast and len(self._chain) > 1
-            self._collection.chains.append((binder.direct, ends_with_failure))
+            self._collection.chains.append((maker.direct, ends_with_failure))
 
     def _include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
         """Add the resources of the manifest that ``composite`` applies, unless its conditions are against that."""

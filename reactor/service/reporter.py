@@ -13,6 +13,7 @@ INTERVAL = 1.0
 """Seconds between two lines of status."""
 
 _NAMED = 3
+_ENDS_OF_RELOADS = {Reloaded, ReloadRejected}
 
 
 class Reporter:
@@ -26,8 +27,8 @@ class Reporter:
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
-        if isinstance(event, Reloaded | ReloadRejected):
-            self._rejected = isinstance(event, ReloadRejected)
+        if type(event) in _ENDS_OF_RELOADS:
+            self._rejected = type(event) is ReloadRejected
             self._notifier.ready(self._status())
         self._news.set()
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -113,7 +114,8 @@ def test_killed_at_any_moment(children, server, tmp_path):
         deadline = time.monotonic() + chance.random() * 0.1
         while time.monotonic() < deadline:
             assert (tmp_path / "app.tar.gz").read_bytes() in (OLD, NEW)
-        os.kill(child, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(child, signal.SIGKILL)
         killed += ended(children) == signal.SIGKILL
         settle(tmp_path, server, NEW)
         assert contents(tmp_path) == the_new_one()

@@ -1,6 +1,6 @@
 """Scenarios that a peer engine should pass, by their number in the specification (section 10.3 of mgmt-facts).
 
-10 needs the scaffold kind; 15, 16 and 21 to 23 need the journal and live reload; 25 is in ``tests/cli``.
+15, 16 and 21 to 23 need the journal and live reload; 25 is in ``tests/cli``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from reactor.resource.watch import Watch, Watcher
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import converge_once, running
 from resources.file import File
+from resources.scaffold import Scaffold
 
 
 def scripted(name, **properties):
@@ -181,7 +182,7 @@ async def test_scenario_06_a_storm_of_events_is_a_handful_of_checks(autojump_clo
     assert not a.script.drifted
 
 
-# ---- 7-9, 11: files, on the real kernel ----
+# ---- 7-11: files and trees, on the real kernel ----
 
 
 def overwrite(path):
@@ -291,6 +292,51 @@ async def test_scenario_09_a_passing_obstacle_is_outlived(tmp_path):
         path.rmdir()
         await story.until(lambda: path.is_file() and story.engine.scheduler.converged)
     assert path.read_text() == "good\n"
+
+
+def grow(root, files):
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def texts_in(root):
+    return {
+        str(path.relative_to(root)): path.read_text() for path in sorted(root.rglob("*")) if path.is_file()
+    }
+
+
+DEPTHS = ("f", "a/f", "a/b/c/f", "new/deep/f")
+"""The last one is in directories that are made once all is converged."""
+
+
+@pytest.mark.parametrize("name", DEPTHS)
+async def test_scenario_10_a_tree_is_kept_at_any_depth_and_follows_its_source(tmp_path, name):
+    source, target = tmp_path / "source", tmp_path / "target"
+    grow(source, dict.fromkeys(DEPTHS[:3], "good"))
+    resource = Scaffold(name=str(target), ensure="present", source=str(source), purge=True)
+    async with running(resource) as story:
+
+        async def comes_true(desired):
+            await story.until(lambda: target.is_dir() and texts_in(target) == desired)
+
+        desired = texts_in(source)
+        await comes_true(desired)
+        grow(source, {name: "good"})
+        await comes_true(desired := {**desired, name: "good"})
+        (target / name).write_text("edited")
+        await comes_true(desired)
+        (target / name).unlink()
+        await comes_true(desired)
+        grow(target, {f"{name}oreign": "not ours"})
+        await comes_true(desired)
+        (source / name).write_text("other")
+        await comes_true({**desired, name: "other"})
+        (source / name).unlink()
+        await comes_true({other: text for other, text in desired.items() if other != name})
+        shutil.rmtree(target)
+        await comes_true(texts_in(source))
+        assert not [check for check in story.all(Checked) if check.result is Result.FAILED]
 
 
 async def test_scenario_11_five_thousand_files_are_watched_under_default_limits(tmp_path):

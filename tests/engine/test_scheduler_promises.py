@@ -39,6 +39,7 @@ def limits(draw):
         semaphores=draw(st.sampled_from([(), (), ("a",), ("a", "b:2")])),
         noop=draw(st.booleans()),
         quiet=draw(st.sampled_from([None, None, QUIET])),
+        group=draw(st.sampled_from([None, None, "a", "b"])),
     )
 
 
@@ -145,11 +146,18 @@ class Lives(RuleBasedStateMachine):
             self.start_one()
 
     def start_one(self):
+        """Start the next, and with it whoever of its group comes along."""
         v = self.scheduler.next_ready(self.now)
         if v is None:
             return None
+        self.started(v)
+        while self.scheduler.groups.followers:
+            self.started(self.scheduler.next_ready(self.now))
+        assert len({id(self.scheduler.groups.party.get(v, v)) for v in self.running}) <= self.jobs
+        return v
+
+    def started(self, v):
         assert v not in self.running, "promise 2: one at a time"
-        assert len(self.running) < self.jobs
         assert v in self.present, "what left the graph does not start"
         assert v not in self.held, "nothing starts before its watch is armed"
         for up in self.ancestors[v]:
@@ -170,7 +178,6 @@ class Lives(RuleBasedStateMachine):
             self.refresh_owed.discard(v)
             self.bursts.pop(v, None)
         self.starts[v] += 1
-        return v
 
     def gathers(self, v):
         """Whether a refresh of ``v`` waits for things to calm down."""

@@ -158,4 +158,4 @@ def test_rare_things_are_counted(tally):
 def test_a_check_that_found_all_well_costs_about_a_microsecond_at_most(tally):
     event = checked()
     best = min(repeat(lambda: tally(event), number=2000, repeat=20)) / 2000
-    assert best < 2e-6, "measured 0.35 µs; twice a microsecond leaves room for a loaded machine"
+    assert best < 3e-6, "measured 0.38 µs; the rest is room for a loaded machine"

@@ -2,12 +2,14 @@
 
 import shlex
 import sys
+from pathlib import Path
 
 import pytest
 from processes_of_cli import finish, spawned
 
 from reactor.resource.health import HealthCheck
-from reactor.service.sandbox import sandbox
+from reactor.resource.registry import kind_names
+from reactor.service.sandbox import _OF_KIND, sandbox
 from reactor.service.unit import MARK, Service, quoted
 from resources.accounts import Group, User
 from resources.exec import Exec
@@ -18,6 +20,7 @@ from resources.network import Address, Link
 from resources.service import Service as UnitResource
 from resources.sysctl import Sysctl
 
+PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
 OWN = {"owner": "root", "group": "root", "mode": "0644"}
 
 
@@ -151,6 +154,16 @@ def test_a_manifest_from_elsewhere_waits_for_the_network():
     text = Service("web", "https://example.net/site.tar.gz").unit([])
     assert setting(text, "After") == ["network-online.target"]
     assert setting(text, "WorkingDirectory") == ["/"]
+
+
+def test_every_kind_that_is_known_is_in_the_table_of_the_page():
+    rows = PAGE.partition("| what the manifest has |")[2]
+    missing = [kind for kind in _OF_KIND if kind != "file" and f"`{kind}`" not in rows]
+    assert missing == []
+
+
+def test_what_is_said_about_a_kind_is_about_one_that_exists():
+    assert set(_OF_KIND) <= set(kind_names())
 
 
 # ---- the command ----

@@ -1,0 +1,179 @@
+"""From the values of one declaration to a resource: its identity, what waits until it is checked, what is left of a broken one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from reactor.expression.errors import ExpressionError
+from reactor.manifest.collection import Collection, Origin
+from reactor.manifest.declaration import Declaration
+from reactor.manifest.evaluation import MisplacedError, bare_expression, offset_in_source
+from reactor.manifest.late import Condition, LateBinding, UndecidedError
+from reactor.manifest.source import Problems
+from reactor.manifest.validation import Inspector
+from reactor.manifest.values import Values
+from reactor.manifest.world import World
+from reactor.resource.base import Meta, Resource
+from reactor.resource.composite import Composite
+from reactor.resource.properties import References
+from reactor.resource.subscription import Subscriptions
+
+_REFERENCES: dict[str, TypeAdapter[Any]] = {
+    "require": TypeAdapter(References),
+    "subscribe": TypeAdapter(Subscriptions),
+    "after": TypeAdapter(References),
+}
+_ALONE = Meta(automatic_edges=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What holds for all resources of a file.
+
+    In one that ``repeats``, names need not be unique, and to subscribe is not to require. One ``in_order`` wants no
+    edges but those it says. ``meta`` is asked of every resource.
+    """
+
+    repeats: bool = False
+    in_order: bool = False
+    meta: dict[str, bool] = field(default_factory=dict)
+
+
+class Maker:
+    """Makes the resources of one file, and adds them to a `Collection`.
+
+    ``world`` is what expressions of the file can reach. ``included`` is called with every resource that stands for another
+    manifest, once it is added. ``direct`` are the indices of the file's own resources.
+    """
+
+    def __init__(
+        self,
+        problems: Problems,
+        collection: Collection,
+        world: World,
+        form: Form,
+        included: Callable[[Composite, int], None],
+    ) -> None:
+        self.direct: list[int] = []
+        self._problems = problems
+        self._collection = collection
+        self._world = world
+        self._form = form
+        self._included = included
+        self._context = world.context
+        self._place = problems.source.lines.place
+
+    def make(self, model: type[Resource], declaration: Declaration, values: Values) -> None:
+        """Make a resource of ``model`` with these ``values``; what is wrong with them is reported, and leaves a wreck."""
+        refs, number = self._claim(model, declaration, values) if "name" not in values.spoilt else ((), 1)
+        late = self._late(model, declaration, values)
+        resource = None
+        try:
+            resource = model.model_validate(values.plain, context=self._context)
+        except ValidationError as error:
+            Inspector(self._problems, model, declaration, model.kind).report(error, values)
+        origin = Origin(self._problems.source, declaration)
+        if resource is None or values.spoilt or not refs:
+            if refs:
+                self._collection.wrecks.append((_wreck(model, values), origin))
+            return
+        resource._place = self._place(declaration.at)  # noqa: SLF001 - the manifest package alone sets it
+        if number > 1:
+            resource.repeat(number)
+        if late is not None:
+            resource.settle_with(late)
+        if values.secret:
+            resource.keep_secret(values.secret)
+        self._add(resource, origin)
+
+    def _add(self, resource: Resource, origin: Origin) -> None:
+        index = len(self._collection.resources)
+        self.direct.append(index)
+        self._collection.add(resource, origin)
+        if self._form.meta:
+            resource.meta = resource.meta.model_copy(update=self._form.meta)
+        if self._form.repeats:
+            resource.keep_to_ccm(in_order=self._form.in_order)
+        if isinstance(resource, Composite):
+            self._included(resource, origin.declaration.at)
+
+    def _late(self, model: type[Resource], declaration: Declaration, values: Values) -> LateBinding | None:
+        """What waits until the resource is checked, if anything does; what is known of it already goes to ``values``."""
+        conditions = self._conditions(model, declaration, values)
+        if not (values.late or conditions):
+            return None
+        late = LateBinding(model, {**values.plain}, values.late, conditions, self._world)
+        try:
+            values.plain.update(late.try_values())
+            values.secret |= late.secret
+        except MisplacedError as found:
+            self._report(found.error, found.expressive.at, found.expressive.text)
+            values.spoilt.update(values.late)
+        try:
+            late.try_conditions()
+        except UndecidedError as undecided:
+            self._report(undecided.error, undecided.condition.at, undecided.condition.text)
+            values.spoilt.add("control")
+        return late
+
+    def _report(self, error: ExpressionError, at: int, text: str) -> None:
+        where = offset_in_source(self._problems.source, at, text, error.start, error.end)
+        self._problems.add(error.message, where, error.hint)
+
+    def _conditions(
+        self, model: type[Resource], declaration: Declaration, values: Values
+    ) -> tuple[Condition, ...]:
+        control = values.plain.get("control")
+        if not isinstance(control, dict):
+            return ()
+        found = []
+        for name in ("if", "unless"):
+            if not isinstance(text := control.get(name), str):
+                continue
+            at = declaration.find(model, ("control", name)).at
+            try:
+                found.append(Condition(name, bare_expression(text), text, at))
+            except ExpressionError as error:
+                self._report(error, at, text)
+                values.spoilt.add("control")
+        return tuple(found)
+
+    def _claim(
+        self, model: type[Resource], declaration: Declaration, values: Values
+    ) -> tuple[tuple[str, ...], int]:
+        """The refs that lead to a resource, by name and by alias, none when one of them is taken; and its number."""
+        name, alias = values.plain.get("name"), values.plain.get("alias")
+        if not isinstance(name, str):
+            return (), 1
+        ref = f"{model.kind}#{name}"
+        if self._form.repeats or issubclass(
+            model, Composite
+        ):  # two directories may hold manifests of one name
+            return (ref,), self._collection.repeat(ref, declaration.at, self._problems)
+        if not self._collection.claim(
+            ref, declaration.at, self._problems, "remove one of them, or rename it"
+        ):
+            return (), 1
+        if not isinstance(alias, str) or alias == name:
+            return (ref,), 1
+        other, at = f"{model.kind}#{alias}", declaration.find(model, ("alias",)).at
+        if not self._collection.claim(other, at, self._problems, "choose another alias"):
+            self._collection.broken.add(ref)
+            return (), 1
+        return (ref, other), 1
+
+
+def _wreck(model: type[Resource], values: Values) -> Resource:
+    """A resource with nothing but its name and what it refers to: that much can be checked of any of them."""
+    sound = {"name": values.plain["name"], "meta": _ALONE}
+    if isinstance(values.plain.get("alias"), str):
+        sound["alias"] = values.plain["alias"]
+    for name, type_of in _REFERENCES.items():
+        with suppress(ValidationError):
+            sound[name] = type_of.validate_python(values.plain.get(name, ()))
+    return model.model_construct(**sound)
