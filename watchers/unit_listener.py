@@ -24,6 +24,9 @@ from watchers.units import (
 )
 
 FIRST_WAIT = 0.02
+ANSWER_PATIENCE = 10.0
+"""Seconds for a systemd to answer. Where it does not, no resource waits for its watch any longer."""
+
 POLL_INTERVAL = 5.0
 """Seconds between two checks of everything while nothing is heard; also the longest wait between two attempts to."""
 
@@ -142,7 +145,10 @@ class UnitListener:
     async def _follow(self, bus: Bus, lost: str) -> None:
         """Listen as long as the connection lasts. ``lost`` tells why nobody listened before, if that is so."""
         async with bus.signals(_OWNER_CHANGED, *_MANAGER_SIGNALS) as news:
-            await subscribe(bus)
+            with trio.move_on_after(ANSWER_PATIENCE) as patience:
+                await subscribe(bus)
+            if patience.cancelled_caught:
+                raise NoBusError(f"systemd did not answer on the {self._scope} bus within {ANSWER_PATIENCE:g} s")
             await self._listen(bus, list(self._units))
             self._bus = bus
             self._tried.set()

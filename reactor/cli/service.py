@@ -125,13 +125,17 @@ def _examined(name: str, manifest: str, run_options: tuple[str, ...]) -> tuple[S
             "the URL holds a password, and everybody on the host can read how a service is started"
         )
     wanted = Service(name, place, run_options)
+    if not place.isprintable() or "\\" in place:
+        raise click.UsageError(f"{place!r} can't be in a unit: it holds a backslash or a control character")
     if not os.path.isdir(wanted.directory):
         raise click.UsageError(f"there is no directory {wanted.directory}")
     with chdir(wanted.directory), rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
         given = _run_parameters(place, run_options)
         program = load(place, _inputs(**given)())
-        if (state := given["state_dir"]) is not None:
-            wanted = Service(name, place, run_options, os.path.abspath(state))
+        own = [
+            None if path is None else os.path.abspath(path) for path in (given["state_dir"], given["cache"])
+        ]
+        wanted = Service(name, place, run_options, *own)
     return wanted, list(program.graph.resources.values())
 
 

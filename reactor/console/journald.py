@@ -22,6 +22,7 @@ WARNING_PREFIX = "<4>"
 """Before a line on a stream that leads to the journal: the priority of the line."""
 
 _IDENTIFIER = {"SYSLOG_IDENTIFIER": "reactor"}
+_BATCH = 16
 _TOO_LONG = (errno.EMSGSIZE, errno.ENOBUFS)
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 
@@ -59,15 +60,20 @@ class Journald:
             await self._news.wait()
             self._news = trio.Event()
             while self._pending:
-                if not self._send_next():
+                if not self._send_some():
                     await trio.lowlevel.wait_writable(self._socket)
+                await trio.lowlevel.checkpoint()
 
     def finish(self) -> None:
         """Send everything that waits, however long the journal takes. Nothing comes after that."""
         while self._pending:
-            if not self._send_next():
+            if not self._send_some():
                 select.select((), (self._socket,), ())
         self._socket.close()
+
+    def _send_some(self) -> bool:
+        """Returns whether there was room for them. The event loop waits no longer than for these."""
+        return all(self._send_next() for _ in range(min(_BATCH, len(self._pending))))
 
     def _send_next(self) -> bool:
         """Returns whether the first entry is dealt with; else there is no room for it now."""

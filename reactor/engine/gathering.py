@@ -20,6 +20,23 @@ class _Member:
     done: list[str]
     error: Exception | None = None
 
+    def end(self, refusal: Exception | None) -> None:
+        """It was applied with others, or kept from it by ``refusal``."""
+        self.error = refusal
+        if refusal is None:
+            self.done += (action.did for action in self.plan)
+
+    async def has_work(self) -> bool:
+        """Whether something is left to do after a failure; whoever can't tell finds out when it tries."""
+        try:
+            left = await self.resource.verify()
+        except (ResourceError, OSError):
+            return True
+        if not left:
+            self.end(None)
+        self.plan = left or self.plan
+        return bool(left)
+
 
 @dataclass(slots=True, eq=False)
 class _Gathering:
@@ -61,54 +78,64 @@ class Gatherings:
             await gathering.complete.wait()
         except trio.Cancelled:
             gathering.members.remove(member)
+            if not gathering.members:
+                self.open.pop(id(party), None)
             raise
         with trio.CancelScope(shield=True):
             if not gathering.has_begun:
                 gathering.has_begun = True
                 del self.open[id(party)]
-                await _apply_together(tuple(gathering.members))
+                members = tuple(gathering.members)
+                await _Attempts(members).apply(members)
                 gathering.over.set()
             await gathering.over.wait()
         if member.error is not None:
             raise member.error
 
 
-async def _apply_together(members: Sequence[_Member]) -> None:
-    """Apply all in one go; if that fails, those that are not as desired then are tried in halves."""
-    if len(members) == 1:
-        await _apply_alone(members[0])
-        return
-    try:
-        refusals = await type(members[0].resource).apply_group([member.resource for member in members])
-    except (ResourceError, OSError):
-        left = [member for member in members if await _has_work(member)]
-        middle = len(left) // 2
-        for half in filter(None, (left[:middle], left[middle:])):
-            await _apply_together(half)
-    except Exception as bug:  # noqa: BLE001 - each member's check tells of it
-        for member in members:
-            member.error = bug
-    else:
-        for member in members:
-            member.error = refusals.get(member.resource.ref)
-            if member.error is None:
-                member.done += (action.did for action in member.plan)
+class _Attempts:
+    """Applies members in one go, and what is not as desired after a failure in halves.
 
+    When attempts fail in a row, and nobody gets anywhere, it is likely not because of any one of them: a mirror that is
+    down would be asked 200 times for 100 members. So the rest is given up after so many as find two culprits.
+    """
 
-async def _apply_alone(member: _Member) -> None:
-    try:
-        await perform(member.plan, member.done)
-    except Exception as error:  # noqa: BLE001 - raised again by the member's own check
-        member.error = error
+    def __init__(self, members: Sequence[_Member]) -> None:
+        self._patience = self._left = 2 * len(members).bit_length()
 
+    async def apply(self, members: Sequence[_Member]) -> None:
+        """Apply all of them, and let each know what came of it."""
+        if len(members) == 1:
+            await self._apply_alone(members[0])
+            return
+        try:
+            refusals = await type(members[0].resource).apply_group([member.resource for member in members])
+        except (ResourceError, OSError) as error:
+            await self._halve(members, error)
+        except Exception as bug:  # noqa: BLE001 - each member's check tells of it
+            for member in members:
+                member.error = bug
+        else:
+            self._left = self._patience
+            for member in members:
+                member.end(refusals.get(member.resource.ref))
 
-async def _has_work(member: _Member) -> bool:
-    """Whether something is left to do; whoever can't tell finds out when it tries."""
-    try:
-        left = await member.resource.verify()
-    except (ResourceError, OSError):
-        return True
-    if not left:
-        member.done += (action.did for action in member.plan)
-    member.plan = left
-    return bool(left)
+    async def _apply_alone(self, member: _Member) -> None:
+        try:
+            await perform(member.plan, member.done)
+        except Exception as error:  # noqa: BLE001 - raised again by the member's own check
+            member.error = error
+            self._left -= 1
+        else:
+            self._left = self._patience
+
+    async def _halve(self, members: Sequence[_Member], error: Exception) -> None:
+        rest = [member for member in members if await member.has_work()]
+        self._left = self._left - 1 if len(rest) == len(members) else self._patience
+        middle = len(rest) // 2
+        for half in filter(None, (rest[:middle], rest[middle:])):
+            if self._left > 0:
+                await self.apply(half)
+                continue
+            for member in half:
+                member.error = ResourceError(f"given up, since one attempt after the other failed: {error}")

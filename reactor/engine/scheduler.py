@@ -6,7 +6,7 @@ It is told what happened (`mark`, `finished`, `elapsed`, `hold`, `release`, `res
 
 1. Order: a vertex never starts while any ancestor is in motion (`order`).
 2. One at a time: a vertex never runs twice at once.
-3. No event is lost: a mark during a run leads to one more run.
+3. No event is lost: a mark during a run leads to one more run; if the run fails, that is its retry.
 4. No refresh is lost: it is owed until a run with it succeeded, also over `reshape` and while it waits in `bursts`.
 5. Failure is local: only strong descendants are blocked, and they go on when the culprit recovers (`blame`).
 6. It ends: without outside events, nothing stays in motion.

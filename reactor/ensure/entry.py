@@ -5,6 +5,7 @@ Those are not here: what it requires or subscribes to is what a session has done
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
@@ -32,6 +33,7 @@ class Entry(NamedTuple):
 
 def load_entry(problems: Problems, kind: str, body: Mapping, inputs: Inputs) -> Entry:
     """Bind the resource of ``kind`` with the properties in ``body``, its name among them. Raises ManifestError."""
+    _refuse_bytes(problems, body)
     own = Mapping(body.at)
     for key, value in body.items():
         if key not in _BACK:
@@ -47,6 +49,16 @@ def unknown(problems: Problems, body: Mapping, name: str, hint: str) -> Manifest
     at = next(body.value_at(key) for key in _BACK if name in str(body.get(key, "")))
     problems.add(f"nothing in this session is called {name}", at, hint)
     return ManifestError(problems.sorted())
+
+
+def _refuse_bytes(problems: Problems, body: Mapping) -> None:
+    """A command line, and JSON, can hold what is no text; a manifest can't, and what is made of one relies on that."""
+    try:
+        json.dumps(body, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        message = "there is something in it that is not UTF-8 text"
+        problems.add(message, body.at, "names and values are texts, as in a manifest")
+        raise ManifestError(problems.sorted()) from error
 
 
 def _references(problems: Problems, body: Mapping, key: str) -> tuple[str, ...]:

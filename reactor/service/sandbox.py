@@ -125,10 +125,10 @@ def _needs(resources: Iterable[Resource], paths: Iterable[str]) -> dict[Need, st
     needs: dict[Need, str] = {}
     for path in paths:
         if _place(path) is Need.TEMPORARY:
-            needs[Need.TEMPORARY] = path
+            needs[Need.TEMPORARY] = _on_one_line(path)
     for resource in resources:
         for need in _needs_of(resource):
-            needs.setdefault(need, resource.ref)
+            needs.setdefault(need, _on_one_line(resource.ref))
     return needs
 
 
@@ -143,6 +143,11 @@ def _needs_of(resource: Resource) -> Iterator[Need]:
         for path in (*resource.provides(), *resource.removes()):
             yield _place(path) or Need.FILES
         yield from (Need.TEMPORARY for path in resource.reads() if _place(path) is Need.TEMPORARY)
+
+
+def _on_one_line(text: str) -> str:
+    """A name may hold anything, and is not to write lines of the unit."""
+    return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 
 def _place(path: str) -> Need | None:

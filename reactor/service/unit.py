@@ -14,6 +14,9 @@ from reactor.service.sandbox import sandbox
 MARK = "# Written by `reactor service install`"
 """How a unit of ours begins: no other is touched."""
 
+_ESCAPES = str.maketrans(
+    {"\\": r"\\", '"': r"\"", "%": "%%", **{chr(code): f"\\x{code:02x}" for code in range(32)}}
+)
 _PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
 _UNIT = f"""\
 {MARK}, which replaces it. Changes belong into a drop-in: `systemctl edit {{name}}`.
@@ -51,13 +54,16 @@ WantedBy=multi-user.target
 class Service:
     """What runs as a service: ``manifest`` (an absolute path or a URL), with further options of ``reactor run``.
 
-    ``state_directory`` is the one that these name; without, it is made by systemd, after the ``name`` of the unit.
+    The manifest is called something printable without backslashes: not every setting of a unit has a way to write those.
+    ``state_directory`` and ``cache`` are those that these name; without, systemd makes them, that of the state after the
+    ``name`` of the unit.
     """
 
     name: str
     manifest: str
     options: Sequence[str] = ()
     state_directory: str | None = None
+    cache: str | None = None
 
     @property
     def is_elsewhere(self) -> bool:
@@ -72,25 +78,25 @@ class Service:
     def unit(self, resources: Iterable[Resource]) -> str:
         """The text of the unit file, for a manifest with these resources."""
         program = (sys.executable, "-P", "-m", "reactor", "run", self.manifest, *self.options)
-        closed = list(sandbox(resources, (self.manifest, sys.prefix)))
+        given = [path for path in (self.state_directory, self.cache) if path is not None]
+        closed = list(sandbox(resources, (self.manifest, sys.prefix, __file__, *self.options, *given)))
+        if given and any(line.startswith("ProtectSystem=") for line in closed):
+            closed.append(f"ReadWritePaths={' '.join(quoted(f'-{path}') for path in given)}")
         return _UNIT.format(
             name=self.name,
-            shown=_escaped(self.manifest),
+            shown=self.manifest.replace("%", "%%"),
             order=_AFTER_NETWORK if self.is_elsewhere else _AFTER_FILES,
-            command=" ".join(map(quoted, program)),
-            directory=_escaped(self.directory),
-            state=self._state(closed),
+            command=" ".join(quoted(word.replace("$", "$$")) for word in program),
+            directory=self.directory.replace("%", "%%"),
+            state=self._state(),
             sandbox="\n".join(closed),
         )
 
-    def _state(self, closed: Iterable[str]) -> str:
+    def _state(self) -> str:
         if self.state_directory is None:
             own = f"/var/lib/{self.name}"
             return f"StateDirectory={self.name}\nStateDirectoryMode=0700\nEnvironment=REACTOR_STATE_DIR={own}"
-        lines = [f"Environment={quoted(f'REACTOR_STATE_DIR={self.state_directory}')}"]
-        if any(line.startswith("ProtectSystem=") for line in closed):
-            lines.append(f"ReadWritePaths=-{quoted(self.state_directory)}")
-        return "\n".join(lines)
+        return f"Environment={quoted(f'REACTOR_STATE_DIR={self.state_directory}')}"
 
 
 _AFTER_NETWORK = "Wants=network-online.target\nAfter=network-online.target"
@@ -98,13 +104,5 @@ _AFTER_FILES = "After=local-fs.target network.target"
 
 
 def quoted(word: str) -> str:
-    """``word`` as one word of a command line in a unit, as systemd.service(5) has it."""
-    if _PLAIN.fullmatch(word):
-        return word
-    return f'"{_escaped(word).replace(chr(34), chr(92) + chr(34)).replace("$", "$$")}"'
-
-
-def _escaped(text: str) -> str:
-    """Without what has a meaning in every setting of a unit: specifiers, backslashes, the ends of lines."""
-    escaped = text.replace("\\", "\\\\").replace("%", "%%")
-    return "".join(f"\\x{ord(char):02x}" if ord(char) < ord(" ") else char for char in escaped)
+    """``word`` as one of several in a setting of a unit, as systemd.syntax(7) has it."""
+    return word if _PLAIN.fullmatch(word) else f'"{word.translate(_ESCAPES)}"'

@@ -121,7 +121,7 @@ class Partial:
         except FileNotFoundError:
             return os.open(self._name, _NEW, 0o600, dir_fd=self._directory)
         except OSError:
-            found = None  # a symbolic link, or nothing that we may open
+            pass  # a symbolic link, or nothing that we may open
         else:
             found = os.fstat(fd)
             if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink == 1:

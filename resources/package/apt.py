@@ -94,9 +94,10 @@ class Apt(Provider):
         return await self._programs.run("apt-get", "install", *_OPTIONS, *options, *packages)
 
     async def _remove(self, changes: Changes) -> Completed:
-        return await self._programs.run(
-            "apt-get", "remove", *_OPTIONS, *(change.name for change in changes.values())
-        )
+        """What is there in part goes too, which dpkg refuses otherwise: there is nothing to install it from, maybe."""
+        force = ("-o", "DPkg::Options::=--force-remove-reinstreq")
+        names = (change.name for change in changes.values())
+        return await self._programs.run("apt-get", "remove", *_OPTIONS, *force, *names)
 
     async def _policy(self, names: Collection[str]) -> dict[str, Offer]:
         pattern = "APT::Cmd::Pattern-Only=true"

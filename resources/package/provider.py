@@ -63,6 +63,7 @@ class Provider(ABC):
         Raises ResourceError when a transaction failed, and it is not known because of which.
         """
         async with self._one_at_a_time:
+            await released(self.database.lock)
             await self._mend([wish for wish in wishes.values() if not (await self._look(wish)).is_whole])
             changes, refusals = await self._decide(wishes)
             removals = {ref: change for ref, change in changes.items() if change.step is Step.REMOVE}

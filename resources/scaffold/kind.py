@@ -66,6 +66,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
     owner: Account | None = None
     """Who owns all of it; unset, new files belong to whoever runs this."""
     group: Account | None = None
+    """The group of all of it; unset, new files get that of whoever runs this."""
     file_mode: Mode | None = None
     """Permissions of the files in octal; unset, new ones get 0644."""
     directory_mode: Mode | None = None

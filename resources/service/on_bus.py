@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import trio
@@ -13,6 +14,7 @@ import trio
 from reactor import ResourceError
 from resources.service import trouble
 from resources.service.drop_ins import has_unread, own_drop_ins
+from resources.service.reloads import Reloads
 from resources.service.state import NOT_FOUND, UnitState
 from resources.service.systemd import FileChange, Job
 from watchers.dbus import PROPERTIES, Bus, CallError, Message, NoBusError, Question, Scope, connect
@@ -33,9 +35,6 @@ RESTART_PATIENCE = 10.0
 
 PROOF = 0.1
 """Seconds for which a unit of Type=simple must have run: its start is done before its program was even found."""
-
-GATHER = 0.05
-"""Seconds that a reload after a change of links waits for further ones: it takes longer than that, and stops all else."""
 
 _METHODS: Final = {
     Job.START: "StartUnit",
@@ -68,8 +67,7 @@ class SystemdOnBus:
         self.bus = bus
         self._scope = scope
         self._is_subscribed = False
-        self._reloading = trio.Lock()
-        self._reloads = 0
+        self._reloads = Reloads(partial(self._call, "Reload"))
 
     async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
         """The state of ``unit``, once it is not on its way to another; a restart by systemd itself may take too long.
@@ -77,7 +75,7 @@ class SystemdOnBus:
         All is asked at once. What is known of the files may be older than the rest by the time that took; whoever
         changes them meanwhile is heard.
         """
-        with self._explaining(unit):
+        async with self._working_on(unit):
             running = await self._ask("ListUnitsByNames", "as", [unit])
             staleness = await self._ask_whether_stale(unit)
             enablement = await self._ask("GetUnitFileState", "s", unit) if files else None
@@ -86,13 +84,15 @@ class SystemdOnBus:
                 state = await self._settled(unit, path, ensure)
             return replace(
                 state,
-                stale=await staleness.answer(),
+                stale=await staleness.answer() and not self._reloads.is_owed(unit),
                 files="" if enablement is None else await _file_state(enablement),
             )
 
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""
-        with self._explaining(unit):
+        async with self._working_on(unit):
+            if self._reloads.is_owed(unit):
+                await self._reloads.make()
             await pin(self.bus, unit)
             result = await self._result_of(job, unit)
             if result != "done":
@@ -102,8 +102,8 @@ class SystemdOnBus:
                 raise await self._failed(unit, f"does not run after its {job}")
 
     async def change_files(self, change: FileChange, unit: str) -> None:
-        """Do it, for this boot and for all others, and reload."""
-        with self._explaining(unit):
+        """Do it, for this boot and for all others, and have systemd know of it: soon, or for a mask at once."""
+        async with self._working_on(unit):
             match change:
                 case FileChange.ENABLE:
                     can_be_enabled, _ = await self._call("EnableUnitFiles", "asbb", [unit], False, False)
@@ -118,14 +118,19 @@ class SystemdOnBus:
                     method = "DisableUnitFiles" if change is FileChange.DISABLE else "UnmaskUnitFiles"
                     for runtime in (False, True):
                         await self._call(method, "asb", [unit], runtime)
-            await self._reload()
+            if change in {FileChange.MASK, FileChange.UNMASK}:
+                await self._reloads.make()
+            else:
+                self._reloads.owe(unit)
 
     async def reread(self, unit: str) -> None:
         """Reload if the files of ``unit`` have changed since the last time."""
-        with self._explaining(unit):
-            async with self._reloading:
-                if await (await self._ask_whether_stale(unit)).answer():
-                    await self._reload_now()
+
+        async def is_stale() -> bool:
+            return await (await self._ask_whether_stale(unit)).answer()
+
+        async with self._working_on(unit):
+            await self._reloads.make_if(is_stale)
 
     # ---- looking ----
 
@@ -175,11 +180,12 @@ class SystemdOnBus:
     async def _call(self, member: str, signature: str = "", *body: Any) -> list[Any]:
         return await (await self._ask(member, signature, *body)).answer()
 
-    @contextmanager
-    def _explaining(self, unit: str) -> Iterator[None]:
-        """Turn the errors of calls about ``unit`` into those that people read."""
+    @asynccontextmanager
+    async def _working_on(self, unit: str) -> AsyncIterator[None]:
+        """Turn the errors of calls about ``unit`` into those that people read, and share reloads."""
         try:
-            yield
+            async with self._reloads.shared():
+                yield
         except CallError as error:
             if error.name in _AWAY:
                 raise NoBusError(f"systemd is not on the {self._scope} bus now") from error
@@ -194,18 +200,6 @@ class SystemdOnBus:
                 _, ended, _, result = (await _next(removed)).body
                 if ended == path:
                     return str(result)
-
-    async def _reload(self) -> None:
-        """One that begins after now; all who wait for the same one share it."""
-        reloads = self._reloads
-        async with self._reloading:
-            if self._reloads == reloads:
-                await trio.sleep(GATHER)
-                await self._reload_now()
-
-    async def _reload_now(self) -> None:
-        self._reloads += 1
-        await self._call("Reload")
 
     async def _subscribe(self) -> None:
         if not self._is_subscribed:

@@ -153,6 +153,10 @@ def test_what_is_wrong_with_the_properties_is_an_answer_with_all_of_it(pipe):
     )
 
 
+def test_what_is_no_text_is_an_answer(pipe):
+    assert "not UTF-8 text" in pipe(request("exec", {"name": "\udcff"}))["error"]
+
+
 def test_a_requirement_without_a_session_is_an_answer(pipe):
     error = pipe(request("exec", {"name": "true", "require": "exec#x"}))["error"]
     assert error.startswith("nothing in this session is called exec#x")

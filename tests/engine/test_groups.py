@@ -143,6 +143,15 @@ def test_the_rotten_ones_are_found_in_halves_and_fail_alone(rotten):
     assert len(Crate.goes) <= 1 + 8 * len(rotten), "each costs at most two goes a halving"
 
 
+async def test_when_nobody_gets_anywhere_not_every_single_one_is_tried():
+    ended, story = await converge_once(*(Crate(name=str(number), rotten=True) for number in range(100)))
+    assert ended.counts[Result.FAILED] == 100
+    assert len(Crate.goes) < 20
+    errors = [story.checks(f"crate#{number}")[0].error for number in range(100)]
+    assert all("something is rotten" in error for error in errors)
+    assert sum(error.startswith("given up") for error in errors) > 80
+
+
 async def test_each_intends_its_own_refreshes_before_the_change_and_keeps_them():
     class Diary:
         intended: ClassVar[list[str]] = []

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+
+import pytest
+
 from reactor.engine.events import Cause
 from reactor.engine.limits import Limits
 from reactor.engine.outcome import Outcome
@@ -77,6 +81,51 @@ def test_a_slowed_down_vertex_waits_and_runs():
     scheduler.elapsed(3.0)
     run(scheduler, A, now=3.0)
     assert scheduler.converged
+
+
+def attempts(retry, meanwhile):
+    """How often A is tried, and when, if every run fails and ``meanwhile`` is marked during each."""
+    scheduler, now, times = pair(limits={A: Limits(retry=retry, delay=10.0)}), 0.0, []
+    scheduler.mark(A, Cause.DRIFT, now)
+    while scheduler.next_ready(now) is not None:
+        times.append(now)
+        for cause in meanwhile:
+            scheduler.mark(A, cause, now)
+        scheduler.finished(A, Outcome.FAILED, now)
+        if len(times) > 10 or (now := scheduler.wake_at()) == float("inf"):
+            break
+        scheduler.elapsed(now)
+    return times
+
+
+@pytest.mark.parametrize(
+    ("retry", "meanwhile", "expected"),
+    [
+        (0, [], 1),
+        (2, [], 3),
+        (0, [Cause.DRIFT], 2),  # an event is followed by a check, also when it came during the last attempt
+        (2, [Cause.DRIFT], 4),
+        (2, [Cause.DRIFT, Cause.DRIFT], 4),
+        (2, [Cause.INTENT], 11),  # no run causes this itself: each is new, and it goes on
+    ],
+)
+def test_events_during_runs_that_fail_are_no_new_beginning(retry, meanwhile, expected):
+    times = attempts(retry, meanwhile)
+    assert len(times) == expected
+    if Cause.INTENT not in meanwhile:
+        waits = [after - before for before, after in itertools.pairwise(times)]
+        assert all(wait >= 9.0 * 2**number for number, wait in enumerate(waits)), (
+            "none comes before its retry"
+        )
+
+
+def test_an_event_after_a_run_that_failed_gives_all_attempts_back():
+    scheduler = pair(limits={A: Limits(retry=1, delay=10.0)})
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    assert run(scheduler, A, Outcome.FAILED) is not None
+    scheduler.mark(A, Cause.DRIFT, 1.0)
+    scheduler.elapsed(1.0)
+    assert run(scheduler, A, Outcome.FAILED, now=1.0) is not None
 
 
 def test_what_a_refresh_left_unhealthy_is_tried_again_when_its_requirement_recovers():

@@ -75,6 +75,13 @@ async def test_many_are_one_transaction_and_each_has_its_own_outcome(apt):
     )
 
 
+async def test_while_watching_they_are_two_at_most(apt):
+    async with running(*(package(f"tiny{number}") for number in range(20))) as story:
+        await story.converged()
+    assert len(apt.packages) == 20
+    assert len(apt.transactions) <= 2
+
+
 async def test_so_they_are_with_one_job_only(apt):
     ended, _ = await converge_once(
         *(package(f"tiny{number}") for number in range(5)), options=Options(jobs=1)

@@ -64,6 +64,19 @@ async def test_with_the_package_manager_what_it_left_is_repaired(slow):
     assert_all_is_installed(slow)
 
 
+async def test_what_is_half_there_is_removed_where_it_is_to_be_absent(slow):
+    life, dpkg = await begun(slow)
+    for process in (life.pid, parent_of(dpkg), dpkg):
+        os.kill(process, signal.SIGKILL)
+    life.wait()
+    (slow.root / "go").touch()
+    unwanted = [Package(name=name, ensure="absent", provider="apt") for name in NAMES]
+    ended, story = await converge_once(*unwanted)
+    assert ended.counts[Result.FAILED] == 0, [check.error for check in story.checks("package#slow")]
+    assert slow.packages == {}
+    assert slow.run("dpkg", "--audit") == ""
+
+
 async def test_alone_the_package_manager_is_waited_for(slow):
     life, _ = await begun(slow)
     life.kill()

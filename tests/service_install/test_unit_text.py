@@ -102,6 +102,11 @@ def test_a_kind_that_is_not_known_may_need_anything():
     assert closed(Odd(name="x")) == []
 
 
+def test_a_name_can_not_write_lines_of_the_unit():
+    lines = list(sandbox([a_file("/etc/x\nExecStartPre=/bin/false")], ["/tmp/a\nb"]))
+    assert [line for line in lines if line.startswith("Exec") or "\n" in line] == []
+
+
 def test_a_manifest_below_tmp_can_be_read():
     assert "PrivateTmp=yes" not in closed(paths=["/tmp/site.yaml"])
 
@@ -114,7 +119,7 @@ def test_a_manifest_below_tmp_can_be_read():
         ("", '""'),
         ("a b", '"a b"'),
         ("100%", '"100%%"'),
-        ("$HOME", '"$$HOME"'),
+        ("$HOME", '"$HOME"'),
         ('say "x"', '"say \\"x\\""'),
         ("back\\slash", '"back\\\\slash"'),
         ("two\nlines", '"two\\x0alines"'),
@@ -143,11 +148,20 @@ def test_the_unit_runs_this_program_on_this_manifest():
 
 
 def test_a_state_directory_of_ones_own_can_be_written():
-    strict = Service("web", "/etc/web/site.yaml", (), "/srv/state").unit([])
-    assert setting(strict, "ReadWritePaths") == ["-/srv/state"]
+    strict = Service("web", "/etc/web/site.yaml", (), "/srv/state", "/srv/the cache").unit([])
+    assert setting(strict, "ReadWritePaths") == ['-/srv/state "-/srv/the cache"']
     assert setting(strict, "StateDirectory") == []
     opened = Service("web", "/etc/web/site.yaml", (), "/srv/state").unit([Exec(name="true")])
     assert setting(opened, "ReadWritePaths") == [], "it would make a mount namespace"
+
+
+def test_what_the_options_name_below_tmp_can_be_reached():
+    for given in (
+        {"options": ("--facts", "/tmp/facts")},
+        {"state_directory": "/tmp/s"},
+        {"cache": "/var/tmp/c"},
+    ):
+        assert setting(Service("web", "/etc/web/site.yaml", **given).unit([]), "PrivateTmp") == []
 
 
 def test_a_manifest_from_elsewhere_waits_for_the_network():
@@ -200,6 +214,7 @@ def test_a_dry_run_shows_the_unit_and_needs_nothing(manifest, tmp_path):
         (["--name", "a/b", "{manifest}"], "can't name a unit"),
         (["/nonexistent/site.yaml"], "there is no directory /nonexistent"),
         (["{manifest}.missing"], "No such file"),
+        (["/tmp/two\nlines.yaml"], "can't be in a unit"),
         (["https://ada:secret@example.net/site.tar.gz"], "the URL holds a password"),
     ],
 )

@@ -208,6 +208,37 @@ async def test_a_bus_that_turns_us_away_is_no_bus(answer, library, tmp_path, nur
     nursery.cancel_scope.cancel()
 
 
+@pytest.mark.parametrize("answer", [b"", b"OK 1234\r\n"])
+async def test_a_bus_that_never_answers_is_no_bus(answer, library, tmp_path, nursery, monkeypatch):
+    async def stay_silent(stream):
+        await stream.receive_some()
+        await stream.send_all(answer)
+        await trio.sleep_forever()
+
+    monkeypatch.setattr("watchers.dbus.bus.PATIENCE", 0.1)
+    sock = trio.socket.socket(trio.socket.AF_UNIX)
+    await sock.bind(str(tmp_path / "bus"))
+    sock.listen()
+    await nursery.start(trio.serve_listeners, stay_silent, [trio.SocketListener(sock)])
+    with trio.fail_after(5), pytest.raises(NoBusError, match="did not take us in within"):
+        await Bus(f"unix:path={tmp_path}/bus", library).run()
+    nursery.cancel_scope.cancel()
+
+
+async def test_what_the_socket_does_not_take_at_once_is_sent_later_and_in_order(daemon, library):
+    names = [f"{number}{'x' * 100_000}" for number in range(20)]
+    async with connected(daemon, library) as bus:
+        daemon.send_signal(signal.SIGSTOP)
+        asked = [await bus.ask(*OBJECT, "GetNameOwner", "s", name) for name in names]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(bus.call, *OBJECT, "GetNameOwner", "s", DAEMON)
+            await wait_all_tasks_blocked()
+            daemon.send_signal(signal.SIGCONT)
+        for question, name in zip(asked, names, strict=True):
+            with pytest.raises(CallError, match=name[:1000]):
+                await question.answer()
+
+
 async def test_a_subscription_that_is_cancelled_leaves_no_rule(daemon, library):
     async with connected(daemon, library) as bus:
         daemon.send_signal(signal.SIGSTOP)

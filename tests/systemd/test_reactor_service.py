@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import grp
 import json
 import os
+import pwd
 import signal
+import socket
 import subprocess
 import urllib.request
 from contextlib import contextmanager
@@ -32,10 +35,10 @@ def reactor(*args):
 class Installation:
     """A manifest of its own and the unit that runs it."""
 
-    def __init__(self) -> None:
+    def __init__(self, directory: str = "") -> None:
         self.name = f"reactor-{next(_numbers)}"
         self.unit = ETC / f"{self.name}.service"
-        self.directory = Path(f"/etc/{self.name}")
+        self.directory = Path(f"/etc/{directory or self.name}")
         self.directory.mkdir()
         self.manifest = self.directory / "site.yaml"
         self.target = self.directory / "target"
@@ -45,7 +48,7 @@ class Installation:
         """Write the manifest as editors do: another file in its place."""
         new = self.directory / ".site.yaml.new"
         new.write_text(
-            f"resources:\n  - file:\n      - {self.target}: {{ {FILE}, content: {content} }}\n{more}"
+            f"resources:\n  - file:\n      - {json.dumps(str(self.target))}: {{ {FILE}, content: {content} }}\n{more}"
         )
         os.replace(new, self.manifest)
 
@@ -81,6 +84,20 @@ class Installation:
         """The entries about repaired drift of the file."""
         found = [entry for entry in self.entries() if entry.get("REACTOR_CAUSES") == "drift"]
         return [entry for entry in found if entry["REACTOR_REF"] == f"file#{self.target}"]
+
+
+OTHER_KINDS = """\
+  - user:
+      - reactor-user: { ensure: present, home: /home/reactor-user, manage_home: true }
+  - group:
+      - reactors: { ensure: present, members: [reactor-user] }
+  - sysctl:
+      - net.ipv4.ip_forward: { ensure: present, value: 1 }
+  - hostname:
+      - from-a-service: { ensure: present }
+  - link:
+      - left: { ensure: present, type: veth, peer: right }
+"""
 
 
 @contextmanager
@@ -187,12 +204,12 @@ async def test_an_edit_is_a_reload_to_systemd_and_so_is_an_invalid_one():
         await eventually(lambda: "the manifest has changed and can't be used" in service.show("StatusText"))
         status = reactor("status", "--format", "json", "--state-dir", service.state).output
         assert "unknown kind 'fiel'" in json.loads(status)["run"]["rejected"]["problems"][0]
-        assert systemctl("is-active", service.name) == "active"
+        await eventually(lambda: systemctl("is-active", service.name) == "active")
         service.describe("mended")
         await eventually(lambda: service.target.read_text() == "mended")
         await eventually(service.converged)
         assert systemctl("reload", service.name) == ""
-        assert systemctl("is-active", service.name) == "active"
+        await eventually(lambda: systemctl("is-active", service.name) == "active")
 
 
 async def test_what_can_not_be_repaired_is_in_the_status():
@@ -291,4 +308,32 @@ async def test_a_manifest_that_mounts_gets_its_mounts_seen_by_all():
     assert (done := service.install()).exit_code == 0, done.output
     await eventually(service.converged)
     assert str(point) in Path("/proc/self/mountinfo").read_text()
+    service.uninstall()
+
+
+async def test_what_other_kinds_need_is_open_to_them():
+    service = Installation()
+    service.describe(more=OTHER_KINDS)
+    assert (done := service.install()).exit_code == 0, done.output
+    await eventually(service.converged)
+    assert grp.getgrnam("reactors").gr_mem == ["reactor-user"]
+    assert Path("/home/reactor-user/.").stat().st_uid == pwd.getpwnam("reactor-user").pw_uid
+    assert Path("/proc/sys/net/ipv4/ip_forward").read_text() == "1\n"
+    assert socket.gethostname() == "from-a-service"
+    assert {"left", "right"} <= {name for _, name in socket.if_nameindex()}
+    service.uninstall()
+
+
+async def test_odd_names_arrive_as_they_are():
+    service = Installation('it\'s 100% "odd", $HOME')
+    service.describe()
+    facts = service.directory / "facts $$ 5%.yaml"
+    facts.write_text("a: 1\n")
+    assert (
+        done := service.install("--", "--facts", facts.name, "--fact", "b=\ttwo\nlines\\")
+    ).exit_code == 0, done.output
+    await eventually(service.converged)
+    assert service.target.read_text() == "desired"
+    arguments = Path(f"/proc/{service.pid}/cmdline").read_text().split("\0")
+    assert arguments[-5:-1] == ["--facts", facts.name, "--fact", "b=\ttwo\nlines\\"]
     service.uninstall()

@@ -213,13 +213,27 @@ async def test_a_unit_that_does_not_stay_up_is_tried_with_growing_waits():
     """systemd's own start limit is respected: nobody lifts it but time."""
     app = Unit().write(unit="StartLimitBurst=3\nStartLimitIntervalSec=60", command="exit 3")
     ref = f"service#{app.name}"
-    async with running(Service(name=app.name)) as story:
+    async with running(Service(name=app.name, meta={"delay": "100ms"})) as story:
         await story.until(lambda: "start-limit-hit" in str([check.error for check in story.checks(ref)]))
         assert app.starts == 3
         failed = [check for check in story.checks(ref) if check.error]
         assert "ended with status 3" in failed[0].error
         assert "reset-failed" in failed[-1].hint
         assert [check.retry_in for check in failed] == sorted(check.retry_in for check in failed)
+
+
+async def test_a_unit_that_does_not_stay_up_is_tried_no_more_often_than_retry_says():
+    """The signals of its own starts are no reason to begin anew; those of somebody who mended it are."""
+    app = Unit().write(command="exit 3")
+    ref = f"service#{app.name}"
+    async with running(Service(name=app.name, meta={"retry": 2, "delay": "50ms"})) as story:
+        await story.until(lambda: story.checks(ref) and story.checks(ref)[-1].retry_in is None)
+        await story.rest()
+        assert app.starts == 4, "the first, two more, and one for what was heard during the last"
+        app.write()
+        await story.until(lambda: last(story, ref) is Result.CHANGED)
+        assert app.active == "active"
+        assert app.starts == 5
 
 
 async def test_a_lost_bus_is_found_again_and_what_drifted_meanwhile_is_mended(app):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections import Counter
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ import pytest
 import trio
 from unit_worlds import ETC, Unit, counting, eventually, kill_bus, systemctl
 
+from reactor.engine.events import WatcherChanged
 from reactor.resource.watch import WatchState
 from reactor.testing.story import running
 from resources.service import Service
@@ -173,6 +175,21 @@ async def test_without_a_bus_units_are_polled_and_that_is_said(monkeypatch, app,
         await sink.until(lambda: sink.marks[0] >= 1)
         assert 4 < trio.current_time() - before < 12
         assert sink.states == [WatchState.POLLING]
+
+
+async def test_a_bus_that_accepts_and_never_answers_holds_nothing_up(monkeypatch, app, tmp_path):
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(f"{tmp_path}/bus")
+    listening.listen()
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", f"unix:path={tmp_path}/bus")
+    monkeypatch.setattr("watchers.dbus.bus.PATIENCE", 0.2)
+    with listening:
+        others = [Service(name=unit.name) for unit in (Unit().write(), Unit().write())]
+        async with running(Service(name=app.name), *others) as story:
+            with trio.fail_after(5):
+                await story.converged()
+            assert [event.state for event in story.all(WatcherChanged)][:1] == [WatchState.POLLING]
+    assert app.active == "active"
 
 
 async def test_a_service_without_a_bus_is_mended_by_polling(monkeypatch, app):

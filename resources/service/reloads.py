@@ -1,0 +1,55 @@
+"""When systemd reads its files anew: that takes it a tenth of a second, in which it answers nobody."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import trio
+
+LONGEST = 1.0
+"""Seconds for which systemd may not know of a changed link. Until its next boot nothing depends on most of them."""
+
+
+class Reloads:
+    """One systemd's reloads: as few as do for all that is changed at once. ``reload`` makes one."""
+
+    def __init__(self, reload: Callable[[], Awaitable[object]]) -> None:
+        self._reload = reload
+        self._checking = trio.Lock()
+        self._owed: dict[str, float] = {}
+        """The units whose links were changed, and when."""
+        self._inside = 0
+
+    @asynccontextmanager
+    async def shared(self) -> AsyncIterator[None]:
+        """Owe in here what was changed: whoever leaves last makes one reload for all. Raises what that raises."""
+        self._inside += 1
+        try:
+            yield
+        finally:
+            self._inside -= 1
+            if self._owed and (self._inside == 0 or self._is_overdue()):
+                await self.make()
+
+    def owe(self, unit: str) -> None:
+        """The links of ``unit`` were changed."""
+        self._owed.setdefault(unit, trio.current_time())
+
+    def is_owed(self, unit: str) -> bool:
+        """Whether systemd is to be told of the links of ``unit``."""
+        return unit in self._owed
+
+    async def make(self) -> None:
+        """Reload now. What is changed while that goes on is owed again."""
+        self._owed.clear()
+        await self._reload()
+
+    async def make_if(self, is_stale: Callable[[], Awaitable[bool]]) -> None:
+        """Reload if that is still needed once others have done so."""
+        async with self._checking:
+            if await is_stale():
+                await self.make()
+
+    def _is_overdue(self) -> bool:
+        return trio.current_time() - min(self._owed.values()) > LONGEST

@@ -1,0 +1,28 @@
+"""How a unit of a real systemd is shown, and what its provider says of itself."""
+
+from __future__ import annotations
+
+import pytest
+from unit_worlds import Unit
+
+from resources.service import Service
+
+
+@pytest.mark.parametrize("way", ["bus", "systemctl"])
+async def test_a_unit_is_shown_in_the_words_of_its_properties(way, monkeypatch):
+    if way == "systemctl":
+        monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
+    app = Unit().write()
+    stopped = await Service(name=app.name).present()
+    assert (stopped["ensure"], stopped["enable"], stopped["masked"]) == ("stopped", False, False)
+    app.ctl("enable", "--now", "--no-reload")
+    running = await Service(name=app.name).present()
+    assert (running["ensure"], running["enable"], running["active"]) == ("running", True, "active")
+
+
+async def test_a_unit_that_is_not_there_is_absent():
+    assert await Service(name="no-such-unit-at-all").present() == {"ensure": "absent"}
+
+
+def test_systemd_works_where_it_runs():
+    assert Service.obstacle("systemd") is None
