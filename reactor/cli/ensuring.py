@@ -87,10 +87,8 @@ def ensured(entry: Entry, events: Sequence[Event], *, noop: bool) -> Ensured | N
     ref, alias = entry.resource.ref, entry.resource.alias
     for event in reversed(events):
         if isinstance(event, Checked) and event.ref == ref:
-            refreshed = Cause.REFRESH in event.causes and event.result in (
-                Result.CHANGED,
-                Result.WOULD_CHANGE,
-            )
+            changed = event.result in (Result.CHANGED, Result.WOULD_CHANGE)
+            refreshed = changed and Cause.REFRESH in event.causes
             return Ensured(event.time, ref, alias, event.result, refreshed, noop, event.error)
         if isinstance(event, Skipped) and event.ref == ref:
             return Ensured(event.time, ref, alias, Result.SKIPPED, noop=noop)

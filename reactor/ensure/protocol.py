@@ -15,7 +15,7 @@ from reactor.engine.events import Cause, Checked, Result
 from reactor.ensure.sessions import Ensured
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.source import Problems, Source
-from reactor.manifest.tree import parse
+from reactor.manifest.tree import MAX_DEPTH, parse
 from reactor.resource.base import Resource
 from reactor.resource.secrecy import MASK, scrubbed
 
@@ -149,8 +149,8 @@ def _named(item: Mapping) -> Mapping:
 def _from_json(text: str) -> Any:
     """The tree of a JSON text; None for what is none. It is all said to be at the beginning."""
     try:
-        return _tree(json.loads(text, parse_float=_decimal))
-    except ValueError:
+        return _tree(json.loads(text, parse_float=_decimal), MAX_DEPTH)
+    except (ValueError, RecursionError):
         return None
 
 
@@ -160,16 +160,19 @@ def _decimal(text: str) -> _Decimal:
     return number
 
 
-def _tree(value: Any) -> Any:
+def _tree(value: Any, depth: int) -> Any:
+    """The tree of a JSON value. Raises ValueError when it is deeper than YAML may be."""
+    if depth < 0:
+        raise ValueError("it is nested too deeply")
     if isinstance(value, dict):
         tree = Mapping(0)
         for key, inner in value.items():
-            tree.put(key, _tree(inner), 0, 0, _raw(inner))
+            tree.put(key, _tree(inner, depth - 1), 0, 0, _raw(inner))
         return tree
     if isinstance(value, list):
         items = Sequence(0)
         for inner in value:
-            items.put(_tree(inner), 0, _raw(inner))
+            items.put(_tree(inner, depth - 1), 0, _raw(inner))
         return items
     return float(value) if isinstance(value, _Decimal) else value
 

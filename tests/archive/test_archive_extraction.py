@@ -203,11 +203,11 @@ print(re.search(r"VmHWM:\s*(\d+)", open("/proc/self/status").read())[1])
 """
 
 
-@pytest.mark.parametrize("form", ["tar.gz", "tar.xz", "tar.zst", "zip"])
+@pytest.mark.parametrize("form", ["tar.gz", "tar.xz", "zip"])
 def test_memory_stays_flat_whatever_the_size(server, tmp_path, form):
-    """One file of 32 MiB, as one of 1 MiB: `benchmarks/archive.py` does the same with 1 GB."""
+    """One file of 16 MiB, as one of 1 MiB: `benchmarks/archive.py` does the same with 1 GB."""
     peaks = []
-    for blocks in (1, 32):
+    for blocks in (1, 16):
         directory = tmp_path / str(blocks)
         directory.mkdir()
         body = packed({"app/f": os.urandom(65536) * 16 * blocks}, form)
@@ -219,7 +219,7 @@ def test_memory_stays_flat_whatever_the_size(server, tmp_path, form):
         assert (directory / "app/f").stat().st_size == blocks << 20
         peaks.append(int(done.stdout) // 1024)
     assert peaks[1] < 120
-    assert peaks[1] - peaks[0] < 20
+    assert peaks[1] - peaks[0] < 10
 
 
 def archive_alone(root, server):

@@ -131,6 +131,8 @@ def test_a_session_is_looked_at_and_not_added_to(pipe, reactor, tmp_path, monkey
         ("]", 'invalid protocol ""'),
         ("{", 'invalid protocol ""'),
         ("[1]", 'invalid protocol ""'),
+        pytest.param("[" * 100_000, 'invalid protocol ""', id="deep"),
+        pytest.param('{"a":' * 100 + "1" + "}" * 100, 'invalid protocol ""', id="too deep"),
         ('{"protocol": "x"}', 'invalid protocol "x"'),
         ({"protocol": REQUEST}, "missing type in request"),
         ({"protocol": REQUEST, "type": 5}, "missing type in request"),
