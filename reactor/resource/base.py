@@ -91,16 +91,27 @@ class Resource(Presentation, BaseModel, ABC):
     """Properties whose values must not be shown. `keep_secret` sets it on an instance."""
 
     name: Annotated[str, Field(min_length=1)]
+    """What it is about; for a file, its path."""
     ensure: str
+    """The desired state."""
     alias: Annotated[str, Field(min_length=1)] | None = None
+    """A second name to refer to it by."""
     provider: str | None = None
+    """Which implementation of the kind; by default the one that fits."""
     require: References = ()
+    """These must be ok first."""
     subscribe: Subscriptions = ()
+    """As ``require``, and be refreshed when they change."""
     after: References = ()
+    """Order only: these go first if they have work; their failure does not block."""
     control: Control | None = None
+    """Expressions that decide whether it is managed on this host."""
     health_checks: tuple[HealthCheck, ...] = ()
+    """Commands and goss rules that tell whether it does its work."""
     register_when_stable: tuple[Registration, ...] = ()
+    """CCM's service registrations; checked, and published nowhere."""
     meta: Meta = DEFAULT_META
+    """How the engine treats it."""
 
     _place: Place | None = PrivateAttr(default=None)
 

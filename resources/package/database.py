@@ -39,6 +39,10 @@ class Database(ABC):
             await self._read()
             self._stamps = stamps  # taken before reading: what changes meanwhile is read again
 
+    def forget(self) -> None:
+        """Read again what was changed by ourselves: while others read it, SQLite keeps that in another file for a time."""
+        self._stamps = None
+
     @abstractmethod
     def watch(self) -> Watch:
         """What tells of every change."""

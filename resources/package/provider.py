@@ -36,7 +36,6 @@ class Provider(ABC):
     program: str
     settings: tuple[str, ...]
     """The directories of its configuration, each ending in ``/``."""
-
     sources: tuple[str, ...]
     """The files and directories that name the repositories."""
 
@@ -187,6 +186,7 @@ class Provider(ABC):
 
     async def _finish(self, wishes: Mapping[str, Wish], changes: Changes, completed: Completed) -> None:
         """Judge a transaction by what it reached: a package that was broken before fails those of others."""
+        self.database.forget()
         if completed.exit_code == 0:
             return
         left, _ = await self._decide({ref: wishes[ref] for ref in changes})

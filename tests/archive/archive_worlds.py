@@ -18,7 +18,10 @@ FILES = {"app/bin/run": b"#!/bin/sh\n", "app/lib/data": b"data " * 1000, "app/RE
 def tar_of(files, mode="w:gz"):
     """A tar archive with these files; a value may be a TarInfo instead of bytes."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode=mode) as tar:
+    quickly = {"w:gz": {"compresslevel": 1}, "w:bz2": {"compresslevel": 1}, "w:xz": {"preset": 0}}.get(
+        mode, {}
+    )
+    with tarfile.open(fileobj=buffer, mode=mode, **quickly) as tar:
         for name, content in files.items():
             if isinstance(content, tarfile.TarInfo):
                 tar.addfile(content)
@@ -31,7 +34,7 @@ def tar_of(files, mode="w:gz"):
 
 def zip_of(files):
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return buffer.getvalue()

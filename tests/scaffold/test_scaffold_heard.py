@@ -82,6 +82,14 @@ async def test_a_look_that_failed_is_made_again_as_a_whole(scaffold, tmp_path):
             await look(scaffold)
 
 
+async def test_a_template_that_changed_together_with_the_coming_of_another_is_rendered(scaffold, tmp_path):
+    grow(tmp_path / "templates", {"a": "changed", "c": "changed", "new": "new"})
+    for name in ("a", "new", "c"):
+        scaffold._heard.add(str(tmp_path / "templates" / name))
+    await converge(scaffold)
+    assert tree(tmp_path / "out") == {"a": "changed", "c": "changed", "d/b": "2", "new": "new"}
+
+
 def test_too_many_paths_are_everything():
     heard = Heard()
     assert heard.take() is None

@@ -191,12 +191,12 @@ def test_the_format_is_told_by_the_name(name, form):
 
 
 def test_whatever_bytes_are_flipped_the_end_is_an_error_or_an_archive(tmp_path):
-    """A thousand damaged archives: none ends in another exception, none reaches out."""
+    """Five hundred damaged archives: none ends in another exception, none reaches out."""
     chance = random.Random(6)
     forms = {"tar": tar("a/f", info("l", SYM, "a"), info("h", HARD, "a/f")), "zip": zipped("a/f", "g")}
     forms["tar.gz"], forms["tar.xz"] = PACKED["tar.gz"](forms["tar"]), PACKED["tar.xz"](forms["tar"])
     refused = 0
-    for number in range(1000):
+    for number in range(500):
         form = chance.choice(sorted(forms))
         data = bytearray(forms[form].rstrip(b"\0") + bytes(1024) if form == "tar" else forms[form])
         for _ in range(chance.randrange(1, 6)):
@@ -207,7 +207,7 @@ def test_whatever_bytes_are_flipped_the_end_is_an_error_or_an_archive(tmp_path):
         except (UnpackingError, OSError):
             refused += 1
         assert {path.name for path in (tmp_path / str(number)).iterdir()} == {"archive", "in"}
-    assert refused > 300
+    assert refused > 150
 
 
 STEPS = st.sampled_from(["a", "b", "..", ".", "", "c"])

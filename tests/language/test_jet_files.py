@@ -1,0 +1,56 @@
+"""Jet templates of a manifest find each other among the files beside it, and keep secrets."""
+
+import pytest
+
+from reactor.expression.errors import FunctionError
+from reactor.manifest.surroundings import NotYetError, Surroundings
+
+
+@pytest.fixture
+def beside(tmp_path):
+    """The surroundings of a manifest, with these files beside it."""
+
+    def beside(secrets=(), **files):
+        for name, text in files.items():
+            (tmp_path / f"{name}.jet").write_text(text)
+        names = {"Facts": {}, "Data": {"password": "hunter2hunter"}, "Environ": {}}
+        return Surroundings(str(tmp_path), names, frozenset(secrets))
+
+    return beside
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ('[[ include "other.jet" ]]', "other"),
+        ('[[ include "other" ]]', "other"),
+        ('[[ includeIfExists("other.jet") ]]', "other"),
+        ('[[ includeIfExists("nope.jet") ]]', ""),
+        ('[[ if includeIfExists("nope") ]]yes[[ else ]]no[[ end ]]', "no"),
+    ],
+)
+def test_templates_include_others(beside, template, text):
+    assert beside(main=template, other="other").jet("main.jet") == text
+
+
+def test_an_include_of_nothing_is_an_error_with_its_place(beside):
+    with pytest.raises(FunctionError, match=r"main\.jet:2:1.*template nope could not be found"):
+        beside(main='\n[[ include "nope" ]]').jet("main.jet")
+
+
+def test_while_the_manifest_is_loaded_a_file_may_be_still_to_come_but_what_is_optional_is_not_awaited(beside):
+    surroundings = beside(main='[[ include "nope" ]]', optional='[[ includeIfExists("nope") ]]')
+    with surroundings.reading() as reads:
+        with pytest.raises(NotYetError):
+            surroundings.jet("main.jet")
+        surroundings.jet("optional.jet")
+    assert f"{surroundings.base}/nope" in reads
+
+
+def test_an_error_keeps_its_words_back_when_there_are_secrets(beside):
+    template = "[[ map(Data.password) ]][[ Data.password.nope() ]]"
+    with pytest.raises(FunctionError) as caught:
+        beside(secrets=[("Data", "password")], main=template).jet("main.jet")
+    assert caught.value.message.startswith("main.jet:1:")
+    assert "not shown" in caught.value.message
+    assert caught.value.__cause__ is None
