@@ -106,14 +106,15 @@ class InotifyWatcher(Watcher):
         marks: dict[int, float] = {}
         wd = 0
         by_descriptor = self._tree.by_descriptor
+        if self._tree.listeners:
+            events = list(events)
+            self._hear_in_trees(events, marks)
         for wd, mask, _, name in events:
             if mask & _RARE:
                 self._hear_of_watch(wd, mask)
             for directory in by_descriptor.get(wd, ()):
                 for vertex in directory.leaves.get(name, ()):
                     marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
-                if directory.trees:
-                    self._hear_in_trees(directory, name, mask, marks)
                 if mask & REPLACED and (name in directory.leaves or name in directory.children):
                     self._replaced.append((directory, name))
                     self._has_stale.set()
@@ -121,18 +122,20 @@ class InotifyWatcher(Watcher):
             self.sink.mark(vertex, delay)
         return bool(marks) or not wd
 
-    def _hear_in_trees(self, directory: Directory, name: bytes, mask: int, marks: dict[int, float]) -> None:
-        path = os.fsdecode(directory.path_of(name) if name else directory.path)
-        has_moved = mask & IS_DIRECTORY and mask & REPLACED
-        for vertex, heard, _ in directory.trees:
-            if has_moved:
-                heard.lose()
-            else:
-                heard.add(path)
-            marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
-        if has_moved:
-            self._replaced.append((directory, name))
-            self._has_stale.set()
+    def _hear_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float]) -> None:
+        """Say which paths of trees the events are about. A pass of its own: most events are about no tree."""
+        for wd, mask, _, name in events:
+            has_moved = mask & IS_DIRECTORY and mask & REPLACED
+            for directory in self._tree.by_descriptor.get(wd, ()):
+                for vertex, heard, _ in directory.trees:
+                    if has_moved:
+                        heard.lose()
+                    else:
+                        heard.add(os.fsdecode(directory.path_of(name) if name else directory.path))
+                    marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
+                if has_moved and directory.trees:
+                    self._replaced.append((directory, name))
+                    self._has_stale.set()
 
     def _hear_of_other(self, directory: Directory, name: bytes) -> None:
         if name in directory.leaves:
@@ -143,6 +146,8 @@ class InotifyWatcher(Watcher):
 
     def _hear_of_watch(self, wd: int, mask: int) -> None:
         if mask & QUEUE_OVERFLOW:
+            for listener in self._tree.listeners:
+                listener.heard.lose()
             self.sink.mark_all("the inotify queue overflowed, events were lost")
             self._call_stale((self._tree.root,))
         elif mask & WATCH_DROPPED:

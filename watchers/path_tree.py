@@ -36,6 +36,8 @@ class PathTree:
         self.by_descriptor: dict[int, tuple[Directory, ...]] = {}
         """What each kernel watch stands for. Several, when symlinks or mounts lead to one place."""
         self.troubled: set[Directory] = set()
+        self.listeners: set[Listener] = set()
+        """Those of all trees that are watched."""
         self.root = Directory(None, b"")
         self._watch(self.root)
 
@@ -64,13 +66,16 @@ class PathTree:
     def add_tree(self, path: bytes, vertex: int, heard: Heard) -> Directory:
         """Watch all that is below an absolute path for ``vertex``, once the directory it returns is renewed."""
         top = self._reach(_components(path))
-        top.trees += (Listener(vertex, heard, top),)
+        listener = Listener(vertex, heard, top)
+        self.listeners.add(listener)
+        top.trees += (listener,)
         return top
 
     def remove_tree(self, path: bytes, vertex: int, heard: Heard) -> Directory:
         """Watch what is below a path that was added no longer for ``vertex``; return the directory there."""
         top = self._reach(_components(path))
         removed = Listener(vertex, heard, top)
+        self.listeners.discard(removed)
         members = [directory for directory in top.subtree if removed in directory.trees]
         for directory in reversed(members):  # what is below comes first
             directory.trees = tuple(listener for listener in directory.trees if listener != removed)

@@ -148,7 +148,9 @@ class UnitListener:
             with trio.move_on_after(ANSWER_PATIENCE) as patience:
                 await subscribe(bus)
             if patience.cancelled_caught:
-                raise NoBusError(f"systemd did not answer on the {self._scope} bus within {ANSWER_PATIENCE:g} s")
+                raise NoBusError(
+                    f"systemd did not answer on the {self._scope} bus within {ANSWER_PATIENCE:g} s"
+                )
             await self._listen(bus, list(self._units))
             self._bus = bus
             self._tried.set()

@@ -40,45 +40,47 @@ def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_facts
 
 
+_DATA = click.option(
+    "--data",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set a value of the data; the key may be a path: 'web.port=8080'. A text in quotes is one. Wins over all others. Repeatable.",
+)
+_DATA_FILE = click.option(
+    "--data-file",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Merge the values of this YAML or JSON file over the data.",
+)
+
+_HIERA = click.option(
+    "--hiera",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Merge the data of this file over the data; it has a hierarchy and overrides of its own.",
+)
+_READ_ENV = click.option(
+    "--read-env/--no-read-env",
+    default=True,
+    help="Whether Environ holds the file .env of the current directory too.  [default: --read-env]",
+)
+_CACHE = click.option(
+    "--cache",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Where manifests from URLs are kept.  [default: /var/cache/reactor for root, else ~/.cache/reactor]",
+)
+
+
 def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """All options about what a manifest is evaluated with; the command gets ``inputs``, which reads them all."""
-    one = click.option(
-        "--data",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="Set a value of the data; the key may be a path: 'web.port=8080'. A text in quotes is one. Wins over all others. Repeatable.",
-    )
-    many = click.option(
-        "--data-file",
-        metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False),
-        help="Merge the values of this YAML or JSON file over the data.",
-    )
-
-    site = click.option(
-        "--hiera",
-        metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False),
-        help="Merge the data of this file over the data; it has a hierarchy and overrides of its own.",
-    )
-    environ = click.option(
-        "--read-env/--no-read-env",
-        default=True,
-        help="Whether Environ holds the file .env of the current directory too.  [default: --read-env]",
-    )
-    cached = click.option(
-        "--cache",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="Where manifests from URLs are kept.  [default: /var/cache/reactor for root, else ~/.cache/reactor]",
-    )
 
     @facts_options
-    @one
-    @many
-    @site
-    @environ
-    @cached
+    @_DATA
+    @_DATA_FILE
+    @_HIERA
+    @_READ_ENV
+    @_CACHE
     @wraps(command)
     def with_inputs(
         *args: Any,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 
 import trio
@@ -52,7 +52,7 @@ class Reloader:
         self, path: str, files: Iterable[str], inputs: Inputs, load: Callable[[], Generation]
     ) -> None:
         self._name = path
-        self._files = files
+        self._files = tuple(files)
         self._inputs = inputs
         self._load = load
         self._listening: dict[str, int] = {}
@@ -88,12 +88,10 @@ class Reloader:
     async def _refetch(self) -> None:
         """Nobody tells of a new version behind a URL: ask now and then."""
         fetch = partial(located, self._name, self._inputs, lambda _: None)
-        last = await trio.to_thread.run_sync(fetch)
         while True:
             await trio.sleep(REFETCH_INTERVAL)
             with suppress(ManifestError):
-                if (now := await trio.to_thread.run_sync(fetch)) != last:
-                    last = now
+                if await trio.to_thread.run_sync(fetch) not in self._files:
                     self.request()
 
     async def _reload_on_request(self, engine: Engine, emit: Callable[[Event], None]) -> None:
@@ -114,7 +112,7 @@ class Reloader:
             report(error.diagnostics, as_json=False)
             emit(ReloadRejected(time.time(), problems))
         else:
-            self._inputs = generation.inputs
+            self._inputs, self._files = generation.inputs, generation.files
             self._follow(engine, generation.files)
             engine.reload(generation.graph, generation.options)
 

@@ -47,9 +47,13 @@ class TemplateValues:
         self.has_secrets = bool(own.scope.secrets)
         self.reads = own.reads
 
-    def matches(self, other: TemplateValues) -> bool:
+    def matches(self, other: object) -> bool:
         """Whether templates that have used these values would make the same of those."""
-        return self._data == other._data and self._facts.agree_with(other._facts)
+        return (
+            isinstance(other, TemplateValues)
+            and self._data == other._data
+            and self._facts.agree_with(other._facts)
+        )
 
 
 class _ReadFacts(Mapping[str, Any]):

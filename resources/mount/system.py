@@ -1,15 +1,23 @@
-"""Mounts and unmounts, with the programs mount(8) and umount(8): they know all the helpers for all file systems."""
+"""Mounts and unmounts, with the programs mount(8) and umount(8): they know all the helpers for all file systems.
+
+Changes the table of the next boot as well, and has systemd read it.
+"""
 
 from __future__ import annotations
 
 import os.path
+from contextlib import suppress
 
 from reactor import ResourceError
+from resources import textfile
 from resources.mount.devices import is_same
+from resources.mount.fstab import FSTAB
 from resources.mount.options import for_remount
 from resources.mount.state import Desired
 from resources.mount.table import Mounted, mounts_at
 from resources.process import perform
+from resources.service.on_bus import systemd_on_bus
+from watchers.dbus import NoBusError, Scope
 
 
 async def mount(desired: Desired) -> None:
@@ -45,3 +53,19 @@ async def unmount(point: str, times: int) -> None:
             await perform("umount", "--", point)
         except ResourceError as error:
             raise ResourceError(error.message, f"see who uses it: fuser -vm {point}") from error
+
+
+async def change_table(change: textfile.Change) -> None:
+    """Change /etc/fstab. Raises ResourceError when it can't be written.
+
+    systemd makes its mount units of it, and would go on acting by those of the table before. Where it can't be reached
+    there is nobody to act.
+    """
+    try:
+        systemd = await systemd_on_bus(Scope.SYSTEM)
+    except NoBusError:
+        await textfile.edit(FSTAB, change)
+        return
+    with suppress(NoBusError):
+        async with systemd.regenerating(FSTAB):
+            await textfile.edit(FSTAB, change)

@@ -41,23 +41,21 @@ class PostCommand:
 
 
 class Builder:
-    """Carries the plans of one scaffold out. What it changes it adds to ``heard``: the next look must not miss it."""
+    """Carries the plans of one scaffold out. ``touched`` are the paths that it has changed, or tried to."""
 
-    def __init__(
-        self, target: TargetTree, commands: Sequence[PostCommand], heard: Heard, *, is_secret: bool
-    ) -> None:
+    def __init__(self, target: TargetTree, commands: Sequence[PostCommand], *, is_secret: bool) -> None:
         self._target = target
         self._commands = commands
-        self._heard = heard
+        self.touched = Heard()
         self._is_secret = is_secret
 
     async def build(self, state: ScaffoldState, *, purge: bool) -> None:
         """Make the tree as desired. Raises ResourceError for the first thing that can't be done."""
         purged = state.purged if purge else ()
         if state.directories:
-            self._heard.lose()
+            self.touched.lose()
         for path in (*(file.path for file in state.changed), *state.litter, *purged):
-            self._heard.add(path)
+            self.touched.add(path)
         for directory in state.directories:
             if directory.changes:
                 await posix.set_attributes(directory.path, directory.attributes)
@@ -68,7 +66,7 @@ class Builder:
 
     async def clear(self, state: ScaffoldState) -> None:
         """Remove what belongs to the scaffold, and the directories that this leaves empty."""
-        self._heard.lose()
+        self.touched.lose()
         await self._remove([*state.litter, *state.managed])
         with suppress(OSError):
             os.rmdir(self._target.root)

@@ -121,18 +121,23 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         yield PathWatch(self.source, self._heard)
 
     async def observe(self) -> ScaffoldState:
-        """The tree, compared with what the templates make now. Raises ResourceError.
+        """The tree, compared with what the templates make now. Raises ResourceError."""
+        return await self._observe(self._heard)
 
-        What events were about is looked at on the spot; all of it in a thread.
-        """
+    async def verify(self) -> Plan:
+        """What is still to be done where something was done. Events of that are left for the check they ask for."""
+        return self.plan(await self._observe(self._builder.touched), refresh=False)
+
+    async def _observe(self, heard: Heard) -> ScaffoldState:
+        """What was heard of is looked at on the spot; all of it in a thread."""
         wish = await self._wish()
-        paths = self._heard.take()
+        paths = heard.take()
         try:
             state = None if paths is None else self._look_at(paths, wish)
             if state is None:
                 state = await trio.to_thread.run_sync(self._look, wish)
         except BaseException:
-            self._heard.lose()
+            heard.lose()
             raise
         return state
 
@@ -224,7 +229,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
             for entry in self.post
             for pattern, command in entry.items()
         ]
-        return Builder(self._target, commands, self._heard, is_secret=self._is_secret)
+        return Builder(self._target, commands, is_secret=self._is_secret)
 
 
 def _fault_of(command: str) -> str | None:

@@ -132,6 +132,13 @@ class SystemdOnBus:
         async with self._working_on(unit):
             await self._reloads.make_if(is_stale)
 
+    @asynccontextmanager
+    async def regenerating(self, source: str) -> AsyncIterator[None]:
+        """Change the file ``source`` in here: soon after, systemd makes the units anew that come from it."""
+        async with self._working_on(source):
+            yield
+            self._reloads.owe(source)
+
     # ---- looking ----
 
     async def _look(self, unit: str) -> tuple[UnitState, str]:

@@ -18,7 +18,7 @@ class Reloads:
         self._reload = reload
         self._checking = trio.Lock()
         self._owed: dict[str, float] = {}
-        """The units whose links were changed, and when."""
+        """Whose files were changed, and when."""
         self._inside = 0
 
     @asynccontextmanager
@@ -33,7 +33,7 @@ class Reloads:
                 await self.make()
 
     def owe(self, unit: str) -> None:
-        """The links of ``unit`` were changed."""
+        """The links of ``unit`` were changed, or the file from which units of this name are made."""
         self._owed.setdefault(unit, trio.current_time())
 
     def is_owed(self, unit: str) -> bool:

@@ -1,0 +1,139 @@
+"""One ``reactor run`` as it was asked for: loads the manifest, puts together what accompanies the engine, converges."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from reactor.cli import exitcodes
+from reactor.cli.manifests import rejecting
+from reactor.cli.metrics import Exposure, listening
+from reactor.cli.reloading import Generation, Reloader
+from reactor.cli.session import Company, converge
+from reactor.cli.state import State, opened, refuse_managed, stateless
+from reactor.console.display import Display
+from reactor.console.introduction import message_record, selection_record, selection_text
+from reactor.control.board import RunFacts
+from reactor.control.control import Control
+from reactor.engine.options import DEFAULT_JOBS, Options
+from reactor.loading import load
+from reactor.metrics.tally import Tally
+from reactor.resource.registry import watcher_names
+from reactor.service.notify import Notifier
+from reactor.service.reporter import Reporter
+
+if TYPE_CHECKING:
+    from reactor.cli.signals import Interruption
+    from reactor.engine.events import Ended
+    from reactor.graph.graph import Graph
+    from reactor.graph.select import Selection
+    from reactor.journal.state_directory import Location
+    from reactor.loading import Program
+    from reactor.manifest.inputs import Inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was asked for. ``options`` are those of the command line: the manifest has a say in some of them."""
+
+    manifest: str
+    inputs: Callable[[], Inputs]
+    only: tuple[str, ...]
+    exclude: tuple[str, ...]
+    jobs: int | None
+    options: Options
+    form: Literal["text", "json"]
+    location: Location | None
+    bad_usage: int
+
+    def converge(self, exposure: Exposure | None) -> tuple[Ended, Interruption]:
+        """Do it, and show it. Ends the command when the manifest, or where metrics are to be had, is of no use."""
+        with rejecting(as_json=self.form == "json", exit_code=self.bad_usage):
+            program, selection = self._load()
+        notifier = Notifier.from_environment()
+        reporter = None if notifier is None else Reporter(notifier)
+        anew = partial(self._generation, reporter)
+        reloader = Reloader(self.manifest, program.files, program.inputs, anew)
+        with listening(exposure, self.bad_usage) as port:
+            company = Company(reloader, metrics_port=port, reporter=reporter)
+            return self._converge(program, selection, company)
+
+    def _load(self) -> tuple[Program, Selection | None]:
+        program = load(self.manifest, self.inputs())
+        refuse_managed(program.graph.resources.values(), self.location)
+        if not (self.only or self.exclude):
+            return program, None
+        from reactor.graph.select import select
+
+        return program, select(program.graph, self.only, self.exclude)
+
+    def _generation(self, reporter: Reporter | None) -> Generation:
+        if reporter is not None:
+            reporter.loading()
+        program, selection = self._load()
+        return Generation(_graph(program, selection), self._paced(program), program.files, program.inputs)
+
+    def _paced(self, program: Program) -> Options:
+        """The options with what the settings of the manifest say; ``jobs`` of the command line goes before."""
+        settings = program.settings
+        fail_fast = (
+            settings.fail_fast and not self.options.monitor_only
+        )  # who only looks wants to see everything
+        return replace(self.options, jobs=self.jobs or settings.jobs or DEFAULT_JOBS, fail_fast=fail_fast)
+
+    def _converge(
+        self, program: Program, selection: Selection | None, company: Company
+    ) -> tuple[Ended, Interruption]:
+        graph, options = _graph(program, selection), self._paced(program)
+        display = Display(self.form, resources=len(graph.resources), continuous=options.watch)
+        try:
+            with self._remembering(program, display) as state:
+                _introduce(program, selection, display)
+                tally = Tally(graph.refs, watcher_names(), time.time())
+                company = replace(
+                    company,
+                    journal=state.journal,
+                    backups=state.backups,
+                    control=self._control(program, graph, state, display, tally),
+                    tally=tally if options.watch else None,
+                )
+                ended, interruption = converge(graph, options, display, company)
+            display.summarize(ended)
+            if program.post_message and exitcodes.is_all_well(ended):
+                display.say(program.post_message, message_record(program.post_message))
+        finally:
+            display.flush()
+        return ended, interruption
+
+    def _remembering(self, program: Program, display: Display) -> AbstractContextManager[State]:
+        if self.options.noop or self.options.monitor_only:
+            return stateless()
+        return opened(self.location, program.path, display.warn, self.bad_usage)
+
+    def _control(
+        self, program: Program, graph: Graph, state: State, display: Display, tally: Tally
+    ) -> Control | None:
+        if state.directory is None:
+            return None
+        facts = RunFacts(program.path, os.getpid(), time.time(), noop=self.options.noop)
+        listens = self.options.watch
+        return Control(state.directory.path, facts, graph.refs, display.warn, tally, listens=listens)
+
+
+def _graph(program: Program, selection: Selection | None) -> Graph:
+    return selection.graph if selection else program.graph
+
+
+def _introduce(program: Program, selection: Selection | None, display: Display) -> None:
+    for warning in program.warnings:
+        display.warn(warning)
+    if program.pre_message:
+        display.say(program.pre_message, message_record(program.pre_message))
+    if selection:
+        total = len(program.graph.resources)
+        display.say(selection_text(selection, total), selection_record(selection, total))
