@@ -102,14 +102,17 @@ def measure(space: Path, count: int, samples: int, idle: float) -> list[Row]:
             before = cpu_seconds(process.pid)
             time.sleep(idle)
             cpu = 100 * (cpu_seconds(process.pid) - before) / idle
+            before = cpu_seconds(process.pid)
             with monitored(space / "bus"):
                 stop_one_by_one(count, samples)
+            per_repair = 1000 * (cpu_seconds(process.pid) - before) / samples
             connections = connections_of(process.pid)
         times = latencies(space / "bus", count)
         assert len(times) == samples, f"{len(times)} starts for {samples} stops"
         rows += [
             Row(f"{title}: signal to StartUnit, p50 of {samples}", percentile(times, 50), "ms", 3),
             Row(f"{title}: signal to StartUnit, p90", percentile(times, 90), "ms"),
+            Row(f"{title}: CPU per repair", per_repair, "ms"),
             Row(f"{title}: idle CPU", cpu, "% of a core", 0.1),
             Row(f"{title}: connections to the bus", connections, "", 1),
         ]

@@ -125,15 +125,15 @@ class InotifyWatcher(Watcher):
     def _hear_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float]) -> None:
         """Say which paths of trees the events are about. A pass of its own: most events are about no tree."""
         for wd, mask, _, name in events:
-            has_moved = mask & IS_DIRECTORY and mask & REPLACED
+            is_structural = mask & IS_DIRECTORY and mask & REPLACED
             for directory in self._tree.by_descriptor.get(wd, ()):
                 for vertex, heard, _ in directory.trees:
-                    if has_moved:
+                    if is_structural:
                         heard.lose()
                     else:
                         heard.add(os.fsdecode(directory.path_of(name) if name else directory.path))
                     marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
-                if has_moved and directory.trees:
+                if is_structural and directory.trees:
                     self._replaced.append((directory, name))
                     self._has_stale.set()
 
@@ -181,6 +181,7 @@ class InotifyWatcher(Watcher):
         for directory in self._tree.renew(tops):
             await self._recheck(directory, pacer)
             listeners.update(directory.trees or (directory.parent.trees if directory.parent else ()))
+        listeners &= self._tree.listeners  # some may have been disarmed meanwhile
         for listener in listeners:
             self._polling.note(listener.vertex, listener.top, b"", self._tree.trouble_for(listener))
         return listeners

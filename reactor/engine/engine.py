@@ -75,7 +75,7 @@ class Engine:
             rng=self._rng,
         )
         self._checking = Checking(self, self._herald, self._foregone, memory)
-        self._workers = Workers(self, self._checking)
+        self._workers = Workers(self, self._checking, options.jobs)
         self._alarm = Alarm(self.scheduler.wake_at, self._ring)
         self._watching = Watching(
             self, watchers if watchers is not None or not options.watch else find_watchers()
@@ -156,6 +156,7 @@ class Engine:
         self.options = replace(self.options, jobs=options.jobs, fail_fast=options.fail_fast)
         self.scheduler.jobs = options.jobs
         self.scheduler.fail_fast = options.fail_fast
+        self._allow_workers()
 
     def listen(self, watch: Watch, callback: Callable[[], None]) -> int:
         """Call ``callback`` when ``watch`` tells of a change, for something that is no resource.
@@ -269,7 +270,13 @@ class Engine:
     def suspended(self) -> None:
         """A check waits for something: let another worker go on, if there is anything to go on with."""
         if self.scheduler.has_ready:
+            if self.scheduler.groups.followers:
+                self._allow_workers()
             self._workers.wake()
+
+    def _allow_workers(self) -> None:
+        """One for each job, and one for each vertex of a party, which is one job."""
+        self._workers.allow(self.scheduler.jobs + len(self.scheduler.groups.party))
 
     def _redeclare(self, vertex: int) -> None:
         """The resource of ``vertex`` has other watches now. It is not checked before they are armed."""

@@ -64,6 +64,10 @@ class Retries:
         """Something new happened to a failed vertex: it gets all its attempts again."""
         self._histories[vertex].attempts = 0
 
+    def is_first(self, vertex: int) -> bool:
+        """Whether the attempt that failed last was the first since something new happened."""
+        return self._histories[vertex].attempts == 1
+
     def earliest(self, vertex: int) -> float:
         """When an event may have a failed vertex tried again."""
         return self._histories[vertex].eager_at

@@ -162,9 +162,10 @@ class Scheduler:
         again, wait = self._owed[vertex], None
         if outcome in _BAD:
             self._owed[vertex] |= carried if outcome is Outcome.FAILED else carried & ~_REFRESH | _RETRY
-            # Events may be echoes of what failed: at once again would be for ever. The retry is the check they ask for.
-            echoes, again = again & _DRIFT, again & ~_DRIFT
-            wait = self._fail(vertex, now, fresh=bool(again), echoed=bool(echoes))
+            fresh = again & ~_DRIFT
+            wait = self._fail(vertex, now, fresh=bool(fresh), echoed=again != fresh)
+            if not self._retries.is_first(vertex):
+                again = fresh  # events may be echoes of what failed, for ever; the retry is the check they ask for
         elif outcome is Outcome.CANCELLED:
             self._owed[vertex] |= carried
             again |= carried

@@ -38,15 +38,17 @@ class Work(Protocol):
 
 
 class Workers:
-    """Tasks that are started when they are needed: the desk bounds what runs at once. They park when there is nothing to do.
+    """At most ``most`` tasks, started when they are needed. They park when there is nothing to do.
 
     A check that never suspends (a small file) costs no task switch: its worker goes on with the next. When one does
     (a command), another worker is woken.
     """
 
-    def __init__(self, desk: Desk, work: Work) -> None:
+    def __init__(self, desk: Desk, work: Work, most: int) -> None:
         self._desk = desk
         self._work = work
+        self._most = most
+        self._count = 0
         self._parked = trio.lowlevel.ParkingLot()
         self._on_its_way = False
         self._checking: dict[int, trio.CancelScope] = {}
@@ -56,6 +58,10 @@ class Workers:
         self._nursery = nursery
         self.wake()
 
+    def allow(self, most: int) -> None:
+        """Have up to so many tasks. Those there are stay: whoever hands out work bounds what runs at once."""
+        self._most = max(most, self._count)
+
     def wake(self) -> None:
         """Have one more worker look for work; one that is on its way is enough, it wakes the next."""
         if self._on_its_way:
@@ -63,8 +69,9 @@ class Workers:
         if self._parked:
             self._on_its_way = True
             self._parked.unpark()
-        else:
+        elif self._count < self._most:
             self._on_its_way = True
+            self._count += 1
             self._nursery.start_soon(self._worker)
 
     def cancel(self, vertex: int) -> None:

@@ -49,11 +49,10 @@ class TemplateValues:
 
     def matches(self, other: object) -> bool:
         """Whether templates that have used these values would make the same of those."""
-        return (
-            isinstance(other, TemplateValues)
-            and self._data == other._data
-            and self._facts.agree_with(other._facts)
-        )
+        return isinstance(other, TemplateValues) and self._agree_with(other)
+
+    def _agree_with(self, other: TemplateValues) -> bool:
+        return self._data == other._data and self._facts.agree_with(other._facts)
 
 
 class _ReadFacts(Mapping[str, Any]):

@@ -47,6 +47,7 @@ class Builder:
         self._target = target
         self._commands = commands
         self.touched = Heard()
+        self.touched.take()  # nothing so far, where a listener would begin in doubt
         self._is_secret = is_secret
 
     async def build(self, state: ScaffoldState, *, purge: bool) -> None:

@@ -109,11 +109,12 @@ class Renderer:
         try:
             rendered.text = self._template(path).render(self._context, self._functions)
         except TemplateError as error:
-            raise self._explained(error.without_words() if self._is_secret else error) from error
+            raise self._explained(error) from (None if self._is_secret else error)
         rendered.read = {read: _stamp(read, begun) for read in self._values.reads}
         return rendered
 
     def _explained(self, error: TemplateError) -> ResourceError:
+        error = error.without_words() if self._is_secret else error
         place = f"{os.path.join(self._source.root, error.name)}:{error.line}:{error.column}"
         return ResourceError(f"{place}: {error.message}", error.hint)
 

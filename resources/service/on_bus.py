@@ -91,7 +91,7 @@ class SystemdOnBus:
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""
         async with self._working_on(unit):
-            if self._reloads.is_owed(unit):
+            if self._reloads.is_owed(unit):  # what it knows as masked, it does not start
                 await self._reloads.make()
             await pin(self.bus, unit)
             result = await self._result_of(job, unit)
@@ -102,7 +102,7 @@ class SystemdOnBus:
                 raise await self._failed(unit, f"does not run after its {job}")
 
     async def change_files(self, change: FileChange, unit: str) -> None:
-        """Do it, for this boot and for all others, and have systemd know of it: soon, or for a mask at once."""
+        """Do it, for this boot and for all others, and have systemd know of it: soon, or before the next job."""
         async with self._working_on(unit):
             match change:
                 case FileChange.ENABLE:
@@ -118,10 +118,7 @@ class SystemdOnBus:
                     method = "DisableUnitFiles" if change is FileChange.DISABLE else "UnmaskUnitFiles"
                     for runtime in (False, True):
                         await self._call(method, "asb", [unit], runtime)
-            if change in {FileChange.MASK, FileChange.UNMASK}:
-                await self._reloads.make()
-            else:
-                self._reloads.owe(unit)
+            self._reloads.owe(unit)
 
     async def reread(self, unit: str) -> None:
         """Reload if the files of ``unit`` have changed since the last time."""

@@ -7,7 +7,10 @@ from contextlib import asynccontextmanager
 
 import trio
 
-LONGEST = 1.0
+GATHER = 0.05
+"""Seconds for which whoever leaves last waits for others: those whose watches are armed one after the other."""
+
+LONGEST = 2.0
 """Seconds for which systemd may not know of a changed link. Until its next boot nothing depends on most of them."""
 
 
@@ -29,6 +32,8 @@ class Reloads:
             yield
         finally:
             self._inside -= 1
+            if self._owed and self._inside == 0:
+                await trio.sleep(GATHER)
             if self._owed and (self._inside == 0 or self._is_overdue()):
                 await self.make()
 

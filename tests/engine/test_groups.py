@@ -19,7 +19,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
-from reactor.testing.story import converge_once, graph_of, running
+from reactor.testing.story import Story, converge_once, graph_of, running
 
 
 class Crate(Resource, kind="crate"):
@@ -256,6 +256,15 @@ async def test_a_reload_in_between_goes_on_with_those_that_are_left():
         await story.until(lambda: "d" in Crate.there)
         await story.rest()
     assert [sorted(go) for go in Crate.goes] == [["a", "b", "c"], ["d"]]
+
+
+async def test_a_run_that_is_cut_off_from_outside_ends():
+    Crate.slow_to_look = {name: trio.Event() for name in "abcdef"}
+    async with trio.open_nursery() as nursery:
+        story = Story(graph_of(crates("abcdef")), Options(jobs=1))
+        await nursery.start(story.engine.run)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
 
 
 MOST = 8

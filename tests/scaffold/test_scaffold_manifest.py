@@ -3,10 +3,12 @@
 import pytest
 from scaffold_worlds import converge, grow, look, tree
 
+from reactor.engine.events import Checked
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
 from reactor.resource import secrecy
 from reactor.resource.plan import ResourceError
+from reactor.testing.story import running
 
 DATA = "data: {port: 80, password: hunter2hunter}\n"
 SECRET = "data:\n  port: 80\n  # @secret\n  password: hunter2hunter\n"
@@ -19,16 +21,24 @@ def no_secrets():
 
 
 @pytest.fixture
-def scaffold(tmp_path):
-    """The scaffold of a manifest in ``tmp_path``, with ``templates`` beside it."""
+def site(tmp_path):
+    """The graph of a manifest in ``tmp_path`` with one scaffold, of the ``templates`` beside it."""
 
-    def scaffold(properties="", data=DATA, facts=None, environ=None, **templates):
+    def site(properties="", data=DATA, facts=None, environ=None, **templates):
         grow(tmp_path / "templates", templates)
         text = f"resources: [{{scaffold: [{{{tmp_path}/out: {{ensure: present, source: templates{properties}}}}}]}}]"
         (tmp_path / "site.yaml").write_text(f"{data}{text}\n")
-        (resource,) = load(
-            str(tmp_path / "site.yaml"), Inputs(facts or {}, environ or {})
-        ).graph.resources.values()
+        return load(str(tmp_path / "site.yaml"), Inputs(facts or {}, environ or {})).graph
+
+    return site
+
+
+@pytest.fixture
+def scaffold(site):
+    """The scaffold of such a manifest."""
+
+    def scaffold(*given, **named):
+        (resource,) = site(*given, **named).resources.values()
         return resource
 
     return scaffold
@@ -118,3 +128,17 @@ async def test_a_file_that_a_template_has_read_is_looked_at_when_all_is(scaffold
     (tmp_path / "beside").write_text("new")
     assert await converge(resource) == ["changed 1 scaffold files"]
     assert tree(tmp_path / "out") == {"a": "new", "b": "b"}
+
+
+async def test_an_edit_of_the_data_reaches_the_files_and_one_of_nothing_checks_nothing(site, tmp_path):
+    async with running(graph=site(a="{{ Data.port }}")) as story:
+        await story.until(lambda: tree(tmp_path / "out") == {"a": "80"})
+        await story.rest()
+        before = len(story.all(Checked))
+        story.engine.reload(site(), story.engine.options)
+        await story.rest()
+        assert len(story.all(Checked)) == before
+        story.engine.reload(site(data=DATA.replace("80", "81")), story.engine.options)
+        await story.until(lambda: tree(tmp_path / "out") == {"a": "81"})
+        grow(tmp_path / "out", {"a": "damaged"})  # the new one is watched like the old one
+        await story.until(lambda: tree(tmp_path / "out") == {"a": "81"})

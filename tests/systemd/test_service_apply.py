@@ -31,6 +31,12 @@ async def apply(*resources, **options):
     return story.checks(resources[-1].ref)
 
 
+@pytest.fixture
+def without_proof(monkeypatch):
+    """For units that stay up: it is not waited for long enough to see that."""
+    monkeypatch.setattr("resources.service.on_bus.PROOF", 0.0)
+
+
 @pytest.fixture(params=["bus", "systemctl"])
 def way(request, monkeypatch):
     """Both ways to systemd."""
@@ -39,6 +45,7 @@ def way(request, monkeypatch):
     return request.param
 
 
+@pytest.mark.usefixtures("without_proof")
 @pytest.mark.parametrize("is_enabled", [True, False])
 @pytest.mark.parametrize("is_running", [True, False])
 @pytest.mark.parametrize("enable", [True, False, None])
@@ -90,10 +97,11 @@ async def test_a_refresh_restarts_or_reloads(row, tmp_path, way):
     on_refresh, reload, starts, reloads = row
     app = Unit().write(f"ExecReload=/bin/sh -c 'echo >>{tmp_path}/reloads'" if reload else "")
     app.ctl("start")
+    await eventually(lambda: app.starts)
     trigger = File(name=str(tmp_path / "conf"), ensure="present", content="x", **OWNERS)
     (check,) = await apply(trigger, Service(name=app.name, on_refresh=on_refresh, subscribe=[trigger.ref]))
     assert check.result is Result.CHANGED
-    assert app.starts == starts
+    await eventually(lambda: app.starts == starts)
     assert (tmp_path / "reloads").exists() == bool(reloads)
 
 
@@ -217,6 +225,17 @@ async def test_many_units_enabled_at_once_are_few_reloads():
     assert {app.show("UnitFileState") for app in apps} == {"enabled"}, "systemd knows of the last one too"
 
 
+async def test_many_units_enabled_while_their_watches_are_armed_are_few_reloads():
+    """One after the other is armed and checked: nobody else is at work when the first is done."""
+    apps = [Unit().write() for _ in range(30)]
+    systemctl("start", *(app.full for app in apps))
+    services = [Service(name=app.name, enable=True) for app in apps]
+    async with counting("Reloading") as reloads, running(*services) as story:
+        await story.converged()
+    assert [reload.body for reload in reloads].count([True]) <= 5
+    assert {app.show("UnitFileState") for app in apps} == {"enabled"}
+
+
 async def test_systemd_knows_of_a_link_also_if_what_came_after_it_failed():
     enabled, broken = Unit().write(), Unit().write(command="sleep 0.4; exit 3", service="Type=oneshot")
     ended, _ = await converge_once(Service(name=enabled.name, enable=True), Service(name=broken.name))
@@ -224,9 +243,9 @@ async def test_systemd_knows_of_a_link_also_if_what_came_after_it_failed():
     assert enabled.show("UnitFileState") == "enabled"
 
 
-async def test_the_end_of_every_job_is_heard(app, monkeypatch):
+@pytest.mark.usefixtures("without_proof")
+async def test_the_end_of_every_job_is_heard(app):
     """It may be told before the number of the job is."""
-    monkeypatch.setattr("resources.service.on_bus.PROOF", 0.0)
     service = Service(name=app.name)
     for ensure in ["running", "stopped"] * 25:
         (check,) = await apply(service.model_copy(update={"ensure": ensure}))
@@ -310,6 +329,7 @@ def masked():
     )
 
 
+@pytest.mark.usefixtures("without_proof")
 @pytest.mark.parametrize(
     "case", [stopped_and_enabled, started_by_others, masked], ids=lambda case: case.__name__
 )

@@ -9,26 +9,10 @@ import pytest
 import trio
 from namespaced import AS_NOBODY, can_unshare, run_namespaced
 from trio.testing import wait_all_tasks_blocked
-from watch_recorder import Recorder, Watching, open_descriptors, watching
+from watch_recorder import Recorder, Watching, open_descriptors, overflow_queue, watch_count, watching
 
 from reactor.resource.watch import PathWatch, WatchState
 from watchers.inotify import InotifyWatcher
-
-_QUEUE_LENGTH = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
-
-
-def watch_count(watch: Watching) -> int:
-    """How many watches the kernel has for it."""
-    return Path(f"/proc/self/fdinfo/{watch.watcher._descriptor.fileno()}").read_text().count("inotify wd:")
-
-
-def overflow_queue(directory: Path) -> None:
-    """More events than the queue holds, while nobody reads."""
-    for name in ("x", "y"):
-        (directory / name).write_text("")
-    for _ in range(_QUEUE_LENGTH // 2 + 10):
-        (directory / "x").chmod(0o600)  # in turns, because the kernel merges equal events
-        (directory / "y").chmod(0o600)
 
 
 async def test_an_overflow_of_the_queue_is_told_once_and_everything_is_marked(

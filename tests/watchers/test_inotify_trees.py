@@ -7,9 +7,8 @@ from pathlib import Path
 import namespaced
 import pytest
 from namespaced import can_unshare, run_namespaced
-from test_inotify_limits import overflow_queue, watch_count
 from trio.testing import wait_all_tasks_blocked
-from watch_recorder import Recorder, Watching, open_descriptors
+from watch_recorder import Recorder, Watching, open_descriptors, overflow_queue, watch_count
 
 from reactor.resource.watch import Heard, PathWatch
 

@@ -7,12 +7,15 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import trio
 from trio.testing import wait_all_tasks_blocked
 
 from reactor.resource.watch import PathWatch, WatchState
 from watchers.inotify import InotifyWatcher
+
+_QUEUE_LENGTH = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
 
 
 def open_descriptors() -> Counter[str]:
@@ -92,3 +95,17 @@ async def watching() -> AsyncIterator[Watching]:
             nursery.cancel_scope.cancel()
     finally:
         watcher.close()
+
+
+def watch_count(watch: Watching) -> int:
+    """How many watches the kernel has for it."""
+    return Path(f"/proc/self/fdinfo/{watch.watcher._descriptor.fileno()}").read_text().count("inotify wd:")
+
+
+def overflow_queue(directory: Path) -> None:
+    """More events than the queue holds, while nobody reads."""
+    for name in ("x", "y"):
+        (directory / name).write_text("")
+    for _ in range(_QUEUE_LENGTH // 2 + 10):
+        (directory / "x").chmod(0o600)  # in turns, because the kernel merges equal events
+        (directory / "y").chmod(0o600)
