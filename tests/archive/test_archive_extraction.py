@@ -181,7 +181,7 @@ async def test_a_long_unpacking_says_how_far_it_is(server, tmp_path, monkeypatch
 
 async def test_a_timeout_of_the_check_ends_the_unpacking_and_leaves_nothing(server, tmp_path):
     server.serve(packed({"app/big": bytes(60 << 20), **FILES}, "tar.gz"))
-    resource = make(tmp_path / "a.tar.gz", server.url(), meta={"timeout": "60ms"}, **into(tmp_path))
+    resource = make(tmp_path / "a.tar.gz", server.url(), meta={"timeout": "15ms"}, **into(tmp_path))
     check = await converge(resource)
     assert "longer than its timeout" in check.error
     assert not (tmp_path / "opt/app").exists()

@@ -205,5 +205,9 @@ async def test_a_refresh_over_another_edge_pays_what_was_gathered(autojump_clock
 def test_the_quiet_of_an_edge_is_written_below_its_reference():
     resource = edged(EDGE)
     [subscription] = resource.subscribe
-    assert (subscription.ref, subscription.quiet.calm, subscription.quiet.at_most) == ("scripted#a", 2.0, 30.0)
+    assert (subscription.ref, subscription.quiet.calm, subscription.quiet.at_most) == (
+        "scripted#a",
+        2.0,
+        30.0,
+    )
     assert not resource.asks_the_same_as(edged("scripted#a"))

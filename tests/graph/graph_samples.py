@@ -93,7 +93,11 @@ def thing_graph(size, pairs):
         *(
             Thing(
                 name=str(n),
-                **{str(kind): wanted[kind][n] for kind in EdgeKind if kind not in (EdgeKind.AUTOMATIC, EdgeKind.NOTIFY)},
+                **{
+                    str(kind): wanted[kind][n]
+                    for kind in EdgeKind
+                    if kind not in (EdgeKind.AUTOMATIC, EdgeKind.NOTIFY)
+                },
             )
             for n in range(size)
         )

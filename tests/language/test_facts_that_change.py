@@ -21,7 +21,17 @@ def test_only_what_uses_the_fact_is_checked(tmp_path):
     facts.write_text("role: web\n")
     manifest = tmp_path / "site.yaml"
     manifest.write_text(MANIFEST.format(dir=tmp_path, uid=os.getuid(), gid=os.getgid()))
-    command = [sys.executable, "-m", "reactor", "run", "--format", "json", "--state-dir", tmp_path / "state", manifest]
+    command = [
+        sys.executable,
+        "-m",
+        "reactor",
+        "run",
+        "--format",
+        "json",
+        "--state-dir",
+        tmp_path / "state",
+        manifest,
+    ]
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
 

@@ -35,12 +35,8 @@ async def test_a_file_that_nobody_makes_fails_its_reader_alone_and_says_where(si
     ended, story = await converge_once(graph=site(READER).graph)
     [check] = story.checks(f"file#{tmp_path}/out")
     assert check.result is Result.FAILED
-    assert (
-        check.error.startswith(f"{tmp_path}/site.yaml:4:")
-    )
-    assert (
-        'failed to read file "in.txt"' in check.error
-    )
+    assert check.error.startswith(f"{tmp_path}/site.yaml:4:")
+    assert 'failed to read file "in.txt"' in check.error
     assert ended.counts["failed"] == 1
     assert not (tmp_path / "out").exists()
 
