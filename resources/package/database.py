@@ -22,6 +22,12 @@ class Stamp(NamedTuple):
 Stamps = tuple[Stamp | None, ...]
 
 
+UNITS = "/usr/lib/systemd/system"
+"""Where packages put units."""
+UNITS_BELOW = "/lib/systemd/system/"
+"""What their paths have in common, with a merged ``/usr`` or without."""
+
+
 class Database(ABC):
     """The packages installed, shared by all resources. ``lock`` is the file that every package manager locks."""
 
@@ -50,6 +56,10 @@ class Database(ABC):
     @abstractmethod
     def find(self, name: str) -> PackageState:
         """The state of a package, as of the last `load`."""
+
+    def units(self, name: str) -> list[str]:  # noqa: ARG002 - rpm's database does not tell without a process
+        """The paths of the systemd units that the installed package ``name`` has brought, where that is cheap to tell."""
+        return []
 
     @abstractmethod
     def _files(self) -> tuple[str, ...]:

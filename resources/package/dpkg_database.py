@@ -10,7 +10,7 @@ from contextlib import suppress
 import trio
 
 from reactor import PathWatch, Watch
-from resources.package.database import Database
+from resources.package.database import UNITS_BELOW, Database
 from resources.package.state import NOT_INSTALLED, PackageState
 
 _FIELDS = re.compile(r"^(Package|Status|Architecture|Version): (.*)", re.MULTILINE)
@@ -48,6 +48,16 @@ class DpkgDatabase(Database):
         if architecture or not entries:
             return NOT_INSTALLED
         return next(iter(entries.values()))
+
+    def units(self, name: str) -> list[str]:
+        """As dpkg lists them."""
+        try:
+            with open(
+                f"{self._directory}/info/{name}.list", encoding="utf-8", errors="surrogateescape"
+            ) as listed:
+                return [line.rstrip("\n") for line in listed if UNITS_BELOW in line]
+        except OSError:
+            return []
 
     def _files(self) -> tuple[str, ...]:
         return (self._status, self._updates)

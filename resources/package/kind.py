@@ -8,6 +8,7 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from reactor import Action, Duration, Plan, PropertyProblem, Resource, ResourceError, TimerWatch, Watch
+from resources.package.database import UNITS
 from resources.package.decision import Wish, decide
 from resources.package.names import ALLOWED, WORDS, fault_of_ensure, fault_of_name
 from resources.package.provider import Provider
@@ -40,6 +41,15 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         yield self._provider.database.watch()
         if self.ensure == "latest":
             yield TimerWatch(self.interval)
+
+    def provides(self) -> Iterable[str]:
+        """The units it has brought, as far as the package manager tells, and that of its own name, as is the custom.
+
+        So a service goes after the package it comes with, also before anybody knows what that holds.
+        """
+        if self.ensure != "absent":
+            yield f"{UNITS}/{self.name}.service"
+            yield from self._provider.database.units(self.name)
 
     def uses(self) -> Iterable[str]:
         """Whatever is configured of the package manager: its repositories above all."""
