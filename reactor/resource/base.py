@@ -238,8 +238,11 @@ class Resource(Presentation, BaseModel, ABC):
         raise NotImplementedError
 
     async def outputs(self) -> Mapping[str, Any] | None:
-        """What expressions of other resources may take from this one, once it is as desired; None for nothing yet."""
-        return None
+        """What expressions of other resources may take from this one, once it is as desired; None for nothing yet.
+
+        By default, what `present` tells.
+        """
+        return await self.present()
 
     def provides(self) -> Iterable[str]:
         """Absolute paths that exist because of this resource."""

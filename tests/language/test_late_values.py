@@ -218,3 +218,14 @@ resources:
     ended, story = await converge_once(graph=graph)
     assert story.checks(f"file#{tmp_path}/a")[0].error.startswith("its outputs can't be told: ")
     assert (ended.counts["failed"], ended.counts["blocked"], ended.counts["changed"]) == (1, 1, 1)
+
+
+async def test_any_kind_gives_what_it_knows(site, tmp_path):
+    graph = site("""
+resources:
+  - group: [{root: {ensure: present}}]
+  - file:
+      - {dir}/out: {{own}, content: "${ output('group#root').gid }"}
+""").graph
+    await converge_once(graph=graph)
+    assert contents(tmp_path / "out") == "0"

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import urllib.parse
+from contextlib import closing
 
 import pytest
 
@@ -175,5 +176,5 @@ def test_the_socket_of_a_running_converger_tells_no_secret(planted, tmp_path):
         lines.append(process.stdout.read())
     clean(secret, *lines, *(answer.stdout for answer in answers))
     assert b"exec#fails" in answers[0].stdout
-    with sqlite3.connect(state / "journal.db") as journal:
+    with closing(sqlite3.connect(state / "journal.db")) as journal:
         clean(secret, "\n".join(journal.iterdump()).encode())
