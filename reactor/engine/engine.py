@@ -25,7 +25,7 @@ from reactor.engine.reversals import Reversals
 from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.watching import Watching
-from reactor.engine.workers import Alarm, Workers
+from reactor.engine.workers import SLICE, UNWATCHED_SLICE, Alarm, Workers
 from reactor.graph.graph import Graph
 from reactor.resource.base import Resource
 from reactor.resource.collector import collector_paused
@@ -75,7 +75,8 @@ class Engine:
             rng=self._rng,
         )
         self._checking = Checking(self, self._herald, self._foregone, memory)
-        self._workers = Workers(self, self._checking, options.jobs)
+        slice_seconds = SLICE if options.watch else UNWATCHED_SLICE
+        self._workers = Workers(self, self._checking, options.jobs, slice_seconds)
         self._alarm = Alarm(self.scheduler.wake_at, self._ring)
         self._watching = Watching(
             self, watchers if watchers is not None or not options.watch else find_watchers()

@@ -12,6 +12,8 @@ from reactor.resource.speech import speaker
 
 SLICE = 0.0005
 """Seconds of uninterrupted work after which a worker lets the event descriptors be read."""
+UNWATCHED_SLICE = 0.01
+"""The same in a run that hears no events: only signals, commands and the progress bar wait for their turn."""
 
 
 class Desk(Protocol):
@@ -41,13 +43,14 @@ class Workers:
     """At most ``most`` tasks, started when they are needed. They park when there is nothing to do.
 
     A check that never suspends (a small file) costs no task switch: its worker goes on with the next. When one does
-    (a command), another worker is woken.
+    (a command), another worker is woken. Each works for ``slice_seconds`` before it lets others have a turn.
     """
 
-    def __init__(self, desk: Desk, work: Work, most: int) -> None:
+    def __init__(self, desk: Desk, work: Work, most: int, slice_seconds: float) -> None:
         self._desk = desk
         self._work = work
         self._most = most
+        self._slice = slice_seconds
         self._count = 0
         self._parked = trio.lowlevel.ParkingLot()
         self._on_its_way = False
@@ -93,7 +96,7 @@ class Workers:
 
     async def _go_on(self, scope: trio.CancelScope, voice: _Voice) -> None:
         now = trio.current_time()
-        slice_end = now + SLICE
+        slice_end = now + self._slice
         while True:
             self._on_its_way = False
             vertex = self._desk.take(now)
@@ -107,7 +110,7 @@ class Workers:
                     continue
                 await trio.lowlevel.checkpoint()
             now = trio.current_time()
-            slice_end = now + SLICE
+            slice_end = now + self._slice
 
     async def _check(self, vertex: int, now: float) -> float:
         ended = None
