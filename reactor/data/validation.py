@@ -12,7 +12,6 @@ from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
 from reactor.expression.template import expression
 from reactor.expression.text import text
-from reactor.expression.validators import VALIDATORS
 from reactor.resource.properties import did_you_mean
 
 REQUIRE = ("require", "required")
@@ -81,6 +80,8 @@ def _broken(annotation: Annotation, value: Any, *, is_secret: bool) -> str | Non
 
 
 def _passes(validation: str, value: str) -> bool:
+    from reactor.expression.validators import VALIDATORS  # noqa: PLC0415 - few data are validated
+
     scope = Scope({"value": value, "Value": value}, VALIDATORS)
     answer = expression(validation).evaluate(scope)
     if not isinstance(answer, bool):
