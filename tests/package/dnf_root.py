@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Self
 
 from resources.package.dnf import Dnf
 
@@ -21,6 +22,18 @@ class DnfRoot:
         (root / "etc/yum.repos.d/tiny.repo").write_text(
             f"[tiny]\nname=tiny\nbaseurl=file://{repository}\ngpgcheck=0\n"
         )
+        self._know()
+
+    @classmethod
+    def at(cls, root: Path) -> Self:
+        """The one that another process has made."""
+        self = cls.__new__(cls)
+        self.root = root
+        self._know()
+        return self
+
+    def _know(self) -> None:
+        root = self.root
         self.environment = {"HOME": str(root / "home")}
         settings = {
             "reposdir": root / "etc/yum.repos.d", "cachedir": root / "var/cache/dnf", "logdir": root / "var/log",

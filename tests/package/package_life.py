@@ -1,4 +1,4 @@
-"""One life of reactor in a process of its own: ``python package_life.py ROOT NAME...`` installs packages with apt in ROOT."""
+"""One life of reactor in a process of its own: ``python package_life.py apt|dnf ROOT NAME...`` installs packages in ROOT."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from pathlib import Path
 
 import trio
 from apt_root import AptRoot
+from dnf_root import DnfRoot
 
 from reactor.testing.story import converge_once
 from resources.package import Package, providers
 
 if __name__ == "__main__":
-    providers.made["apt"] = AptRoot.at(Path(sys.argv[1])).provider()
-    resources = [Package(name=name, ensure="present", provider="apt") for name in sys.argv[2:]]
+    manager, root, *names = sys.argv[1:]
+    providers.made[manager] = (AptRoot if manager == "apt" else DnfRoot).at(Path(root)).provider()
+    resources = [Package(name=name, ensure="present", provider=manager) for name in names]
     trio.run(lambda: converge_once(*resources))

@@ -32,7 +32,7 @@ def slow(apt):
 async def begun(apt):
     """A life of reactor that has come as far as dpkg unpacking `slow`, and that dpkg."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, LIFE, apt.root, *NAMES]
+    command = [sys.executable, LIFE, "apt", apt.root, *NAMES]
     process = subprocess.Popen(command, env=environment)  # noqa: ASYNC220 - killed, never waited for
     file = apt.root / "dpkg.pid"
     await eventually(file.exists)

@@ -1,0 +1,60 @@
+"""Killed together with dnf in the middle of its transaction: the next start converges."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from apt_root import eventually
+from dnf_root import DnfRoot
+from rpm_packages import Rpm, write_repository
+
+from reactor.engine.events import Result
+from reactor.testing.story import converge_once
+from resources.package import Package, providers
+
+LIFE = Path(__file__).parent / "package_life.py"
+NAMES = ["tiny0", "slow", "tiny1"]
+WAITING = "io.open('/begun', 'w'):close()\nwhile not posix.stat('/go') do posix.sleep(1) end"
+
+
+@pytest.fixture
+def slow(tmp_path, monkeypatch):
+    """The package `slow` says when it is about to be installed, and goes on when it is let."""
+    write_repository(
+        tmp_path / "repository",
+        [Rpm("tiny0"), Rpm("slow", before=WAITING), Rpm("tiny1")],
+        tmp_path / "scratch",
+    )
+    root = DnfRoot(tmp_path / "system", tmp_path / "repository")
+    monkeypatch.setitem(providers.made, "dnf", root.provider())
+    return root
+
+
+def children_of(process):
+    """All processes below ``process``, deepest first."""
+    below = [
+        int(word)
+        for task in Path(f"/proc/{process}/task").iterdir()
+        for word in (task / "children").read_text().split()
+    ]
+    return [each for child in below for each in (*children_of(child), child)]
+
+
+@pytest.mark.parametrize("ensure", ["present", "absent"])
+async def test_killed_with_dnf_the_next_start_converges(slow, ensure):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    life = subprocess.Popen([sys.executable, LIFE, "dnf", slow.root, *NAMES], env=environment)  # noqa: ASYNC220 - killed below
+    await eventually((slow.root / "begun").exists)
+    for process in (*children_of(life.pid), life.pid):
+        os.kill(process, signal.SIGKILL)
+    life.wait()
+    (slow.root / "go").touch()
+    ended, story = await converge_once(*(Package(name=name, ensure=ensure, provider="dnf") for name in NAMES))
+    assert ended.counts[Result.FAILED] == 0, [check.error for check in story.checks("package#slow")]
+    assert set(slow.packages) == (set(NAMES) if ensure == "present" else set())
+    slow.run("rpm", "--root", str(slow.root), "--verify", "--all")
