@@ -40,10 +40,7 @@ def load(path: str, inputs: Inputs = NO_INPUTS) -> Program:
     Raises ManifestError with all problems of the manifest, in the order of their places.
     """
     warnings: list[str] = []
-    local = located(path, inputs, warnings.append)
-    with collector_paused():
-        manifest, problems = read_manifest(local, inputs=inputs)
-        graph = _connected(manifest, problems)
+    manifest, graph = validated(path, inputs, warnings.append)
     return Program(
         shown(path),
         graph,
@@ -55,6 +52,14 @@ def load(path: str, inputs: Inputs = NO_INPUTS) -> Program:
         manifest.pre_message,
         manifest.post_message,
     )
+
+
+def validated(path: str, inputs: Inputs, warn: Callable[[str], None]) -> tuple[Manifest, Graph]:
+    """The manifest called ``path`` as it was read, and its graph. Raises ManifestError as `load` does."""
+    local = located(path, inputs, warn)
+    with collector_paused():
+        manifest, problems = read_manifest(local, inputs=inputs)
+        return manifest, _connected(manifest, problems)
 
 
 def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> Program:

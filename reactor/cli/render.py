@@ -10,6 +10,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import rejecting
+from reactor.cli.running import warn
 
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
@@ -54,12 +55,11 @@ def rendered_text(path: str, form: Literal["yaml", "json"], inputs: Inputs) -> s
 
     import yaml
 
-    from reactor.loading import load
-    from reactor.manifest.manifest import read_manifest
+    from reactor.loading import validated
     from reactor.manifest.rendering import rendered
 
-    load(path, inputs)  # raises for what reading alone does not see, such as cycles
-    values = rendered(read_manifest(path, inputs=inputs)[0])
+    manifest, _ = validated(path, inputs, warn)
+    values = rendered(manifest)
     if form == "json":
         return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
     return str(yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100))

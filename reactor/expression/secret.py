@@ -17,6 +17,8 @@ and loses its words, because words quote values.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class SecretText(str):
     """Text that no log, event or error may show; ``repr`` does not."""
@@ -25,3 +27,10 @@ class SecretText(str):
 
     def __repr__(self) -> str:
         return "<secret>"
+
+
+def holds_secret(value: Any) -> bool:
+    """Whether a result is secret, or is a list or map with something secret in it."""
+    if isinstance(value, (dict, list)):
+        return any(map(holds_secret, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, SecretText)

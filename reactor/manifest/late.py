@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from reactor.expression.errors import ExpressionError
-from reactor.expression.secret import SecretText
+from reactor.expression.secret import holds_secret
 from reactor.manifest.evaluation import Expressive, MisplacedError, each_expressive, evaluated, unevaluated
 from reactor.manifest.surroundings import NotYetError
 from reactor.manifest.wording import shown
@@ -169,15 +169,9 @@ class LateBinding(Late):
 
 def _secret_keys(values: Mapping[str, Any]) -> frozenset[str]:
     """The keys of values with a secret in them, which is remembered."""
-    found = frozenset(key for key, value in values.items() if _holds_secret(value))
+    found = frozenset(key for key, value in values.items() if holds_secret(value))
     remember([values[key] for key in found])
     return found
-
-
-def _holds_secret(value: Any) -> bool:
-    if isinstance(value, (dict, list)):
-        return any(_holds_secret(item) for item in (value.values() if isinstance(value, dict) else value))
-    return isinstance(value, SecretText)
 
 
 def _complaint(error: ValidationError) -> str:

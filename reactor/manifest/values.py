@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from reactor.expression.errors import ExpressionError
-from reactor.expression.secret import SecretText
+from reactor.expression.secret import holds_secret
 from reactor.manifest.evaluation import Expressive, offset_in_source, parse_template
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
 from reactor.manifest.shapes import Shape
@@ -138,7 +138,7 @@ class ValueReader:
         except ExpressionError as error:
             self._is_spoilt = True
             return self._report(error, at, text)
-        if isinstance(value, SecretText):
+        if holds_secret(value):
             self._is_secret = True
             remember(value)
         return value

@@ -178,3 +178,8 @@ def test_the_socket_of_a_running_converger_tells_no_secret(planted, tmp_path):
     assert b"exec#fails" in answers[0].stdout
     with closing(sqlite3.connect(state / "journal.db")) as journal:
         clean(secret, "\n".join(journal.iterdump()).encode())
+
+
+def test_a_list_with_a_secret_in_it_is_secret_in_a_property_that_is_read_at_load(site):
+    text = "data: {hidden: [a-secret-word]}\nresources: [{exec: [{a: {alias: x, meta: {semaphores: \"${ [secret('a-secret-word')] }\"}}}]}]"
+    assert site(text).graph.resources["exec#a"].secrets == {"meta"}

@@ -103,6 +103,14 @@ def test_an_archive_is_fetched_once_and_paths_start_in_it(server, tmp_path):
     assert warnings == []
 
 
+def test_an_archive_is_rendered_as_a_file_is(server, tmp_path):
+    server.body = site(tmp_path)
+    command = [sys.executable, "-m", "reactor", "render", "--cache", tmp_path / "cache", server.url]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert f"name: {tmp_path}/out" in done.stdout
+    assert server.sent == 1
+
+
 @pytest.mark.parametrize("trouble", ["away", "error", "rubbish"])
 def test_the_last_good_one_is_used_while_the_source_is_of_no_use(server, tmp_path, trouble):
     server.body = site(tmp_path)
