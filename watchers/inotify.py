@@ -86,17 +86,21 @@ class InotifyWatcher(Watcher):
             nursery.start_soon(self._follow_mounts)
             nursery.start_soon(self._poll)
             nursery.start_soon(self._renew)
-            while True:
-                await trio.lowlevel.wait_readable(self._descriptor.fileno())
-                # A file is replaced in several steps. While they are about names that nobody watches, the one that
-                # matters is likely there already, and asking for it is faster than waiting for it.
-                for _ in range(READS_AT_ONCE):
-                    if self._hear(self._descriptor.read()):
-                        break
+            await self.sink.follow(self._wait, self._read)
 
     def close(self) -> None:
         """Free the descriptors."""
         self._opened.close()
+
+    async def _wait(self) -> None:
+        await trio.lowlevel.wait_readable(self._descriptor.fileno())
+
+    def _read(self) -> None:
+        # A file is replaced in several steps. While they are about names that nobody watches, the one that
+        # matters is likely there already, and asking for it is faster than waiting for it.
+        for _ in range(READS_AT_ONCE):
+            if self._hear(self._descriptor.read()):
+                break
 
     def _hear(self, events: Iterable[RawEvent]) -> bool:
         """Mark every vertex once, however many events it has: the last one says how long to wait.

@@ -101,16 +101,21 @@ class Ear:
 
     async def hear(self) -> None:
         """Mark what the kernel tells of, until cancelled. Raises OSError when the socket is dead."""
+        await self._sink.follow(self._wait, self._read)
+
+    async def _wait(self) -> None:
         while True:
             await self._opened.wait()
-            with suppress(trio.ClosedResourceError):
-                while self._socket is not None:
+            with suppress(trio.ClosedResourceError):  # another is opened soon, or later
+                if self._socket is not None:
                     await trio.lowlevel.wait_readable(self._socket)
-                    self._read(self._socket)
+                    return
 
-    def _read(self, readable: socket.socket) -> None:
+    def _read(self) -> None:
         """Mark every vertex once, however many messages there are about it."""
         marks: dict[int, None] = {}
+        if (readable := self._socket) is None:
+            return
         try:
             for _ in range(READS_AT_ONCE):
                 for frame in unpack(readable.recv(READ_SIZE)):

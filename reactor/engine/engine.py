@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import trio
 
+from reactor.engine.alarm import Alarm
 from reactor.engine.audit import Audit
 from reactor.engine.checking import Checking
 from reactor.engine.events import Cause, Ended, Event, Reloaded
@@ -25,7 +26,7 @@ from reactor.engine.reversals import Reversals
 from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Scheduler
 from reactor.engine.watching import Watching
-from reactor.engine.workers import SLICE, UNWATCHED_SLICE, Alarm, Workers
+from reactor.engine.workers import SLICE, UNWATCHED_SLICE, Workers
 from reactor.graph.graph import Graph
 from reactor.resource.base import Resource
 from reactor.resource.collector import collector_paused
@@ -77,7 +78,7 @@ class Engine:
         self._checking = Checking(self, self._herald, self._foregone, memory)
         slice_seconds = SLICE if options.watch else UNWATCHED_SLICE
         self._workers = Workers(self, self._checking, options.jobs, slice_seconds)
-        self._alarm = Alarm(self.scheduler.wake_at, self._ring)
+        self._alarm = Alarm(self.scheduler.wake_at)
         self._watching = Watching(
             self, watchers if watchers is not None or not options.watch else find_watchers()
         )
@@ -94,7 +95,7 @@ class Engine:
         started = self._unrest_since = self._checking.last_change = trio.current_time()
         with collector_paused(), trio.CancelScope() as self._everything:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._alarm.run)
+                nursery.start_soon(self.follow, self._alarm.wait, self._ring)
                 if self.options.watch:
                     self._start_watching(nursery)
                 self._herald.reversing(self.reversals.pending)
@@ -226,6 +227,10 @@ class Engine:
             self._unrest_since = now
         self.scheduler.mark(vertex, cause, now, delay)
         self._after_marks()
+
+    async def follow(self, wait: Callable[[], Awaitable[None]], hear: Callable[[], None]) -> None:
+        """Await ``wait`` and call ``hear``, for ever, and check what it marks as soon as can be."""
+        await self._workers.follow(wait, hear)
 
     def hold(self, vertex: int) -> None:
         """Check ``vertex`` no more until `release`, and void the check that runs."""

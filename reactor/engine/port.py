@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from reactor.engine.events import Cause, Event
@@ -10,13 +10,16 @@ from reactor.engine.roster import Roster
 
 
 class Port(Protocol):
-    """The engine, as watchers and the audit know it. Everything returns at once."""
+    """The engine, as watchers and the audit know it. All but `follow` returns at once."""
 
     roster: Roster
     emit: Callable[[Event], None]
 
     def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
         """``vertex`` owes a check for ``cause``, ``delay`` seconds from now."""
+
+    async def follow(self, wait: Callable[[], Awaitable[None]], hear: Callable[[], None]) -> None:
+        """Await ``wait`` and call ``hear``, for ever, and check what it marks as soon as can be."""
 
     def hold(self, vertex: int) -> None:
         """Check ``vertex`` no more until `release`, and void the check that runs."""

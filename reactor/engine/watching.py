@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import trio
 
@@ -114,6 +114,10 @@ class Source:
         """The watcher hears better or worse now."""
         ref = self._engine.roster.refs[vertex] if vertex is not None and vertex >= 0 else None
         self._engine.emit(WatcherChanged(time.time(), self.name, state, reason, ref))
+
+    async def follow(self, wait: Callable[[], Awaitable[None]], hear: Callable[[], None]) -> None:
+        """Await ``wait`` and call ``hear``, for ever."""
+        await self._engine.follow(wait, hear)
 
     # ---- the engine's side ----
 

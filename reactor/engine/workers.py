@@ -1,9 +1,9 @@
-"""The tasks that run checks, and the one that keeps time. They know when to look for work, not what it is."""
+"""The tasks that run checks. They know when to look for work, not what it is."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Protocol
 
 import trio
@@ -86,36 +86,83 @@ class Workers:
         """The vertices whose checks run now."""
         return sorted(self._checking)
 
+    async def follow(self, wait: Callable[[], Awaitable[None]], hear: Callable[[], None]) -> None:
+        """Await ``wait`` and call ``hear``, for ever; and check what it marks in the same task.
+
+        Waking a worker for that takes as long as half the repair of a small file. When a check has to wait for
+        something, another task goes on here: leader and followers, as that is called. Raises what ``wait`` and
+        ``hear`` raise; checks that run then go on.
+        """
+        ear = _Ear(wait, hear)
+        self._nursery.start_soon(self._lead, ear)
+        try:
+            await ear.broken.wait()
+        finally:
+            ear.close()
+        if ear.error is not None:
+            raise ear.error
+
     async def _worker(self) -> None:
         voice = _Voice(self._work)
-        speaker.set(voice.say)
         while True:
             # Cancelling this scope voids the check that runs; the worker itself lives on.
             with trio.CancelScope() as scope:
-                await self._go_on(scope, voice)
+                while True:
+                    if await self._check_all(scope, voice, self._desk.suspended):
+                        await trio.lowlevel.checkpoint()
+                    else:
+                        await self._parked.park()
 
-    async def _go_on(self, scope: trio.CancelScope, voice: _Voice) -> None:
+    async def _lead(self, ear: _Ear) -> None:
+        """Listen, and check what is heard of, until another task has taken over."""
+        voice = _Voice(self._work)
+
+        def suspended() -> None:
+            if ear.leader is voice:
+                ear.leader = None
+                self._nursery.start_soon(self._lead, ear)
+            self._desk.suspended()
+
+        ear.leader = voice
+        while ear.leader is voice and not ear.closed:
+            with trio.CancelScope() as scope:
+                while ear.leader is voice and await self._hears(ear, scope):
+                    if await self._check_all(scope, voice, suspended):
+                        self.wake()
+
+    async def _hears(self, ear: _Ear, scope: trio.CancelScope) -> bool:
+        """Whether ``ear`` has heard something, after a wait for it. What was marked is left to the caller."""
+        try:
+            await ear.listen(scope)
+            self._on_its_way = True
+            ear.hear()
+        except Exception as error:  # noqa: BLE001 - it is for who follows
+            ear.fail(error)
+            return False
+        finally:
+            self._on_its_way = False
+        return True
+
+    async def _check_all(
+        self, scope: trio.CancelScope, voice: _Voice, suspended: Callable[[], None]
+    ) -> bool:
+        """Check until there is nothing to do, or the slice is used up: then it returns True."""
         now = trio.current_time()
         slice_end = now + self._slice
-        while True:
+        while now <= slice_end:
             self._on_its_way = False
             vertex = self._desk.take(now)
             if vertex is None:
-                await self._parked.park()
-            else:
-                self._checking[vertex] = scope
-                voice.vertex = vertex
-                now = await self._check(vertex, now)
-                if now <= slice_end:
-                    continue
-                await trio.lowlevel.checkpoint()
-            now = trio.current_time()
-            slice_end = now + self._slice
+                return False
+            self._checking[vertex] = scope
+            voice.vertex = vertex
+            now = await self._check(vertex, now, suspended)
+        return True
 
-    async def _check(self, vertex: int, now: float) -> float:
+    async def _check(self, vertex: int, now: float, suspended: Callable[[], None]) -> float:
         ended = None
         try:
-            ended = await _noticing(self._work.check(vertex, now), self._desk.suspended)
+            ended = await _noticing(self._work.check(vertex, now), suspended)
         finally:
             del self._checking[vertex]
             if ended is None:
@@ -141,32 +188,45 @@ def _noticing(check: Coroutine[Any, Any, float], suspended: Callable[[], None]) 
 
 
 class _Voice:
-    """Lends its worker's voice to the check that runs."""
+    """Lends the voice of the task that makes it to the check that runs there."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
         self.vertex = -1
+        speaker.set(self._say)
 
-    def say(self, line: str) -> None:
+    def _say(self, line: str) -> None:
         self._work.say(self.vertex, line)
 
 
-class Alarm:
-    """Calls ``ring`` at the time that ``due`` names. `set` it whenever that time may have come nearer."""
+class _Ear:
+    """Where something is heard: ``leader`` is who listens there now, one task at a time."""
 
-    def __init__(self, due: Callable[[], float], ring: Callable[[], None]) -> None:
-        self._due = due
-        self._ring = ring
-        self._nap = trio.CancelScope()
+    def __init__(self, wait: Callable[[], Awaitable[None]], hear: Callable[[], None]) -> None:
+        self.hear = hear
+        self.leader: _Voice | None = None
+        self.closed = False
+        self.broken = trio.Event()
+        self.error: Exception | None = None
+        self._wait = wait
+        self._listening: trio.CancelScope | None = None
 
-    def set(self) -> None:
-        """Look again when to ring."""
-        if (due := self._due()) < self._nap.deadline:
-            self._nap.deadline = due
+    async def listen(self, scope: trio.CancelScope) -> None:
+        """Return when there is something to hear. ``close`` ends it through ``scope``."""
+        self._listening = scope
+        try:
+            await self._wait()
+        finally:
+            self._listening = None
 
-    async def run(self) -> None:
-        """Ring until cancelled."""
-        while True:
-            with trio.CancelScope(deadline=self._due()) as self._nap:
-                await trio.sleep_forever()
-            self._ring()
+    def close(self) -> None:
+        """Listen no more. A check in the task that did goes on."""
+        self.closed = True
+        if self._listening is not None:
+            self._listening.cancel()
+
+    def fail(self, error: Exception) -> None:
+        """Nothing can be heard any more, for ``error``."""
+        self.closed = True
+        self.error = error
+        self.broken.set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Protocol
@@ -78,7 +79,7 @@ class WatchState(StrEnum):
 
 
 class WatchSink(Protocol):
-    """Where a watcher's findings go. Every method returns at once; a watcher never waits for a check."""
+    """Where a watcher's findings go. All but `follow` returns at once; a watcher never waits for a check."""
 
     def mark(self, vertex: int, delay: float = 0.0) -> None:
         """Say that something about ``vertex`` may have changed; check it after ``delay`` seconds."""
@@ -88,6 +89,16 @@ class WatchSink(Protocol):
 
     def report(self, state: WatchState, reason: str, vertex: int | None = None) -> None:
         """Say how well the watcher hears now, for one vertex or (``None``) as a whole."""
+
+    async def follow(self, wait: Callable[[], Awaitable[None]], hear: Callable[[], None]) -> None:
+        """Await ``wait`` and call ``hear``, for ever. Raises what either of them raises.
+
+        The engine checks what ``hear`` marks in the very task that heard it, sooner than what is marked elsewhere.
+        That task is not the caller's.
+        """
+        while True:
+            await wait()
+            hear()
 
 
 class Watcher(ABC):

@@ -10,7 +10,7 @@ from network_worlds import ip, namespace
 from trio.testing import wait_all_tasks_blocked
 
 from reactor.engine.events import EventsLost, WatcherChanged
-from reactor.resource.watch import WatchState
+from reactor.resource.watch import WatchSink, WatchState
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import running
 from resources.network.conversation import message
@@ -152,7 +152,7 @@ async def test_the_namespace_of_the_process_is_heard_too():
             ip("link", "delete", "reactor-v0")
 
 
-class Sink:
+class Sink(WatchSink):
     """Takes what it is told."""
 
     def __init__(self):

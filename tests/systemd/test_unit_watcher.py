@@ -14,7 +14,7 @@ import trio
 from unit_worlds import ETC, Unit, counting, eventually, kill_bus, systemctl
 
 from reactor.engine.events import WatcherChanged
-from reactor.resource.watch import WatchState
+from reactor.resource.watch import WatchSink, WatchState
 from reactor.testing.story import running
 from resources.service import Service
 from watchers.dbus import Scope, connect
@@ -31,7 +31,7 @@ def app():
     return Unit().write()
 
 
-class Sink:
+class Sink(WatchSink):
     def __init__(self):
         self.marks = Counter()
         self.losses = []

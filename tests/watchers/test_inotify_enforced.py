@@ -12,13 +12,13 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from reactor.resource.watch import PathWatch, WatchState
+from reactor.resource.watch import PathWatch, WatchSink, WatchState
 from watchers.inotify import InotifyWatcher
 
 _GOOD = "good\n"
 
 
-class Enforcer:
+class Enforcer(WatchSink):
     """A sink that repairs what is marked, by renaming a good file over it."""
 
     def __init__(self, paths: list[Path]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from reactor.resource.watch import PathWatch, WatchState
+from reactor.resource.watch import PathWatch, WatchSink, WatchState
 from watchers.inotify import InotifyWatcher
 
 _QUEUE_LENGTH = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
@@ -27,7 +27,7 @@ def open_descriptors() -> Counter[str]:
     return found
 
 
-class Recorder:
+class Recorder(WatchSink):
     """A sink that keeps what it is told, and wakes who waits for it."""
 
     def __init__(self) -> None:

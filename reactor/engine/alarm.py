@@ -1,0 +1,25 @@
+"""Keeps time for the scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+
+class Alarm:
+    """Rings at the time that ``due`` names. `set` it whenever that time may have come nearer."""
+
+    def __init__(self, due: Callable[[], float]) -> None:
+        self._due = due
+        self._nap = trio.CancelScope()
+
+    def set(self) -> None:
+        """Look again when to ring."""
+        if (due := self._due()) < self._nap.deadline:
+            self._nap.deadline = due
+
+    async def wait(self) -> None:
+        """Return when it rings."""
+        with trio.CancelScope(deadline=self._due()) as self._nap:
+            await trio.sleep_forever()
