@@ -143,9 +143,7 @@ class Workers:
             self._on_its_way = False
         return True
 
-    async def _check_all(
-        self, scope: trio.CancelScope, voice: _Voice, suspended: Callable[[], None]
-    ) -> bool:
+    async def _check_all(self, scope: trio.CancelScope, voice: _Voice, suspended: Callable[[], None]) -> bool:
         """Check until there is nothing to do, or the slice is used up: then it returns True."""
         now = trio.current_time()
         slice_end = now + self._slice
