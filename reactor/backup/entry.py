@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -41,8 +40,7 @@ def key_of(path: str) -> str:
     return blake2b(os.fsencode(path), digest_size=16).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """What the file at ``path`` was before ``ref`` changed it. ``size`` is in bytes, ``mode`` has all 12 bits."""
 
     name: Name

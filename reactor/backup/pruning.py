@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reactor.backup.entry import Name
 
@@ -13,8 +13,7 @@ _LOW_WATER = 7 / 8
 """Pruning goes down to this part of the total, so that the next version does not call for it again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What may be kept: bytes of one file, bytes on the disk in all, seconds, and versions of one path."""
 
     file: int = 8 << 20

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reactor.engine.events import Blocked, Checked, Event, Reloaded, Result, Skipped
 
 _NAMED_CULPRITS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(NamedTuple):
     """Why one resource is not as desired."""
 
     result: Result

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import NamedTuple
 
 _LARGEST_PORT = 65535
 _WRITTEN = re.compile(r"(?:\[(?P<v6>[^]]*)\]|(?P<host>[^:]*)):(?P<port>[0-9]{1,5})")
@@ -14,8 +14,7 @@ class AddressError(ValueError):
     """That is no address to listen on; the text says what one looks like."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """An IP address and a TCP port; port 0 lets the system choose."""
 
     host: str

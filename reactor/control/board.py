@@ -31,8 +31,7 @@ UNKNOWN = "unknown"
 """The state of a resource before its first check."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunFacts:
+class RunFacts(NamedTuple):
     """What does not change while a run lives. ``started`` is seconds since 1970."""
 
     manifest: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from reactor.data.problem import DataProblem
 from reactor.resource.properties import did_you_mean
@@ -11,8 +10,7 @@ from reactor.resource.properties import did_you_mean
 MERGES = ("first", "deep")
 
 
-@dataclass(frozen=True, slots=True)
-class Hierarchy:
+class Hierarchy(NamedTuple):
     """``order`` are keys of overrides, still with expressions. ``deep``: all that apply, else the first."""
 
     order: tuple[str, ...] = ("default",)

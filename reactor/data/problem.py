@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 DocumentPath = tuple[str | int, ...]
 """The way from the top of the document: ``("overrides", "os:debian", "ports", 0)``."""
 
 
-@dataclass(frozen=True, slots=True)
-class DataProblem:
+class DataProblem(NamedTuple):
     """One problem, for whoever knows the positions of the document to place.
 
     ``path`` leads to the value that it is about. For an error within an expression, ``start`` and ``end`` are

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import trio
 
@@ -16,8 +15,7 @@ from reactor.resource.health import Health
 from reactor.resource.plan import Plan, ResourceError
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What a check found and did: ``actions`` and ``diffs`` are texts for people.
 
     ``declined`` is why the resource is not managed here at all.
@@ -91,10 +89,10 @@ async def examined(resource: Resource, verdict: Verdict) -> Verdict:
     health = await examine(resource)
     problem = complaint(health)
     if problem is None:
-        return replace(verdict, health=health)
+        return verdict._replace(health=health)
     outcome = Outcome.FAILED if verdict.outcome is Outcome.FAILED else Outcome.UNHEALTHY
     error = problem if verdict.error is None else f"{verdict.error}\n{problem}"
-    return replace(verdict, outcome=outcome, error=error, health=health)
+    return verdict._replace(outcome=outcome, error=error, health=health)
 
 
 async def perform(plan: Plan, done: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reactor.engine.backoff import Backoff
 
@@ -21,8 +22,7 @@ class _Fight:
     told: bool = False
 
 
-@dataclass(frozen=True)
-class Flare:
+class Flare(NamedTuple):
     """One more repair too many.
 
     ``wait``: seconds until the next. ``news``: what was repaired how often, the first time a fight is noticed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reactor.resource.base import Meta
 from reactor.resource.subscription import Quiet
@@ -12,8 +13,7 @@ from reactor.resource.subscription import Quiet
 UNLIMITED = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """The scheduler's view of one vertex's ``meta``. Times in seconds, ``rate`` in checks per second."""
 
     retry: int | None = None

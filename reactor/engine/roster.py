@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from reactor.engine.groups import group_of
 from reactor.engine.limits import DEFAULT_LIMITS, Limits
@@ -11,8 +11,7 @@ from reactor.graph.topology import Topology
 from reactor.resource.base import DEFAULT_META, Resource
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """What another generation means for the vertices, by number. ``kept`` are equal in all their properties."""
 
     kept: list[int]
@@ -79,7 +78,7 @@ class Roster:
         meta = resource.meta
         limits = self._usual if meta is DEFAULT_META else Limits.of(meta, noop=self._usual.noop)
         if not limits.noop and (group := group_of(resource)) is not None:
-            limits = replace(limits, group=group)
+            limits = limits._replace(group=group)
         self.limits.pop(vertex, None)
         if limits is not DEFAULT_LIMITS:
             self.limits[vertex] = limits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reactor.facts.kernel import read
 
@@ -31,8 +31,7 @@ _VERSION_FILES = {"debian": "debian_version", "raspbian": "debian_version", "alp
 _RELEASE = re.compile(r"release (\d[\d.]*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(NamedTuple):
     """``platform`` is the distribution, ``family`` those managed alike, ``version`` such as 12.11."""
 
     platform: str

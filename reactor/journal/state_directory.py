@@ -8,8 +8,7 @@ import json
 import os
 import stat
 import time
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 ENVIRONMENT_VARIABLE = "REACTOR_STATE_DIR"
 SYSTEM_DIRECTORY = "/var/lib/reactor"
@@ -42,8 +41,7 @@ class LockedError(Exception):
     hint = f"end that one, or {ANOTHER}"
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(NamedTuple):
     """Where state is to live. ``chosen``: somebody said so; else it is the default."""
 
     path: str

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reactor.journal.backlog import Batch, Generation
 from reactor.journal.debts import Pair
@@ -62,8 +62,7 @@ WHERE id < (SELECT generation FROM events WHERE generation IS NOT NULL ORDER BY 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """What an earlier life has left."""
 
     owed: list[Pair]

@@ -23,17 +23,17 @@ _CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "settings")
 
 
 class Settings(BaseModel):
-    """How a manifest wants to be converged.
-
-    ``ordering``: ``manifest`` runs the resources one after the other as they are written, ``graph`` only
-    orders what depends on each other. ``jobs``: how many run at once; unset leaves it to the command line.
-    """
+    """How a manifest wants to be converged."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     ordering: Literal["manifest", "graph"] = "graph"
+    """``manifest`` runs the resources one after the other as they are written, ``graph`` orders only what depends
+    on each other."""
     fail_fast: Flag = False
+    """Whether the first failure ends the run."""
     jobs: Annotated[int, Field(ge=1)] | None = None
+    """How many checks may run at once; unset leaves it to the command line."""
 
 
 class Hierarchy(BaseModel):
@@ -51,10 +51,15 @@ class CcmOptions(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     fail_on_error: Flag = False
+    """Whether the first failure ends the run."""
     pre_message: str | None = None
+    """Words for those who run it, before anything is checked."""
     post_message: str | None = None
+    """Words for them at the end, if all is well."""
     resources: Any = None
+    """The list of resources."""
     resources_jet_file: Annotated[str, Field(min_length=1)] | None = None
+    """Instead of the list, a Jet template that makes it; relative to the directory of the manifest."""
 
 
 _Model = TypeVar("_Model", bound=BaseModel)

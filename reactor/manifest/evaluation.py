@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.expression.errors import ExpressionError
 from reactor.manifest.source import Source
@@ -33,8 +32,7 @@ def bare_expression(text: str) -> Expression:
     return expression(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Expressive:
+class Expressive(NamedTuple):
     """A text with expressions in it. ``at`` is the offset of the value in the file; ``as_text`` that only a text will do."""
 
     template: Template

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reactor.manifest.wording import listed, shown
 from reactor.resource.base import Resource
@@ -31,8 +32,7 @@ class Kinds:
 INSTALLED = Kinds()
 
 
-@dataclass(frozen=True)
-class UnusableKind:
+class UnusableKind(NamedTuple):
     """Why there is no class for a kind, and how to mend it. ``meant`` is what it may be a misspelling of."""
 
     message: str

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 _OUTPUT = "output"
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """One of ``control``: ``name`` is ``if`` or ``unless``, ``at`` the offset of its text in the file."""
 
     name: str

@@ -9,10 +9,9 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Collection
 from collections.abc import Mapping as AbstractMapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel
 from pydantic.fields import FieldInfo
@@ -22,8 +21,7 @@ from reactor.resource.health import TakenBy
 _SCALARS = (str, int, float, bool)
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """``scalars`` are the types a scalar may have, empty when unknown; ``choices`` its only texts, if any.
 
     ``items`` is the shape of the items of a list, ``values`` that of the values of a map with any keys,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 from reactor.resource.diagnostic import Diagnostic, Place
 from reactor.resource.properties import did_you_mean
@@ -18,8 +19,7 @@ MAX_BYTES = 64 * 1024 * 1024
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-@dataclass(frozen=True)
-class LineMap:
+class LineMap(NamedTuple):
     """Where the lines of a text start, as character offsets: all that is needed once the text is gone."""
 
     file: str

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from reactor.expression.errors import ExpressionError
 from reactor.expression.scope import Scope, TextMap
@@ -17,8 +16,7 @@ from reactor.manifest.surroundings import Surroundings
 from reactor.manifest.template_values import TemplateValues
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(NamedTuple):
     """The manifest's text, the roots and functions of its expressions, and what is around it."""
 
     source: Source

@@ -6,6 +6,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 
 
@@ -20,7 +21,13 @@ def attribute_docs(cls: type) -> dict[str, str]:
     return found
 
 
-def _own(cls: type) -> Iterator[tuple[str, str]]:
+@cache
+def _own(cls: type) -> dict[str, str]:
+    """Those of the class itself. Reading its source takes milliseconds, and all kinds have bases in common."""
+    return dict(_found(cls))
+
+
+def _found(cls: type) -> Iterator[tuple[str, str]]:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     except (OSError, TypeError, SyntaxError):

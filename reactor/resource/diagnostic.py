@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 PropertyPath = tuple[str | int, ...]
@@ -21,8 +20,7 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One problem of a manifest, ready to be shown.
 
     ``notes`` are further places that belong to it: the other half of a duplicate, the edges of a cycle.
@@ -46,8 +44,7 @@ class ManifestError(Exception):
         self.files = files
 
 
-@dataclass(frozen=True, slots=True)
-class PropertyProblem:
+class PropertyProblem(NamedTuple):
     """What a kind says about its own properties: the property, what is wrong with it, how to mend it."""
 
     path: PropertyPath

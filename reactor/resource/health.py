@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Annotated, Any, Literal, Protocol, Self
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self
 
 from pydantic import (
     BaseModel,
@@ -83,8 +83,7 @@ def find_runner(name: str) -> HealthRunner:
     return runner
 
 
-@dataclass(frozen=True)
-class TakenBy:
+class TakenBy(NamedTuple):
     """Marks a property with the type that a runner takes. It is looked up when there is such a value, not before."""
 
     runner: str

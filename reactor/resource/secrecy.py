@@ -58,7 +58,7 @@ def scrub(text: str) -> str:
 
 
 def scrubbed(value: Any) -> Any:
-    """A copy of a tree of maps, lists, texts and dataclasses with every text scrubbed; while there are no secrets, ``value``."""
+    """A copy of a tree of maps, lists, texts, dataclasses and named tuples with every text scrubbed; while there are no secrets, ``value``."""
     if not _known:
         return value
     if type(value) is str:  # not an enumeration's member: those are our own words
@@ -69,7 +69,8 @@ def scrubbed(value: Any) -> Any:
     if isinstance(value, dict):
         return {scrubbed(key): scrubbed(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(scrubbed(item) for item in value)
+        make = getattr(value, "_make", type(value))  # that of a named tuple
+        return make(scrubbed(item) for item in value)
     return value
 
 

@@ -66,8 +66,8 @@ async def store(
 
 async def set_attributes(path: str, attributes: Attributes) -> None:
     """Give the file or directory at ``path`` these attributes. Never touches its content."""
-    with Explaining(f"set the attributes of {path}"), _Parent(path) as (directory, base):
-        _set_attributes(path, directory, base, attributes)
+    with Explaining(f"set the attributes of {path}"):
+        _set_attributes(path, None, path, attributes)
 
 
 async def create_directory(path: str, attributes: Attributes) -> None:
@@ -215,7 +215,7 @@ def _give(fd: int, attributes: Attributes) -> None:
     os.fchmod(fd, attributes.mode)
 
 
-def _set_attributes(path: str, directory: int, base: str, attributes: Attributes) -> None:
+def _set_attributes(path: str, directory: int | None, base: str, attributes: Attributes) -> None:
     """Set them through a handle that opens nothing: it needs no right to read, and can't follow a symlink."""
     handle = os.open(base, _HANDLE, dir_fd=directory)
     try:

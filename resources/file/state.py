@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -56,8 +55,7 @@ class Change(NamedTuple):
         return f"changed {self.attribute} from {self.old} to {self.new}"
 
 
-@dataclass(frozen=True, slots=True)
-class Desired:
+class Desired(NamedTuple):
     """What a file resource asks for. ``content`` is None where it is not managed, ``mode`` 0 where absent."""
 
     path: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reactor import ResourceError
 from resources.process import ENVIRONMENT, Command, last_words, run, split_words
@@ -12,8 +12,7 @@ from resources.process import ENVIRONMENT, Command, last_words, run, split_words
 PLACEHOLDER = "{path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Validator:
+class Validator(NamedTuple):
     """The command in ``text``: its words, one of which holds `PLACEHOLDER`. It is run without a shell."""
 
     text: str

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import trio
 
@@ -48,8 +48,7 @@ class Command:
     input: bytes = field(default=b"", repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(NamedTuple):
     """A command that ran to its end. The outputs are the last `TAIL_BYTES` of each; ``duration`` is in seconds."""
 
     exit_code: int
@@ -58,8 +57,7 @@ class Completed:
     duration: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Child:
+class _Child(NamedTuple):
     process: subprocess.Popen[bytes]
     pidfd: int
     stdout: FileIO
