@@ -40,8 +40,8 @@ class Fights:
 
     def repaired(self, vertex: int, actions: tuple[str, ...], now: float) -> Flare | None:
         """Drift of ``vertex`` was repaired by ``actions``. Returns a Flare when that is part of a fight."""
-        fight = self._fights.setdefault(vertex, _Fight())
-        if fight.times and now - fight.times[-1] > WINDOW:
+        fight = self._fights.get(vertex)
+        if fight is None or now - fight.times[-1] > WINDOW:
             fight = self._fights[vertex] = _Fight()
         fight.times.append(now)
         fight.actions.update(actions)
