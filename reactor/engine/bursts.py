@@ -25,8 +25,14 @@ class Bursts:
     def __init__(self) -> None:
         self.lasting: dict[int, _Burst] = {}
 
-    def add(self, vertex: int, quiet: Quiet, now: float) -> None:
-        """Something that ``vertex`` subscribes to has changed: its burst begins, or lasts longer."""
+    def add(self, vertex: int, quiet: Quiet | None, now: float) -> None:
+        """Something that ``vertex`` subscribes to has changed: its burst begins, or lasts longer.
+
+        Unless the refresh is made at once, for it is not ``quiet``, and with it all that was gathered.
+        """
+        if quiet is None:
+            self.forget(vertex)
+            return
         burst = self.lasting.setdefault(vertex, _Burst(now, now + quiet.at_most))
         burst.due = min(burst.latest, now + quiet.calm)
 

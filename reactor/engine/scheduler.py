@@ -16,12 +16,12 @@ It is told what happened (`mark`, `finished`, `elapsed`, `hold`, `release`, `res
 
 from __future__ import annotations
 
-import heapq
 import random
 from collections import deque
 from collections.abc import Collection, Mapping
 from functools import partial
 
+from reactor.engine.agenda import Agenda
 from reactor.engine.blame import Blame
 from reactor.engine.bursts import Bursts
 from reactor.engine.events import CAUSE_SETS, Cause
@@ -66,12 +66,9 @@ class Scheduler:
         """How many jobs are taken: one by each vertex that runs, or by all that run together."""
         self._limits = dict(limits or {})
         self.groups = Groups(self._limits)
-        self._grouped, self._parties, self._followers = (
-            self.groups.of,
-            self.groups.party,
-            self.groups.followers,
-        )
         self._retries = Retries(default_retry, rng or random.Random())  # noqa: S311 - jitter needs no secrecy
+        self._agenda = Agenda(self._retries)
+        self._start_at = self._agenda.start_at
         self._semaphores = Semaphores()
         self._holding = self._semaphores.held
         self._owed = bytearray(topology.size)
@@ -81,9 +78,6 @@ class Scheduler:
         self._paused: set[int] = set()
         self._ready: deque[int] = deque()
         self._stalled: list[int] = []
-        self._start_at: dict[int, float] = {}
-        self._not_before: dict[int, float] = {}
-        self._timers: list[tuple[float, int]] = []
 
     # ---- what happened ----
 
@@ -94,7 +88,7 @@ class Scheduler:
             return
         if cause is not Cause.RETRY and vertex in self.blame.failed:
             self._retries.count_anew(vertex)
-        start = self._earliest(vertex, now + delay)
+        start = self._agenda.earliest(vertex, now + delay, failed=vertex in self.blame.failed)
         if not self.order.motion[vertex]:
             self.order.begin(vertex)
         elif self._start_at.get(vertex, now) <= start:
@@ -127,7 +121,7 @@ class Scheduler:
 
     def slow_down(self, vertex: int, until: float) -> None:
         """Start ``vertex`` no more before ``until``: something fights over it."""
-        self._not_before[vertex] = max(until, self._not_before.get(vertex, until))
+        self._agenda.slow_down(vertex, until)
 
     def touched(self, vertex: int) -> None:
         """The run of ``vertex`` begins to change things: should it fail, its next success counts as a change."""
@@ -135,13 +129,13 @@ class Scheduler:
 
     def next_ready(self, now: float) -> int | None:
         """The next vertex that may start, now counted as running; None when there is none."""
-        if self._followers:
-            return self._followers.popleft()
+        if self.groups.followers:
+            return self.groups.followers.popleft()
         while self._ready and self.active < self.jobs:
             vertex = self._ready.popleft()
             if self._start(vertex, now):
                 self.active += 1
-                if vertex in self._grouped:
+                if vertex in self.groups.of:
                     self.groups.lead(vertex, partial(self._start, now=now))
                 return vertex
         return None
@@ -149,7 +143,7 @@ class Scheduler:
     def finished(self, vertex: int, outcome: Outcome, now: float) -> float | None:
         """The run of ``vertex`` ended. Returns the seconds until it is retried, or None when it is not."""
         carried = self._running.pop(vertex)
-        if vertex not in self._parties:
+        if vertex not in self.groups.party:
             self.active -= 1
         elif (late := self.groups.leave(vertex)) is not None:
             self.active -= 1
@@ -175,23 +169,19 @@ class Scheduler:
             self.blame.block(vertex, self.order.motion)
             self.order.end(vertex)
         elif again:
-            self._schedule(vertex, self._earliest(vertex, now), now)
+            failed = vertex in self.blame.failed
+            self._schedule(vertex, self._agenda.earliest(vertex, now, failed=failed), now)
         else:
             self.order.end(vertex)
         return wait
 
     def elapsed(self, now: float) -> None:
         """The clock says ``now``: start what waited for it, retry what failed long enough ago."""
-        timers = self._timers
-        while timers and timers[0][0] <= now:
-            _, vertex = heapq.heappop(timers)
-            if self._start_at.get(vertex, now + 1) <= now:
-                del self._start_at[vertex]
-                if not self.order.waiting[vertex]:
-                    self._ready.append(vertex)
-            if self._retries.due.get(vertex, now + 1) <= now:
-                del self._retries.due[vertex]
+        for vertex, is_retry in self._agenda.due(now):
+            if is_retry:
                 self.mark(vertex, Cause.RETRY, now)
+            elif not self.order.waiting[vertex]:
+                self._ready.append(vertex)
 
     def reshape(
         self, topology: Topology, limits: Mapping[int, Limits], changed: _Vertices, gone: _Vertices
@@ -211,7 +201,7 @@ class Scheduler:
         freed = {v for v in (*self.blame.blocked, *changed) if self._owed[v]} - self._gone
         for vertex in (*changed, *gone):
             self._retries.forget(vertex)
-            self._not_before.pop(vertex, None)
+            self._agenda.forget(vertex)
             self.bursts.forget(vertex)
         for vertex in gone:
             self._forget(vertex)
@@ -224,12 +214,12 @@ class Scheduler:
 
     def wake_at(self) -> float:
         """When `elapsed` is to be called next; infinity when no timer runs."""
-        return self._timers[0][0] if self._timers else float("inf")
+        return self._agenda.next_time()
 
     @property
     def has_ready(self) -> bool:
         """Whether `next_ready` is worth asking."""
-        return bool(self._followers) or (bool(self._ready) and self.active < self.jobs)
+        return bool(self.groups.followers) or (bool(self._ready) and self.active < self.jobs)
 
     @property
     def exhausted(self) -> bool:
@@ -291,21 +281,12 @@ class Scheduler:
         if limits.semaphores and not self._semaphores.acquire(limits.semaphores, vertex):
             return False
         if limits.rate is not None:
-            self._not_before[vertex] = now + 1 / limits.rate
+            self._agenda.slow_down(vertex, now + 1 / limits.rate)
         return True
-
-    def _earliest(self, vertex: int, start: float) -> float:
-        """Limits delay: a rate for every start, a pause after a failure."""
-        if vertex in self._not_before:
-            start = max(start, self._not_before[vertex])
-        if vertex in self.blame.failed:
-            start = max(start, self._retries.earliest(vertex))
-        return start
 
     def _schedule(self, vertex: int, start: float, now: float) -> None:
         if start > now:
-            self._start_at[vertex] = start
-            heapq.heappush(self._timers, (start, vertex))
+            self._agenda.put_off(vertex, start)
             return
         self._start_at.pop(vertex, None)
         if not self.order.waiting[vertex]:
@@ -327,7 +308,7 @@ class Scheduler:
         self.blame.fail(vertex, self.order.motion)
         wait = self._retries.failed(vertex, self._limits.get(vertex, DEFAULT_LIMITS), now, **meanwhile)
         if wait is not None:
-            heapq.heappush(self._timers, (now + wait, vertex))
+            self._agenda.call(vertex, now + wait)
         return wait
 
     def _succeed(self, vertex: int, outcome: Outcome, now: float) -> None:
@@ -353,11 +334,7 @@ class Scheduler:
         for below in self.topology.notify[vertex]:
             limits = self._limits.get(below, DEFAULT_LIMITS)
             if outcome is Outcome.CHANGED or limits.noop:
-                quiet = self.topology.quiet.get((vertex, below), limits.quiet)
-                if quiet is None:
-                    self.bursts.forget(below)  # this one is made at once, and with it all that was gathered
-                else:
-                    self.bursts.add(below, quiet, now)
+                self.bursts.add(below, self.topology.quiet.get((vertex, below), limits.quiet), now)
                 self.mark(below, Cause.REFRESH, now)
 
     # ---- another graph ----
