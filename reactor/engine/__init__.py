@@ -1,9 +1,11 @@
 """What runs a graph. `engine` drives trio; `scheduler` decides, without I/O or clock.
 
-The scheduler's parts: `order` (who waits for whom), `blame` (who is blocked by whose failure), `retries` with
-`backoff`, `agenda` (what waits for a time), `limits`, `bursts` (refreshes that are gathered), `groups` (who is applied together; `gathering` is where they
-meet). The engine's: `workers`, who get their work from it and do
-it by `checking` (one vertex in a run) and `check` (one resource, for itself) with `health`; `foregone` (what is known
-before a check), `watching`, `audit`, `fights`, `reversals` (what left the manifest and is undone), `roster` (vertex
-numbers over generations), `ledger` and `herald` (what came of it, told as `events`), `memory` (what a journal is to do).
+The scheduler's parts: `order` (who waits for whom), `blame` (who is blocked by whose failure), `retries` with `backoff`,
+`agenda` (what waits for a time), `limits`, `bursts` (refreshes that are gathered), `groups` (who is applied together;
+`gathering` is where they meet).
+
+The engine's: `workers`, who get their work from it and do it by `checking` (one vertex in a run) and `check` (one
+resource, for itself) with `health`; `foregone` (what is known before a check), `watching`, `alarm`, `audit`, `fights`,
+`reversals` (what left the manifest and is undone), `roster` (vertex numbers over generations), `ledger` and `herald`
+(what came of it, told as `events`), `memory` (what a journal is to do).
 """

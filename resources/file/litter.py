@@ -20,6 +20,8 @@ _NAME = re.compile(r"\.(.+)\.[0-9a-f]{12}\.reactor(\.[^.]*)?", re.DOTALL)
 _LONGEST_BASE = 200
 _LONGEST_SUFFIX = 100
 """Bytes. A name has room for 255."""
+_SURELY_SHORT = _LONGEST_BASE // 4
+"""Characters: none takes more than four bytes."""
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -31,8 +33,10 @@ _listings: trio.lowlevel.RunVar[dict[str, Listing]] = trio.lowlevel.RunVar("list
 
 def temporary_name(base: str, *, same_suffix: bool = False) -> str:
     """A new name for a temporary file that is to become ``base``."""
-    stem, suffix = _shortened(base)
     random = os.urandom(6).hex()
+    if not same_suffix and len(base) <= _SURELY_SHORT:
+        return f".{base}.{random}.reactor"
+    stem, suffix = _shortened(base)
     return f".{stem}.{random}.reactor{suffix}" if same_suffix else f".{stem}{suffix}.{random}.reactor"
 
 

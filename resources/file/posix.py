@@ -185,7 +185,8 @@ class _Parent:
     __slots__ = ("_base", "_directory", "_parent")
 
     def __init__(self, path: str) -> None:
-        self._parent, self._base = os.path.split(path)
+        parent, _, self._base = path.rpartition("/")
+        self._parent = parent or "/"
 
     def __enter__(self) -> tuple[int, str]:
         try:
