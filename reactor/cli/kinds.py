@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,8 +11,11 @@ import click
 from reactor.cli.completing import complete_kind
 
 if TYPE_CHECKING:
+    from reactor.ensure.description import Description
     from reactor.ensure.properties import Property
-    from reactor.resource.base import Resource
+
+Obstacles = dict[str, str | None]
+"""Why each provider can't work on this host; None for one that can."""
 
 _WIDTH = 98
 
@@ -27,8 +29,9 @@ _WIDTH = 98
 def kinds(kind: str | None, form: Literal["text", "json"]) -> None:
     """List the kinds of resources that are installed; or tell all about KIND.
 
-    That is: its properties with their types, defaults and meaning, what reactor watches to notice drift, and its
-    providers with whether they work on this host. Properties that every kind has come last.
+    That is: its properties with their types, defaults and meaning, what reactor watches to notice drift, what goes
+    before it by itself, whether it can be undone, and its providers with whether they work on this host. Properties
+    that every kind has come last.
 
     \b
     Exit codes: 0 done; 1 the kind can't be loaded; 2 bad usage.
@@ -40,38 +43,41 @@ def kinds(kind: str | None, form: Literal["text", "json"]) -> None:
       reactor kinds service --format json
     """
     from reactor.cli.ensure_kind import found_kind
+    from reactor.ensure.description import describe, summary_of
     from reactor.resource.registry import kind_names
 
     if kind is not None:
-        told = _told(found_kind(kind))
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False) if form == "json" else _page(told))
+        model = found_kind(kind)
+        obstacles = {name: model.obstacle(name) for name in model.providers}
+        show = _document if form == "json" else _page
+        click.echo(show(describe(model), obstacles))
         return
-    every = {name: _first_paragraph(found_kind(name)) for name in kind_names()}
+    every = {name: summary_of(found_kind(name)) for name in kind_names()}
     if form == "json":
-        click.echo(json.dumps(every, indent=2, ensure_ascii=False))
+        click.echo(_json(every))
     else:
         width = max(map(len, every), default=0)
         click.echo("\n".join(f"{name:{width}}  {words}" for name, words in every.items()))
 
 
-def _told(model: type[Resource]) -> dict[str, Any]:
-    from reactor.ensure.properties import properties_of
-    from reactor.resource.base import Resource
-
-    found = properties_of(model)
-    obstacles = {name: model.obstacle(name) for name in model.providers}
-    return {
-        "kind": model.kind,
-        "meaning": " ".join((inspect.getdoc(model) or "").replace("``", "`").split()),
-        "properties": {
-            each.name: _property(each) for each in found if each.field not in Resource.model_fields
-        },
-        "ensure": _property(next(each for each in found if each.field == "ensure")),
-        "common": [each.name for each in found if each.field in Resource.model_fields],
-        "watches": "" if model.watches is Resource.watches else _first_paragraph(model.watches),
-        "providers": {name: {"works": fault is None, "obstacle": fault} for name, fault in obstacles.items()},
-        "example": f"reactor ensure {model.kind} {model.example or 'NAME'}",
-    }
+def _document(found: Description, obstacles: Obstacles) -> str:
+    own = {each.name: _property(each) for each in found.own}
+    return _json(
+        {
+            "kind": found.kind,
+            "meaning": found.meaning,
+            "ensure": own.pop("ensure"),
+            "properties": own,
+            "common": [each.name for each in found.common],
+            "watches": found.watches,
+            "goes_after": found.goes_after,
+            "reverse": found.reversal,
+            "providers": {
+                name: {"works": fault is None, "obstacle": fault} for name, fault in obstacles.items()
+            },
+            "example": found.example,
+        }
+    )
 
 
 def _property(found: Property) -> dict[str, Any]:
@@ -84,37 +90,37 @@ def _property(found: Property) -> dict[str, Any]:
     }
 
 
-def _first_paragraph(documented: Any) -> str:
-    return " ".join((inspect.getdoc(documented) or "").partition("\n\n")[0].replace("``", "`").split())
+def _json(document: Any) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def _page(told: dict[str, Any]) -> str:
-    return "\n".join(_lines(told))
+def _page(found: Description, obstacles: Obstacles) -> str:
+    return "\n".join(_lines(found, obstacles))
 
 
-def _lines(told: dict[str, Any]) -> Iterator[str]:
-    yield f"{told['kind']}: {told['meaning']}"
+def _lines(found: Description, obstacles: Obstacles) -> Iterator[str]:
+    yield f"{found.kind}: {found.meaning}"
     yield ""
     yield "Properties:"
-    for name, each in {"ensure": told["ensure"], **told["properties"]}.items():
-        yield from _property_lines(name, each)
-    yield f"  and, as every kind: {', '.join(told['common'])}"
+    for each in found.own:
+        yield from _property_lines(each)
+    yield f"  and, as every kind: {', '.join(each.name for each in found.common)}"
     yield ""
-    yield f"Watches: {told['watches'] or 'nothing; it is checked by the slow audit, and with meta: {poll: 1m}'}"
-    for name, provider in told["providers"].items():
-        yield f"Provider {name}: {provider['obstacle'] or 'works here'}"
+    yield f"Watches: {found.watches}"
+    yield f"Goes after: {found.goes_after or 'nothing by itself'}"
+    yield f"Undone, with meta: {{reverse: true}}: {found.reversal or 'not possible'}"
+    for name, obstacle in obstacles.items():
+        yield f"Provider {name}: {obstacle or 'works here'}"
     yield ""
-    yield f"Example: {told['example']}"
+    yield f"Example: {found.example}"
 
 
-def _property_lines(name: str, each: dict[str, Any]) -> Iterator[str]:
+def _property_lines(found: Property) -> Iterator[str]:
     import textwrap
 
-    default = "required" if each["required"] else "" if each["default"] is None else f"default {_shown(each)}"
-    yield f"  {name}  ({', '.join(filter(None, (each['type'], default)))})"
-    yield from textwrap.wrap(each["meaning"], _WIDTH, initial_indent="      ", subsequent_indent="      ")
+    from reactor.ensure.description import default_of
 
-
-def _shown(each: dict[str, Any]) -> str:
-    default = each["default"]
-    return default if isinstance(default, str) else json.dumps(default, ensure_ascii=False)
+    default = default_of(found) and f"default {default_of(found)}"
+    remark = "required" if found.required else default
+    yield f"  {found.name}  ({', '.join(filter(None, (found.type, remark)))})"
+    yield from textwrap.wrap(found.meaning, _WIDTH, initial_indent="      ", subsequent_indent="      ")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 def kind_command(kind: str) -> click.Command:
     """The command ``reactor show KIND``. Raises ClickException when the kind can't be loaded."""
     model = found_kind(kind)
-    text = f"Show how one {kind} is now. Changes nothing.\n\n\b\nExample:\n  reactor show {kind} NAME"
+    text = f"Show how one {kind} is now. Changes nothing.\n\n\b\nExample:\n  reactor show {kind} {_example(model)}"
 
     @click.command(kind, help=text)
     @inputs_options
@@ -47,6 +49,14 @@ def kind_command(kind: str) -> click.Command:
     options = KindOptions(model, beside=command.params)
     command.params = [*options.parameters(), *command.params]
     return command
+
+
+def _example(model: type[Resource]) -> str:
+    """What the example of ``reactor ensure`` is about, with the options that can't be left out."""
+    name, *more = shlex.split(model.example or "NAME")
+    needed = {f"--{field}" for field, info in model.model_fields.items() if info.is_required()}
+    given = (f" {option} {value}" for option, value in pairwise(more) if option in needed)
+    return shlex.quote(name) + "".join(given)
 
 
 def _bound(options: KindOptions, given: dict[str, Any], inputs: Callable[[], Inputs]) -> Resource:

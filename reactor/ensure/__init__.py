@@ -1,6 +1,7 @@
 """One resource at a time, without a manifest.
 
 - ``properties``: what a kind's properties are, for people: names, types, defaults, meaning;
+- ``description``: what a kind tells of itself, in words;
 - ``command_line``: from words of a command line to the tree of a manifest with one entry;
 - ``entry``: such a tree bound as any manifest is, apart from what refers to other resources;
 - ``sessions``: what several such calls of one script have done, in the format of the journal;

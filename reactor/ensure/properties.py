@@ -93,10 +93,11 @@ def value_of(shape: Shape, text: str) -> tuple[Any, str | None]:
 def _word(shape: Shape) -> str:
     if shape.choices:
         return " | ".join(shape.choices)
-    if shape.values is not None or shape.model is not None:
-        return "map"
     words = {bool: "true | false", int: "integer", float: "number", str: "text"}
-    return " or ".join(word for scalar, word in words.items() if scalar in shape.scalars) or "value"
+    possible = [word for scalar, word in words.items() if scalar in shape.scalars]
+    if shape.values is not None or shape.model is not None:
+        possible.append("map")
+    return " or ".join(possible) or "value"
 
 
 def _default(model: type[Resource], field: str, info: FieldInfo) -> Any:

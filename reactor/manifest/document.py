@@ -20,6 +20,8 @@ _DATA_KEYS = ("data", "hierarchy", "overrides")
 _NATIVE_KEYS = (*_DATA_KEYS, "resources", "settings")
 _JET_FILE = "resources_jet_file"
 _CCM_FORM_KEYS = (*_DATA_KEYS, "ccm", "settings")
+_FOR_EDITORS = "$schema"
+"""Where editors find what a manifest may hold; nothing else reads it."""
 
 
 class Settings(BaseModel):
@@ -177,7 +179,7 @@ class _Outline:
 
     def _check_keys(self, known: Collection[str]) -> None:
         for key in self._root:
-            if key in known:
+            if key in known or key == _FOR_EDITORS:
                 continue
             hint = did_you_mean(key, known) or f"a manifest takes {listed(known, 'and')}"
             if key == "ccm":

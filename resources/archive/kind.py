@@ -30,7 +30,7 @@ from resources.archive.properties import ArchivePath, ArchiveUrl, Checksum, Coun
 from resources.archive.state import ArchiveState, Desired, Source, split_credentials
 from resources.file.checksum import checksum_of
 from resources.file.kind import Account
-from resources.file.owners import names_of
+from resources.file.owners import accounts_of, names_of
 
 
 class Archive(Resource, kind="archive", providers=("http",)):
@@ -137,7 +137,7 @@ class Archive(Resource, kind="archive", providers=("http",)):
         return decide(self._observer.desired, state)
 
     async def outputs(self) -> Mapping[str, Any]:
-        """The path of the archive, and its SHA-256; None for that while there is none."""
+        """The path of the archive, and its SHA-256; nothing for that while there is none."""
         checksum = await trio.to_thread.run_sync(checksum_of, self.name)
         return {"path": self.name, "checksum": checksum}
 
@@ -153,10 +153,12 @@ class Archive(Resource, kind="archive", providers=("http",)):
         return (self.name,) if self.ensure == "absent" else ()
 
     def uses(self) -> Iterable[str]:
-        """The directories that it and what it holds go to."""
+        """The directories that it and what it holds go to, and the owners."""
         yield os.path.dirname(self.name)
         if self.ensure == "present" and self.extract_parent is not None:
             yield self.extract_parent
+        if self.ensure == "present":
+            yield from accounts_of(self.owner, self.group)
 
     def claims(self) -> Iterable[Claim]:
         """The path; one that comes and goes is nobody's."""

@@ -142,7 +142,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         return ()
 
     async def outputs(self) -> Mapping[str, Any] | None:
-        """What the command wrote and how it ended, the last time it ran; None when it has not run in this life."""
+        """What the command wrote and how it ended, the last time it ran; nothing when it has not run in this life."""
         if self._result is None:
             return None
         return {

@@ -35,6 +35,8 @@ class RepositoryState(NamedTuple):
 class Repository(Resource, kind="repository", providers=PROVIDERS):
     """Manage one repository of packages: its file, the key that signs it, and that its packages are known."""
 
+    example = "app --url https://example.com/debian --suites bookworm --components main --key /usr/share/keyrings/app.asc"
+
     ensure: Literal["present", "absent"] = "present"
     url: Word | None = None
     """Where the packages are."""
@@ -89,7 +91,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         return (Action(f"Would have {what}", what, self._add, self._diff),)
 
     async def reversal(self, state: RepositoryState) -> Self:
-        """None, where there was none. Raises ResourceError for one that was there: its properties are not known."""
+        """No repository, where there was none. Raises ResourceError for one that was there: its properties are not known."""
         if state != (None, None):
             raise ResourceError(
                 f"the repository {self.name} was there before, and could not be brought back",

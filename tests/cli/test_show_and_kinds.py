@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+from files_of_cli import written
 
 from reactor.resource.base import Resource
 from reactor.resource.registry import find_kind, kind_names
@@ -13,12 +14,6 @@ def shown(reactor, *args):
     done = reactor("show", *args, "--format", "json")
     assert done.code == 0, done.err
     return json.loads(done.out)
-
-
-def written(path):
-    """What a write of content or attributes would move. Reading may move the access time."""
-    status = path.stat()
-    return status.st_ino, status.st_mode, status.st_mtime_ns, status.st_ctime_ns
 
 
 def test_a_file_is_shown_as_it_is(reactor, tmp_path, state_directory):
@@ -100,6 +95,19 @@ def test_a_kind_says_what_it_watches_and_whether_its_provider_works(reactor):
     works = os.path.isdir("/run/systemd/system")
     assert ("Provider systemd: works here" in page) is works
     assert "on_refresh  (restart | reload | reload-or-restart, default restart)" in page
+
+
+def test_a_kind_says_what_goes_first_by_itself_and_what_can_be_undone(reactor):
+    page = reactor("kinds", "file").out
+    assert "Goes after: The parent directory, the source, " in page
+    assert "Undone, with meta: {reverse: true}: The file or directory that was found" in page
+    page = reactor("kinds", "link").out
+    assert "Undone, with meta: {reverse: true}: not possible" in page
+
+
+def test_defaults_are_told_as_a_person_writes_them(reactor):
+    assert "timeout  (duration, default 10m)" in reactor("kinds", "archive").out
+    assert "interval  (duration, default 1h)" in reactor("kinds", "package").out
 
 
 def test_an_unknown_kind_is_answered_with_the_nearest(reactor):

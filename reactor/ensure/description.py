@@ -1,0 +1,99 @@
+"""What a kind tells of itself, in words: for ``reactor kinds`` and for the pages of the documentation."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from dataclasses import dataclass
+
+from reactor.ensure.properties import Property, properties_of
+from reactor.resource.base import Resource
+from reactor.resource.composite import Composite
+from reactor.resource.properties import format_duration, parse_duration
+
+_SILENT = "Nothing: it is checked by the slow audit, and with `meta: {poll: 1m}`."
+_BY_MEMBERS = "Nothing itself: what is in it is watched as each kind says."
+
+
+@dataclass(frozen=True)
+class Description:
+    """One kind. All texts are Markdown; `own` are the properties that other kinds do not have, with ``ensure``."""
+
+    kind: str
+    meaning: str
+    own: tuple[Property, ...]
+    common: tuple[Property, ...]
+    watches: str
+    """What it listens to, to notice drift."""
+    goes_after: str
+    """What it has automatic edges from; empty for nothing."""
+    provides: str
+    """What gives others automatic edges from it; empty for nothing."""
+    outputs: str
+    """What other resources can take from it; empty where that is what ``reactor show`` tells."""
+    reversal: str
+    """What ``meta: {reverse: true}`` brings back; empty when it can't be undone."""
+    together: str
+    """Which of them are applied in one go; empty for each by itself."""
+    example: str
+
+
+def describe(model: type[Resource]) -> Description:
+    """All about the kind ``model``."""
+    found = properties_of(model)
+    return Description(
+        kind=model.kind,
+        meaning=_markdown(inspect.getdoc(model) or ""),
+        own=tuple(each for each in found if each.field == "ensure" or not _is_common(each)),
+        common=tuple(each for each in found if _is_common(each)),
+        watches=_words(model, "watches") or (_BY_MEMBERS if issubclass(model, Composite) else _SILENT),
+        goes_after=_words(model, "uses"),
+        provides=_words(model, "provides"),
+        outputs=_words(model, "outputs"),
+        reversal=_words(model, "reversal"),
+        together=_words(model, "group_key"),
+        example=f"reactor ensure {model.kind} {model.example or 'NAME'}",
+    )
+
+
+def summary_of(model: type[Resource]) -> str:
+    """What the kind is for, in a sentence or two."""
+    return _first_paragraph(model)
+
+
+def default_of(found: Property) -> str:
+    """The default as a manifest has it; empty where there is none."""
+    if found.default is None:
+        return ""
+    if found.is_duration:
+        return _duration(parse_duration(found.default))
+    return found.default if isinstance(found.default, str) else json.dumps(found.default, ensure_ascii=False)
+
+
+def _duration(seconds: float) -> str:
+    """In the largest unit of which it is a whole number."""
+    for unit, size in (("h", 3600), ("m", 60)):
+        if seconds and seconds % size == 0:
+            return f"{seconds / size:.0f}{unit}"
+    return format_duration(seconds)
+
+
+def _is_common(found: Property) -> bool:
+    return found.field in Resource.model_fields
+
+
+def _words(model: type[Resource], method: str) -> str:
+    """The first paragraph about a method, where the kind has one of its own; what it raises is for programmers."""
+    own = getattr(model, method)
+    inherited = getattr(Resource, method)
+    if getattr(own, "__func__", own) is getattr(inherited, "__func__", inherited):
+        return ""
+    return _first_paragraph(own).partition(" Raises ")[0]
+
+
+def _first_paragraph(documented: object) -> str:
+    return _markdown((inspect.getdoc(documented) or "").partition("\n\n")[0])
+
+
+def _markdown(text: str) -> str:
+    return " ".join(text.replace("``", "`").split())

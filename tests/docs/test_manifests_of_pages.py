@@ -1,0 +1,37 @@
+"""Every manifest that a page of the documentation shows is a valid one."""
+
+from pathlib import Path
+
+import pytest
+from page_blocks import Page
+
+from reactor import load
+from reactor.manifest.inputs import Inputs
+
+ROOT = Path(__file__).parents[2]
+FACTS = {"host": {"info": {"platformFamily": "debian", "hostname": "web1"}}}
+
+
+def is_whole(text):
+    return any(line.startswith(("resources:", "ccm:")) for line in text.splitlines())
+
+
+MANIFESTS = {
+    f"{path.relative_to(ROOT)}:{block.line}": block.text
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    for block in Page.of(path.read_text()).blocks
+    if block.kind == "yaml" and is_whole(block.text)
+}
+
+
+@pytest.mark.parametrize("place", MANIFESTS)
+def test_a_manifest_that_is_shown_is_valid(tmp_path, place):
+    path = tmp_path / "site.yaml"
+    path.write_text(MANIFESTS[place])
+    assert load(str(path), Inputs(FACTS)).graph.resources
+
+
+def test_there_is_a_manifest_for_each_kind():
+    shown = {place.partition(":")[0] for place in MANIFESTS}
+    pages = {str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "kinds").glob("*.md")}
+    assert pages - shown == {"docs/kinds/index.md"}
