@@ -1,4 +1,4 @@
-"""The example of a third party's kind and watcher works, and CONTRIBUTING.md shows it as it is."""
+"""The example of a third party's kind and watcher works, and the pages that tell how to write one show it as it is."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_a_line_in_the_pipe_is_a_check(tmp_path):
         await resource.script.begun(before + 1)
 
 
-@pytest.mark.parametrize("file", ["symlink.py", "pipe.py"])
-def test_contributing_shows_the_example_as_it_is(file):
+@pytest.mark.parametrize(("page", "file"), [("kind", "symlink.py"), ("watcher", "pipe.py")])
+def test_the_pages_show_the_example_as_it_is(page, file):
     code = (PLUGIN / "reactor_symlink" / file).read_text()
-    assert f"```python\n{code}```" in (ROOT / "CONTRIBUTING.md").read_text()
+    assert f"```python\n{code}```" in (ROOT / "docs" / f"writing-a-{page}.md").read_text()

@@ -1,15 +1,7 @@
-"""What the README shows is what happens: its console sessions are played, its tables compared with the code."""
+"""The tables of the README name what there is, no less and no more."""
 
 import re
-import shlex
-import signal
-import stat
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
-from processes_of_cli import environment
 
 from reactor.cli.example import example
 from reactor.cli.group import COMMANDS
@@ -19,86 +11,6 @@ from reactor.resource.registry import find_kind, kind_names
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-SHOWN_DIRECTORY = "/tmp/reactor-quickstart"
-ELSEWHERE = "# in another terminal: "
-PROMPT = "$ "
-
-
-def normal(line):
-    """A line without what differs from run to run: how long things took."""
-    return re.sub(r"\d[\d.]*( ms| s| min)", r"N\1", line).replace("N ms", "N s").rstrip("\n")
-
-
-class Session:
-    """Plays one console session and compares what is said with what is shown."""
-
-    def __init__(self, directory, shell_environment):
-        self.directory = str(directory)
-        self.environment = shell_environment
-        self.process = None
-        self.shown = []
-
-    def play(self, text):
-        for line in text.replace(SHOWN_DIRECTORY, self.directory).splitlines():
-            if line.startswith(PROMPT):
-                self.end()
-                self.process = self.start(line.removeprefix(PROMPT))
-            elif line.startswith(ELSEWHERE):
-                self.compare()
-                self.start(line.removeprefix(ELSEWHERE)).communicate(timeout=20)
-            elif line == "^C":
-                self.compare()
-                self.process.send_signal(signal.SIGINT)
-            else:
-                self.shown.append(line)
-        self.end()
-
-    def start(self, command):
-        words = shlex.split(command)
-        words = ["sh", "-c", command] if {"|", ">"} & set(words) else words
-        return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=self.environment)
-
-    def compare(self):
-        """Read as many lines as are shown. Resources that do not depend on each other may change places."""
-        said = [self.process.stdout.readline() for _ in self.shown]
-        assert sorted(map(normal, said)) == sorted(map(normal, self.shown))
-        self.shown = []
-
-    def end(self):
-        if self.process is not None:
-            self.compare()
-            assert self.process.communicate(timeout=20)[0] == ""
-            assert self.process.returncode == 0
-            self.process = None
-
-
-@pytest.fixture
-def session(tmp_path):
-    program = tmp_path / "bin" / "reactor"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m reactor "$@"\n')
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    shell_environment = environment()
-    shell_environment["PATH"] = f"{program.parent}:{shell_environment['PATH']}"
-    session = Session(tmp_path / "quickstart", shell_environment)
-    yield session
-    if session.process is not None:
-        session.process.kill()
-        session.process.communicate()
-
-
-def test_the_quick_tour_is_what_happens(session):
-    tour = README.partition("## A quick tour")[2].partition("\n## ")[0]
-    sessions = re.findall(r"```console\n(.*?)```", tour, re.DOTALL)
-    assert len(sessions) == 5
-    for text in sessions:
-        session.play(text)
-
-
-def test_there_is_no_console_session_that_is_not_played():
-    tour = README.partition("## A quick tour")[2].partition("\n## ")[0]
-    everywhere = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md")) + README
-    assert everywhere.count("```console") == tour.count("```console")
 
 
 def table_after(heading):
