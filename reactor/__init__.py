@@ -21,6 +21,7 @@ The map of the house; data flows down this list, and nothing imports what stands
 - ``metrics/``: what is counted, for Prometheus;
 - ``service/``: reactor as a service of systemd: its unit, and what it tells its manager;
 - ``control/``: what people see of a running converger and ask of it: status, pauses, HTTP on a Unix socket;
+- ``ui/``: the live page of a running converger, for a browser;
 - ``cli/``: one module per command;
 - ``testing/``: the test kit for kinds and watchers.
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from reactor.engine.engine import Engine
     from reactor.engine.events import Cause, Event, Result
     from reactor.engine.options import Options
+    from reactor.expression.finding import find
     from reactor.graph.graph import EdgeKind, Graph
     from reactor.loading import Program, load
     from reactor.resource.base import Meta, Resource
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     )
     from reactor.resource.health import Finding, Status
     from reactor.resource.keeping import Former, hold
-    from reactor.resource.plan import Action, Plan, ResourceError
+    from reactor.resource.plan import Action, Diff, Plan, ResourceError
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.secrecy import remember
     from reactor.resource.speech import say
@@ -70,6 +72,7 @@ _HOMES = {
     "reactor.engine.engine": ("Engine",),
     "reactor.engine.events": ("Cause", "Event", "Result"),
     "reactor.engine.options": ("Options",),
+    "reactor.expression.finding": ("find",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.loading": ("Program", "load"),
     "reactor.resource.base": ("Meta", "Resource"),
@@ -80,7 +83,7 @@ _HOMES = {
     ),
     "reactor.resource.health": ("Finding", "Status"),
     "reactor.resource.keeping": ("Former", "hold"),
-    "reactor.resource.plan": ("Action", "Plan", "ResourceError"),
+    "reactor.resource.plan": ("Action", "Diff", "Plan", "ResourceError"),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.secrecy": ("remember",),
     "reactor.resource.speech": ("say",),
@@ -95,10 +98,10 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "Heard",
+    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "Heard",
     "InvalidPropertiesError", "ManifestError", "Meta", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "hold", "load", "remember", "say", "size_in_words", "template_engine",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "hold", "load", "remember", "say", "size_in_words", "template_engine",
     "unpack",
 ]  # fmt: skip
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import trio
 
-from reactor import ResourceError
+from reactor import Diff, ResourceError
 from resources.file.content import Inline
 from resources.file.diffs import content_diff
 from resources.file.errors import Explaining
@@ -56,7 +56,7 @@ async def replace(path: str, text: str) -> None:
     await edit(path, lambda _: text)
 
 
-async def diff(path: str, change: Change) -> str:
+async def diff(path: str, change: Change) -> Diff:
     """What `edit` would do, as a unified diff."""
     return await content_diff(path, Inline(change(read(path) or "")), ())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import trio
@@ -12,7 +13,7 @@ from reactor.engine.health import complaint, examine
 from reactor.engine.outcome import Outcome
 from reactor.resource.base import Resource
 from reactor.resource.health import Health
-from reactor.resource.plan import Plan, ResourceError
+from reactor.resource.plan import Diff, Plan, ResourceError
 
 
 class Verdict(NamedTuple):
@@ -60,12 +61,13 @@ async def check(
             plan = resource.plan(state, refresh=refresh)
             if not plan:
                 return AS_DESIRED
-            diffs = await _diffs(resource, plan) if diff else ()
+            seen = await _looked(resource, plan) if diff else ()
             if noop:
-                return Verdict(Outcome.WOULD_CHANGE, tuple(action.would for action in plan), diffs)
+                would = tuple(action.would for action in plan)
+                return Verdict(Outcome.WOULD_CHANGE, would, await _texts(seen))
             await before_apply(state)
             await (perform(plan, done) if apply is None else apply(resource, plan, done))
-            return await _verified(resource, diffs, done)
+            return await _verified(resource, seen, done)
     except trio.TooSlowError:
         error, hint = f"the check took longer than its timeout of {timeout:g} s", None
     except ResourceError as failure:
@@ -102,8 +104,10 @@ async def perform(plan: Plan, done: list[str]) -> None:
         done.append(action.did)
 
 
-async def _verified(resource: Resource, diffs: tuple[str, ...], done: list[str]) -> Verdict:
-    if left := await resource.verify():
+async def _verified(resource: Resource, seen: tuple[Diff, ...], done: list[str]) -> Verdict:
+    left = await resource.verify()
+    diffs = await _texts(seen)
+    if left:
         wanted = "; ".join(action.would for action in left)
         text = f"the desired state was not reached; checked again: {wanted}"
         return Verdict(
@@ -112,10 +116,18 @@ async def _verified(resource: Resource, diffs: tuple[str, ...], done: list[str])
     return Verdict(Outcome.CHANGED, tuple(done), diffs)
 
 
-async def _diffs(resource: Resource, plan: Plan) -> tuple[str, ...]:
+async def _looked(resource: Resource, plan: Plan) -> tuple[Diff, ...]:
     if resource.secrets:
-        return (f"not shown: {', '.join(sorted(resource.secrets))} of {resource.ref} is secret\n",)
+        return (partial(_unshown, resource),)
     return tuple([await action.diff() for action in plan if action.diff is not None])
+
+
+async def _unshown(resource: Resource) -> str:
+    return f"not shown: {', '.join(sorted(resource.secrets))} of {resource.ref} is secret\n"
+
+
+async def _texts(diffs: tuple[Diff, ...]) -> tuple[str, ...]:
+    return tuple([await text() for text in diffs])
 
 
 def _os_error_text(error: OSError) -> str:

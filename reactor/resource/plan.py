@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+Diff = Callable[[], Awaitable[str]]
+"""Makes a unified diff of what was seen before a change. It may be called after it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -12,13 +15,14 @@ class Action:
 
     ``would`` is the sentence for noop (``Would have created the file``), ``did`` the one for a change made
     (``created the file``). ``run`` makes the change, and raises `ResourceError` or `OSError` when it can't.
-    ``diff`` reads the world and returns a unified diff, without changing anything.
+    ``diff`` looks at what is about to change, without changing anything, and returns what makes a unified diff of that:
+    the change need not wait for it.
     """
 
     would: str
     did: str
     run: Callable[[], Awaitable[None]] = field(compare=False, repr=False)
-    diff: Callable[[], Awaitable[str]] | None = field(default=None, compare=False, repr=False)
+    diff: Callable[[], Awaitable[Diff]] | None = field(default=None, compare=False, repr=False)
 
 
 Plan = tuple[Action, ...]

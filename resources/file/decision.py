@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from reactor import Action, Plan, ResourceError
+from reactor import Action, Diff, Plan, ResourceError
 from resources.file import posix
 from resources.file.content import Content, Inline
 from resources.file.diffs import attributes_diff, content_diff
@@ -165,7 +165,7 @@ def _changes(desired: Desired, state: FileState) -> tuple[Change, ...]:
     return tuple(change for differs, change in pairs if differs)
 
 
-async def _diff_of_new(desired: Desired, content: Content) -> str:
+async def _diff_of_new(desired: Desired, content: Content) -> Diff:
     return await content_diff(desired.path, content, _all_new(desired))
 
 

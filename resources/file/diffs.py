@@ -5,13 +5,17 @@ from __future__ import annotations
 import difflib
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import trio
 
+from reactor import Diff
 from resources.file.content import Content, read
 from resources.file.state import Change
+
+_AT_ONCE = 16 * 1024
+"""Bytes. For less, a thread would take longer than the diff."""
 
 _LIMIT = 1024 * 1024
 """Bytes. Nobody reads the diff of more, and making it takes long."""
@@ -19,21 +23,28 @@ _LIMIT = 1024 * 1024
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-async def content_diff(path: str, content: Content | None, changes: Sequence[Change]) -> str:
-    """The diff from what is at ``path`` to ``content``, or to nothing, and of the attributes that change."""
-    return await trio.to_thread.run_sync(partial(_content_diff, path, content, changes))
-
-
-async def attributes_diff(path: str, changes: Sequence[Change], *, created: bool = False) -> str:
-    """The diff of the attributes alone."""
-    return "".join(_header(path, old=not created, new=True)) + "".join(_attribute_lines(changes))
-
-
-def _content_diff(path: str, content: Content | None, changes: Sequence[Change]) -> str:
+async def content_diff(path: str, content: Content | None, changes: Sequence[Change]) -> Diff:
+    """The diff from what is at ``path`` now to ``content``, or to nothing, and of the attributes that change."""
     old = _head(path)
     new = None if content is None else content.head(_LIMIT + 1)
-    lines = _header(path, old=old is not None, new=new is not None)
-    return "".join([*lines, *_attribute_lines(changes), *_body(old or b"", new or b"")])
+    return partial(_content_text, path, old, new, changes)
+
+
+async def attributes_diff(path: str, changes: Sequence[Change], *, created: bool = False) -> Diff:
+    """The diff of the attributes alone."""
+    return partial(_attributes_text, path, changes, created=created)
+
+
+async def _content_text(path: str, old: bytes | None, new: bytes | None, changes: Sequence[Change]) -> str:
+    head = [*_header(path, old=old is not None, new=new is not None), *_attribute_lines(changes)]
+    old, new = old or b"", new or b""
+    if len(old) + len(new) <= _AT_ONCE:
+        return "".join([*head, *_body(old, new)])
+    return "".join([*head, *await trio.to_thread.run_sync(_body, old, new)])
+
+
+async def _attributes_text(path: str, changes: Sequence[Change], *, created: bool) -> str:
+    return "".join([*_header(path, old=not created, new=True), *_attribute_lines(changes)])
 
 
 def _header(path: str, *, old: bool, new: bool) -> list[str]:
@@ -45,12 +56,12 @@ def _attribute_lines(changes: Sequence[Change]) -> list[str]:
     return old + [f"+{change.attribute}: {change.new}\n" for change in changes]
 
 
-def _body(old: bytes, new: bytes) -> Iterable[str]:
+def _body(old: bytes, new: bytes) -> list[str]:
     before, after = _text(old), _text(new)
     if before is None or after is None:
-        return (f"Content differs: {_summary(old)} before, {_summary(new)} after\n",)
+        return [f"Content differs: {_summary(old)} before, {_summary(new)} after\n"]
     hunks = difflib.unified_diff(_lines(before), _lines(after), n=3)
-    return (_terminated(line) for line in list(hunks)[2:])  # without difflib's own header
+    return [_terminated(line) for line in list(hunks)[2:]]  # without difflib's own header
 
 
 def _text(data: bytes) -> str | None:

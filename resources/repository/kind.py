@@ -11,7 +11,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from reactor import Action, Flag, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
+from reactor import Action, Diff, Flag, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
 from resources import textfile
 from resources.file.errors import Explaining
 from resources.package.provider import Provider
@@ -146,7 +146,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         for path in self._files:
             _unlink(path)
 
-    async def _diff(self) -> str:
+    async def _diff(self) -> Diff:
         text = self._desired.text or ""
         return await textfile.diff(self._files[0], lambda _: text)
 

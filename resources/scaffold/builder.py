@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 
 import trio
 
-from reactor import Heard, ResourceError
+from reactor import Diff, Heard, ResourceError
 from resources.file import posix
 from resources.file.content import Inline
 from resources.file.diffs import attributes_diff, content_diff
@@ -72,23 +73,23 @@ class Builder:
         with suppress(OSError):
             os.rmdir(self._target.root)
 
-    async def diff(self, state: ScaffoldState, *, purge: bool) -> str:
+    async def diff(self, state: ScaffoldState, *, purge: bool) -> Diff:
         """What `build` would change, as a unified diff; where that may show secrets, without contents."""
-        parts = [
+        seen = [
             await attributes_diff(one.path, one.changes, created=not one.changes) for one in state.directories
         ]
         purged = state.purged if purge else ()
-        parts += [await self._file_diff(file) for file in state.changed[:_SHOWN]]
-        parts += [await self._content_diff(path, None, ()) for path in purged[:_SHOWN]]
+        seen += [await self._file_diff(file) for file in state.changed[:_SHOWN]]
+        seen += [await self._content_diff(path, None, ()) for path in purged[:_SHOWN]]
         left = max(0, len(state.changed) - _SHOWN) + max(0, len(purged) - _SHOWN)
-        return "".join(parts) + (f"and {left} more files\n" if left else "")
+        return partial(_all_of, seen, left)
 
-    async def _file_diff(self, file: Difference) -> str:
+    async def _file_diff(self, file: Difference) -> Diff:
         if file.text is None:
             return await attributes_diff(file.path, file.changes)
         return await self._content_diff(file.path, Inline(file.text), file.changes)
 
-    async def _content_diff(self, path: str, content: Inline | None, changes: Sequence[Change]) -> str:
+    async def _content_diff(self, path: str, content: Inline | None, changes: Sequence[Change]) -> Diff:
         if self._is_secret:
             return await attributes_diff(path, changes)
         return await content_diff(path, content, changes)
@@ -137,6 +138,12 @@ class Builder:
                 except OSError:
                     break
                 directory = os.path.dirname(directory)
+
+
+async def _all_of(diffs: Sequence[Diff], left: int) -> str:
+    """All of them, and how many more files there are."""
+    parts = [await text() for text in diffs]
+    return "".join(parts) + (f"and {left} more files\n" if left else "")
 
 
 async def _perform(arguments: Sequence[str], path: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Protocol
 
-from reactor import Action, Plan
+from reactor import Action, Diff, Plan
 from resources.scaffold.state import ScaffoldState
 
 
@@ -18,7 +18,7 @@ class Hands(Protocol):
     async def clear(self, state: ScaffoldState) -> None:
         """Remove what belongs to the scaffold, and the directories that this leaves empty."""
 
-    async def diff(self, state: ScaffoldState, *, purge: bool) -> str:
+    async def diff(self, state: ScaffoldState, *, purge: bool) -> Diff:
         """What `build` would change."""
 
 

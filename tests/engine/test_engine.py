@@ -130,12 +130,18 @@ async def test_an_apply_that_does_not_take_is_a_failure(autojump_clock):
     assert "the desired state was not reached" in story.checks("stubborn#a")[0].error
 
 
-async def test_diffs_are_made_before_the_change_and_only_when_asked(autojump_clock):
+async def test_what_a_diff_shows_is_seen_before_the_change_and_told_after_it_and_only_when_asked(
+    autojump_clock,
+):
     class Diffed(Scripted, kind="diffed"):
         def plan(self, state, *, refresh):
+            async def text():
+                assert not self.script.drifted
+                return "-old\n+new\n"
+
             async def diff():
                 assert self.script.drifted
-                return "-old\n+new\n"
+                return text
 
             return (Action("Would", "did", self._repair, diff),) if state else ()
 

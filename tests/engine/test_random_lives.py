@@ -288,7 +288,7 @@ lives = st.builds(busy_life, st.randoms(use_true_random=False), st.lists(manifes
 
 
 @given(manifest=manifests(), steps=lives)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_whatever_happens_the_end_is_desired_and_no_refresh_is_missing(manifest, steps):
     world, real_time = World(manifest), time.time
     with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patched:

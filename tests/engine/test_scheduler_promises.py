@@ -330,4 +330,4 @@ class Lives(RuleBasedStateMachine):
 
 
 TestSchedulerPromises = Lives.TestCase
-TestSchedulerPromises.settings = settings(max_examples=400, stateful_step_count=20, deadline=None)
+TestSchedulerPromises.settings = settings(max_examples=400, stateful_step_count=20)

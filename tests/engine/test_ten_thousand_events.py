@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 import pytest
 import trio
@@ -59,6 +60,7 @@ async def test_a_fight_of_ten_thousand_events_is_bounded_and_the_last_is_followe
     assert repairs < 100, "50 at full speed, then about one a second"
     assert len(contested.script.checks) <= repairs + 10
     assert len(story.all(Flapping)) == 1
-    kept = list(History(str(tmp_path)).entries())
+    with closing(History(str(tmp_path))) as history:
+        kept = list(history.entries())
     assert len(kept) <= repairs + 10, "the journal grows with the repairs, not with the events"
     assert used < 10, "milliseconds of work, not one for each event"

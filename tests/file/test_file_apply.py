@@ -457,5 +457,5 @@ async def test_noop_changes_nothing(tmp_path: Path):
                 continue
             for action in plan:
                 if action.diff is not None:
-                    await action.diff()
+                    await (await action.diff())()
     assert picture(tmp_path) == before

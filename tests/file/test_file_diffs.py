@@ -8,7 +8,7 @@ from file_worlds import ME, MY_GROUP, look, make
 
 async def diff_of(file) -> str:
     (action,) = await look(file)
-    return await action.diff()
+    return await (await action.diff())()
 
 
 @pytest.fixture

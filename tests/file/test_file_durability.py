@@ -29,13 +29,13 @@ class Disk:
         self.groups.append(sorted(descriptors))
         self.threads.add(threading.get_ident())
         self.began.release()
-        assert self.go_on.wait(5)
+        assert self.go_on.wait(60)
         if self.error is not None:
             raise self.error
 
 
 async def began(disk: Disk) -> None:
-    with trio.fail_after(5):
+    with trio.fail_after(60):
         await trio.to_thread.run_sync(disk.began.acquire)
 
 

@@ -64,7 +64,7 @@ WANTS = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(thing=THINGS, now=MODES, text=TEXTS, wants=WANTS, mode=MODES)
 def test_every_world_converges_or_stays_as_it_is(thing, now, text, wants, mode):
     root = Path(tempfile.mkdtemp(prefix="reactor-file-", dir="/dev/shm"))

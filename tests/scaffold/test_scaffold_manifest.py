@@ -44,6 +44,17 @@ def scaffold(site):
     return scaffold
 
 
+@pytest.mark.parametrize(("form", "expected"), [("resources", "{{ 80 }}"), ("ccm", "80")])
+async def test_templates_are_in_jet_in_the_ccm_form_unless_said(tmp_path, form, expected):
+    grow(tmp_path / "templates", {"a": "{{ '{{ 80 }}' }}" if form == "resources" else "[[ data.port ]]"})
+    one = f"[{{scaffold: [{{{tmp_path}/out: {{ensure: present, source: templates}}}}]}}]"
+    text = f"resources: {one}" if form == "resources" else f"ccm: {{resources: {one}}}"
+    (tmp_path / "site.yaml").write_text(f"{DATA}{text}\n")
+    (scaffold,) = load(str(tmp_path / "site.yaml")).graph.resources.values()
+    await converge(scaffold)
+    assert tree(tmp_path / "out") == {"a": expected}
+
+
 @pytest.mark.parametrize(
     ("engine", "template"),
     [
@@ -97,7 +108,7 @@ async def test_an_error_keeps_its_words_back_when_there_are_secrets(scaffold, tm
 
 async def test_a_diff_shows_no_contents_when_there_are_secrets(scaffold, tmp_path):
     (action,) = await look(scaffold(data=SECRET, a="{{ Data.password | upper }}", b="harmless"))
-    shown = await action.diff()
+    shown = await (await action.diff())()
     assert f"+++ {tmp_path}/out/a" in shown
     assert "HUNTER2" not in shown
     assert "harmless" not in shown

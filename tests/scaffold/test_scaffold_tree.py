@@ -109,7 +109,7 @@ async def test_noop_tells_and_touches_nothing(tmp_path):
     grow(tmp_path / "out", {"a": "old\n", "b": "same\n", "c": "foreign\n"})
     (action,) = await look(make(tmp_path, purge=True, post=[{"*": f"touch {tmp_path}/ran"}]))
     assert action.would == "Would have changed 2 scaffold files"
-    shown = await action.diff()
+    shown = await (await action.diff())()
     assert "-old\n+new\n" in shown
     assert f"--- {tmp_path}/out/c\n+++ /dev/null\n" in shown
     assert "same" not in shown
@@ -187,6 +187,20 @@ async def test_render_sees_its_own_data_and_all_other(tmp_path, engine, call):
     grow(tmp_path / "templates", {"a": call.replace("_partials/p", "_partials/q")})
     with pytest.raises(ResourceError, match=r"templates/a:1:.* there is no template _partials/q"):
         await look(make(tmp_path, DATA, engine=engine))
+
+
+@pytest.mark.parametrize(
+    ("engine", "call", "partial"),
+    [
+        ("jinja", "{{ render('_partials/p', [1, 2]) }}", "{{ data[1] }}{{ facts.role }}"),
+        ("go", '{{ render "_partials/p" (list 1 2) }}', "{{ index . 1 }}{{ range . }}{{ . }}{{ end }}"),
+        ("jet", '[[ render("_partials/p", slice(1, 2)) ]]', "[[ .[1] ]][[ data[0] ]][[ facts.role ]]"),
+    ],
+)
+async def test_what_is_rendered_with_no_map_sees_it_as_it_is(tmp_path, engine, call, partial):
+    grow(tmp_path / "templates", {"a": call, "_partials/p": partial})
+    await converge(make(tmp_path, {"facts": {"role": "db"}}, engine=engine))
+    assert tree(tmp_path / "out") == {"a": {"jinja": "2db", "go": "212", "jet": "21db"}[engine]}
 
 
 async def test_commands_run_for_the_files_that_changed(tmp_path):
