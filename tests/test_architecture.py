@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "reactor.control": {
         "reactor.resource", "reactor.graph", "reactor.engine", "reactor.console", "reactor.journal", "reactor.metrics",
     },
+    "reactor.ui": {"reactor.resource", "reactor.graph", "reactor.engine", "reactor.journal", "reactor.control"},
     "reactor.ensure": {
         "reactor.resource", "reactor.manifest", "reactor.loading", "reactor.engine", "reactor.journal",
     },
@@ -41,7 +42,7 @@ MAY_IMPORT = {
     "reactor.cli": {
         "reactor", "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading", "reactor.engine",
         "reactor.backup", "reactor.console", "reactor.control", "reactor.journal", "reactor.data",
-        "reactor.metrics", "reactor.service",
+        "reactor.metrics", "reactor.service", "reactor.ui",
         "reactor.documents", "reactor.expression", "reactor.facts", "reactor.ensure",
     },
     "reactor.__main__": {"reactor.cli"},

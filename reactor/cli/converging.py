@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from reactor.cli import exitcodes
 from reactor.cli.manifests import rejecting
 from reactor.cli.metrics import Exposure, listening
+from reactor.cli.page import opened_page, page_port
 from reactor.cli.reloading import Generation, Reloader
 from reactor.cli.session import Company, converge
 from reactor.cli.state import State, opened, refuse_managed, stateless
@@ -29,6 +30,8 @@ from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:
     from reactor.cli.signals import Interruption
+    from reactor.control.address import Address
+    from reactor.control.port import Port
     from reactor.engine.events import Ended
     from reactor.graph.graph import Graph
     from reactor.graph.select import Selection
@@ -51,17 +54,17 @@ class Run:
     location: Location | None
     bad_usage: int
 
-    def converge(self, exposure: Exposure | None) -> tuple[Ended, Interruption]:
-        """Do it, and show it. Ends the command when the manifest, or where metrics are to be had, is of no use."""
+    def converge(self, exposure: Exposure | None, ui: Address | None) -> tuple[Ended, Interruption]:
+        """Do it, and show it. Ends the command when the manifest, or where it is to be seen, is of no use."""
         with rejecting(as_json=self.form == "json", exit_code=self.bad_usage):
             program, selection = self._load()
         notifier = Notifier.from_environment()
         reporter = None if notifier is None else Reporter(notifier)
         anew = partial(self._generation, reporter)
         reloader = Reloader(self.manifest, program.files, program.inputs, anew)
-        with listening(exposure, self.bad_usage) as port:
+        with listening(exposure, self.bad_usage) as port, page_port(ui, self.bad_usage) as window:
             company = Company(reloader, metrics_port=port, reporter=reporter)
-            return self._converge(program, selection, company)
+            return self._converge(program, selection, company, window)
 
     def _load(self) -> tuple[Program, Selection | None]:
         program = load(self.manifest, self.inputs())
@@ -87,7 +90,7 @@ class Run:
         return replace(self.options, jobs=self.jobs or settings.jobs or DEFAULT_JOBS, fail_fast=fail_fast)
 
     def _converge(
-        self, program: Program, selection: Selection | None, company: Company
+        self, program: Program, selection: Selection | None, company: Company, window: Port | None
     ) -> tuple[Ended, Interruption]:
         graph, options = _graph(program, selection), self._paced(program)
         display = Display(self.form, resources=len(graph.resources), continuous=options.watch)
@@ -95,12 +98,14 @@ class Run:
             with self._remembering(program, display) as state:
                 _introduce(program, selection, display)
                 tally = Tally(graph.refs, watcher_names(), time.time())
+                control = self._control(program, graph, state, display, tally, shown=window is not None)
                 company = replace(
                     company,
                     journal=state.journal,
                     backups=state.backups,
-                    control=self._control(program, graph, state, display, tally),
+                    control=control,
                     tally=tally if options.watch else None,
+                    page=opened_page(window, control, graph, state, display, self.bad_usage),
                 )
                 ended, interruption = converge(graph, options, display, company)
             display.summarize(ended)
@@ -116,13 +121,13 @@ class Run:
         return opened(self.location, program.path, display.warn, self.bad_usage)
 
     def _control(
-        self, program: Program, graph: Graph, state: State, display: Display, tally: Tally
+        self, program: Program, graph: Graph, state: State, display: Display, tally: Tally, *, shown: bool
     ) -> Control | None:
-        if state.directory is None:
+        if state.directory is None and not shown:
             return None
         facts = RunFacts(program.path, os.getpid(), time.time(), noop=self.options.noop)
-        listens = self.options.watch
-        return Control(state.directory.path, facts, graph.refs, display.warn, tally, listens=listens)
+        directory = None if state.directory is None else state.directory.path
+        return Control(directory, facts, graph.refs, display.warn, tally, listens=self.options.watch)
 
 
 def _graph(program: Program, selection: Selection | None) -> Graph:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +30,7 @@ def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
     port = click.option(
         "--metrics",
         metavar="HOST:PORT",
-        callback=_address,
+        callback=address_of,
         help="Show metrics for Prometheus at http://HOST:PORT/metrics, as in 127.0.0.1:9469.",
     )
     token = click.option(
@@ -69,24 +69,30 @@ def refuse_exposure(context: click.Context) -> None:
 
 @contextmanager
 def listening(exposure: Exposure | None, bad_usage: int) -> Iterator[MetricsPort | None]:
-    """Listen where the user wants it. A port that can't be had ends the command."""
+    """Listen where the user wants the metrics. A port that can't be had ends the command."""
     if exposure is None:
         yield None
         return
     from reactor.control.port import MetricsPort
 
-    try:
+    with refusing_port(exposure.address, "--metrics", bad_usage):
         port = MetricsPort(*exposure)
-    except OSError as error:
-        complain(f"can't listen on {exposure.address}: {error.strerror}", "name another port with --metrics")
-        raise click.exceptions.Exit(bad_usage) from error
-    try:
+    with closing(port):
         yield port
-    finally:
-        port.close()
 
 
-def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Address | None:
+@contextmanager
+def refusing_port(address: Address, option: str, bad_usage: int) -> Iterator[None]:
+    """End the command when the address that ``option`` names can't be had."""
+    try:
+        yield
+    except OSError as error:
+        complain(f"can't listen on {address}: {error.strerror}", f"name another address with {option}")
+        raise click.exceptions.Exit(bad_usage) from error
+
+
+def address_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Address | None:
+    """What the value of an option means. Raises BadParameter."""
     from reactor.control.address import AddressError, parse_address
 
     try:

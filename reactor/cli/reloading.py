@@ -16,7 +16,7 @@ from reactor.engine.engine import Engine
 from reactor.engine.events import Event, ReloadRejected
 from reactor.engine.options import Options
 from reactor.graph.graph import Graph
-from reactor.loading import is_elsewhere, located, shown
+from reactor.loading import is_elsewhere, located, shown, with_site
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.resource.diagnostic import ManifestError
 from reactor.resource.watch import PathWatch
@@ -25,7 +25,7 @@ SETTLE = 0.01
 """Seconds to wait after a change: an editor that replaces a file does so in several steps."""
 
 REFETCH_INTERVAL = 60.0
-"""Seconds between two looks at the URL of a manifest; an unchanged one is not sent again."""
+"""Seconds between two looks at the URL of a manifest or of data; what is unchanged is not sent again."""
 
 FACTS_INTERVAL = 10.0
 """Seconds between two looks at the facts that a manifest uses."""
@@ -45,12 +45,14 @@ class Reloader:
     """Keeps a run on the latest valid manifest. An invalid one changes nothing, and is told with all its problems.
 
     ``load`` reads the manifest at ``path``, or raises ManifestError; it is called in a thread, so that checks go on
-    meanwhile. ``files`` and ``inputs`` are those of the version the run starts with.
+    meanwhile. ``files`` and ``inputs`` are those of the version the run starts with. ``adopted`` is told each graph
+    that is just about to come into force.
     """
 
     def __init__(
         self, path: str, files: Iterable[str], inputs: Inputs, load: Callable[[], Generation]
     ) -> None:
+        self.adopted: Callable[[Graph], None] | None = None
         self._name = path
         self._files = tuple(files)
         self._inputs = inputs
@@ -71,7 +73,7 @@ class Reloader:
         """Reload on request, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._follow_facts)
-            if is_elsewhere(self._name):
+            if any(map(is_elsewhere, (self._name, self._inputs.site or ""))):
                 nursery.start_soon(self._refetch)
             await self._reload_on_request(engine, emit)
 
@@ -87,12 +89,20 @@ class Reloader:
 
     async def _refetch(self) -> None:
         """Nobody tells of a new version behind a URL: ask now and then."""
-        fetch = partial(located, self._name, self._inputs, lambda _: None)
         while True:
             await trio.sleep(REFETCH_INTERVAL)
             with suppress(ManifestError):
-                if await trio.to_thread.run_sync(fetch) not in self._files:
+                if not await trio.to_thread.run_sync(self._fetched) <= {*self._files}:
                     self.request()
+
+    def _fetched(self) -> set[str]:
+        """Where the newest of what is behind a URL is on this host."""
+        site = with_site(self._inputs, lambda _: None).site
+        return {
+            os.path.abspath(each)
+            for each in (located(self._name, self._inputs, lambda _: None), site)
+            if each
+        }
 
     async def _reload_on_request(self, engine: Engine, emit: Callable[[Event], None]) -> None:
         while True:
@@ -114,6 +124,8 @@ class Reloader:
         else:
             self._inputs, self._files = generation.inputs, generation.files
             self._follow(engine, generation.files)
+            if self.adopted is not None:
+                self.adopted(generation.graph)
             engine.reload(generation.graph, generation.options)
 
     def _follow(self, engine: Engine, files: Iterable[str]) -> None:

@@ -12,11 +12,13 @@ from reactor.cli import exitcodes
 from reactor.cli.completing import complete_manifest
 from reactor.cli.inputs import inputs_options
 from reactor.cli.metrics import Exposure, metrics_options, refuse_exposure
+from reactor.cli.page import refuse_page, ui_option
 from reactor.cli.render import show_rendered
 from reactor.cli.running import state_dir_option
 from reactor.engine.options import DEFAULT_JOBS, Options
 
 if TYPE_CHECKING:
+    from reactor.control.address import Address
     from reactor.manifest.inputs import Inputs
 
 DETAILED = "--detailed-exitcodes"
@@ -68,6 +70,7 @@ def _without_contradictions(context: click.Context) -> click.Context:
     if context.params.get("noop") and context.params.get("monitor_only"):
         raise click.UsageError("--noop and --monitor-only can't go together: choose one of them", context)
     refuse_exposure(context)
+    refuse_page(context)
     return context
 
 
@@ -129,6 +132,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     "--render", is_flag=True, help="Only show the manifest as it is after loading, as reactor render does."
 )
 @metrics_options
+@ui_option
 @inputs_options
 @state_dir_option
 def run(
@@ -146,6 +150,7 @@ def run(
     detailed_exitcodes: bool,
     state_dir: str | None,
     inputs: Callable[[], Inputs],
+    ui: Address | None,
     exposure: Exposure | None,
 ) -> None:
     """Bring the host into the state of a manifest, and keep it there; the help is `_HELP`."""
@@ -165,7 +170,7 @@ def run(
         converged_timeout=converged_timeout,
     )
     asked = Run(manifest, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage)
-    ended, interruption = asked.converge(exposure)
+    ended, interruption = asked.converge(exposure, ui)
     code = exitcodes.of_run(ended, once=converge_once, detailed=detailed_exitcodes)
     if interruption.cut_short or (interruption.taken and converge_once and ended.left):
         code = exitcodes.of_signal(interruption.number)

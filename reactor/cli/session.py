@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -18,10 +19,14 @@ from reactor.engine.events import Blocked, Checked, Ended, Event, Reloaded, Resu
 from reactor.engine.options import Options
 from reactor.graph.graph import Graph
 from reactor.journal.journal import Journal
+from reactor.journal.records import lean
 from reactor.metrics.tally import Tally
 from reactor.resource.keeping import keeper
 from reactor.resource.secrecy import scrubbed
 from reactor.service.reporter import Reporter
+
+if TYPE_CHECKING:  # most runs have no page
+    from reactor.ui.live import LivePage
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,8 @@ class Company:
 
     With a ``reloader``, the run follows its manifest; with a ``journal``, it knows what earlier ones left to do;
     ``backups`` get what it replaces; through a ``control`` people look at it and pause parts of it. A ``tally`` counts
-    what happens, and a ``metrics_port`` shows that; a ``reporter`` tells the service manager.
+    what happens, and a ``metrics_port`` shows that; a ``page`` shows everything live; a ``reporter`` tells the service
+    manager.
     """
 
     reloader: Reloader | None = None
@@ -39,6 +45,7 @@ class Company:
     control: Control | None = None
     tally: Tally | None = None
     metrics_port: MetricsPort | None = None
+    page: LivePage | None = None
     reporter: Reporter | None = None
 
 
@@ -49,7 +56,9 @@ def converge(
     graph: Graph, options: Options, display: Display, company: Company
 ) -> tuple[Ended, Interruption]:
     """Run an engine to its end and show it."""
-    sinks = _Sinks(display, company)
+    sinks = _Sinks(display, company, diffs=options.diff)
+    if company.page:
+        options = replace(options, diff=True)
     engine = sinks.engine = Engine(graph, options, sinks, memory=company.journal)
     reloader = company.reloader
     interruption = Interruption(
@@ -57,24 +66,30 @@ def converge(
     )
     if reloader:
         reloader.attach(engine, sinks)
+        reloader.adopted = company.page.drawing.adopt if company.page else None
     if company.journal:
         company.journal.begin_generation(graph.resources.values())
     return trio.run(_accompanied, engine, interruption, display, company), interruption
 
 
 class _Sinks:
-    """All that the events of a run go to."""
+    """All that the events of a run go to. Without ``diffs``, only the page gets them: it always shows them."""
 
     engine: Engine
 
-    def __init__(self, display: Display, company: Company) -> None:
+    def __init__(self, display: Display, company: Company, *, diffs: bool) -> None:
         self._display = display
         self._journal = company.journal
+        self._page = company.page
+        self._diffs = diffs
         accompanying = (company.control, company.tally, company.reporter)
         self._others = [sink for sink in accompanying if sink is not None]
 
     def __call__(self, event: Event) -> None:
         event = scrubbed(event)
+        if self._page:
+            self._page(event)
+            event = event if self._diffs else lean(event)
         self._display(event)
         if self._journal:
             if type(event) is Reloaded:
@@ -133,17 +148,32 @@ async def _accompanied(
             nursery.start_soon(company.backups.maintain)
         if company.control:
             await nursery.start(company.control.run, engine)
-        if company.metrics_port and company.tally and display:
-            nursery.start_soon(company.metrics_port.run, company.tally, engine, display.warn)
+        if display:
+            _show(nursery, engine, display, company)
         if company.reporter:
             nursery.start_soon(company.reporter.run, engine)
         ended = await engine.run()
-        if company.reporter:
-            company.reporter.ending()
-        if company.control:
-            await company.control.farewell()
+        await _take_leave(company)
         nursery.cancel_scope.cancel()
     return ended
+
+
+def _show(nursery: trio.Nursery, engine: Engine, display: Display, company: Company) -> None:
+    """Let people see the run from elsewhere."""
+    if company.metrics_port and company.tally:
+        nursery.start_soon(company.metrics_port.run, company.tally, engine, display.warn)
+    if company.page:
+        nursery.start_soon(company.page.run, engine, display.warn)
+
+
+async def _take_leave(company: Company) -> None:
+    """The run is over: let those have its end who follow it."""
+    if company.reporter:
+        company.reporter.ending()
+    if company.control:
+        await company.control.farewell()
+    if company.page:
+        await company.page.farewell()
 
 
 async def _stop_without_reader(engine: Engine, display: Display) -> None:

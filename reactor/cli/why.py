@@ -33,7 +33,7 @@ def why(ref: str, state_dir: str | None) -> None:
       reactor why file#/etc/motd
       reactor why 'exec#restart app'
     """
-    from reactor.cli.reasons import Reasons
+    from reactor.control.reasons import Reasons
     from reactor.journal.history import History, HistoryError
 
     try:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable
-from contextlib import aclosing
-from typing import Any, NoReturn
+from typing import Any
 
 import trio
 from starlette.applications import Starlette
@@ -18,19 +15,10 @@ from starlette.types import Receive, Scope, Send
 
 from reactor.control.metrics import METRICS, metrics_response
 from reactor.control.names import UnknownNameError
+from reactor.control.requests import BadRequestError, body_of, is_sane_pause, reason_of, refuse
 from reactor.control.subject import Question, Subject
 
 PREFIX = "/v1"
-_LARGEST_BODY = 65536
-_LONGEST_PAUSE = 366 * 86400.0
-
-
-class BadRequestError(Exception):
-    """The request says something we can't do."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 def application(subject: Subject, tell: Callable[[str], None]) -> Starlette:
@@ -71,7 +59,7 @@ class Endpoints:
         query = dict(request.query_params)
         question = Question(query.pop("match", None), _flag(query, "all"), _flag(query, "failed"))
         if query:
-            _refuse(f"there is no parameter {next(iter(query))!r}", "there are match, all and failed")
+            refuse(f"there is no parameter {next(iter(query))!r}", "there are match, all and failed")
         return Response(await self._subject.status(question), media_type="application/json")
 
     async def metrics(self, request: Request) -> Response:
@@ -84,18 +72,17 @@ class Endpoints:
 
     async def pause(self, request: Request) -> Response:
         """Pause what matches, for so many seconds."""
-        body = await _body(request, {"match", "for", "reason"})
-        seconds, reason = body.get("for"), body.get("reason")
-        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not _sane(seconds):
-            _refuse("'for' must be a number of seconds", "above 0 and at most a year")
-        if not isinstance(reason, str) or not reason.strip():
-            _refuse("'reason' must be a text", "say why, for those who wonder later")
-        return JSONResponse({"paused": self._subject.pauser.pause(_match(body), float(seconds), reason)})
+        body = await body_of(request, {"match", "for", "reason"})
+        seconds = body.get("for")
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not is_sane_pause(seconds):
+            refuse("'for' must be a number of seconds", "above 0 and at most a year")
+        paused = self._subject.pause(_match(body), float(seconds), reason_of(body))
+        return JSONResponse({"paused": paused})
 
     async def resume(self, request: Request) -> Response:
         """Take the pauses of what matches back."""
-        body = await _body(request, {"match"})
-        return JSONResponse({"resumed": self._subject.pauser.resume(_match(body))})
+        body = await body_of(request, {"match"})
+        return JSONResponse({"resumed": self._subject.resume(_match(body))})
 
 
 class EventStream:
@@ -137,44 +124,18 @@ async def _send_part(send: Send, text: str) -> None:
 def _flag(query: dict[str, str], name: str) -> bool:
     value = query.pop(name, "false")
     if value not in ("true", "false"):
-        _refuse(f"{name}={value} is neither true nor false", f"write {name}=true")
+        refuse(f"{name}={value} is neither true nor false", f"write {name}=true")
     return value == "true"
-
-
-async def _body(request: Request, known: set[str]) -> dict[str, Any]:
-    text = b""
-    async with aclosing(request.stream()) as chunks:
-        async for chunk in chunks:
-            text += chunk
-            if len(text) > _LARGEST_BODY:
-                raise HTTPException(413, f"the body is longer than {_LARGEST_BODY} bytes")
-    try:
-        body = json.loads(text)
-    except ValueError as error:
-        raise BadRequestError(f"the body is not JSON: {error}", "send a JSON object") from error
-    if not isinstance(body, dict):
-        _refuse("the body is not a JSON object", f"it may hold {', '.join(sorted(known))}")
-    if unknown := body.keys() - known:
-        _refuse(f"there is no {min(unknown)!r} in it", f"it may hold {', '.join(sorted(known))}")
-    return body
 
 
 def _match(body: dict[str, Any]) -> str:
     match = body.get("match", "*")
     if not isinstance(match, str) or not match:
-        _refuse("'match' must be a text", "write it as kind#name; * stands for anything")
+        refuse("'match' must be a text", "write it as kind#name; * stands for anything")
     return str(match)
 
 
-def _sane(seconds: float) -> bool:
-    return math.isfinite(seconds) and 0 < seconds <= _LONGEST_PAUSE
-
-
 # ---- errors ----
-
-
-def _refuse(message: str, hint: str) -> NoReturn:
-    raise BadRequestError(message, hint)
 
 
 def _error(status: int, message: str, hint: str | None) -> Response:

@@ -94,6 +94,8 @@ class Board:
         self.changes = 0
         self.converged_at: float | None = None
         """When convergence was reached last."""
+        self._paused_when_gone: dict[str, Paused] = {}
+        """The pauses of what left the manifest last: if it is undone now, they hold for that too."""
         self.rejected: ReloadRejected | None = None
         """What is wrong with the manifest, if it has changed and can't be used."""
 
@@ -131,7 +133,8 @@ class Board:
             case ReloadRejected():
                 self.rejected = event
             case Reversing():
-                self.standings[event.ref] = Standing(event.ref, event.time)
+                pause = self._paused_when_gone.pop(event.ref, None)
+                self.standings[event.ref] = Standing(event.ref, event.time, paused=pause)
             case Reversed():
                 self.standings.pop(event.ref, None)
             case _:
@@ -142,8 +145,8 @@ class Board:
     def _renew(self, event: Reloaded) -> None:
         self.generation += 1
         self.rejected = None
-        for ref in event.gone:
-            self.standings.pop(ref, None)
+        gone = [self.standings.pop(ref, None) for ref in event.gone]
+        self._paused_when_gone = {each.ref: each.paused for each in gone if each and each.paused}
         self.standings.update((ref, Standing(ref, event.time)) for ref in event.added)
 
 

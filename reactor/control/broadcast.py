@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import trio
@@ -11,6 +12,9 @@ from reactor.engine.events import Event
 
 LIMIT = 4 << 20
 """Characters that may wait for one reader. Beyond it the reader is dropped: it reads slower than things happen."""
+
+REST = 0.05
+"""Seconds between two answers to one reader. To send is dearer than to repair: in a burst, many events go at once."""
 
 
 class Listener:
@@ -22,6 +26,7 @@ class Listener:
         self.size = 0
         self.over = False
         self._news = trio.Event()
+        self._rested_at = -math.inf
 
     def put(self, line: str) -> None:
         """Take one event for the reader; returns at once."""
@@ -35,36 +40,33 @@ class Listener:
         self._news.set()
 
     async def take(self) -> list[str]:
-        """Everything that waits, once there is something; nothing at the end of the stream."""
+        """Everything that waits, once there is something; nothing at the end of the stream.
+
+        What comes after a while is told at once, and what follows it `REST` seconds later.
+        """
+        await trio.sleep_until(self._rested_at)
         while not (self.waiting or self.over):
             self._news = trio.Event()
             await self._news.wait()
+        self._rested_at = trio.current_time() + REST
         taken, self.waiting, self.size = self.waiting, [], 0
         return taken
 
 
-class Broadcast:
-    """A sink that passes every event on to all listeners as a line of JSON. Without any it costs next to nothing."""
+class Audience:
+    """Those who listen to something. ``tell`` hears of who was too slow: more than ``limit`` characters waited for it."""
 
     def __init__(self, tell: Callable[[str], None], limit: int = LIMIT) -> None:
         self._tell = tell
         self._limit = limit
         self._listeners: list[Listener] = []
         self._left = trio.Event()
-        self._encode = JsonSink(self._put)
         self.dropped = 0
         """How many listeners were too slow."""
 
-    def __call__(self, event: Event) -> None:
-        """Take one event."""
-        if self._listeners:
-            self._encode(event)
-
-    def join(self, drop: Callable[[], None]) -> Listener:
-        """A new listener, for the events from now on."""
-        listener = Listener(drop)
+    def admit(self, listener: Listener) -> None:
+        """Let ``listener`` hear what comes from now on."""
         self._listeners.append(listener)
-        return listener
 
     def leave(self, listener: Listener) -> None:
         """``listener`` wants no more."""
@@ -77,6 +79,19 @@ class Broadcast:
         """How many listen."""
         return len(self._listeners)
 
+    def put(self, text: str) -> None:
+        """Let everybody have ``text``; returns at once."""
+        for listener in tuple(self._listeners):
+            listener.put(text)
+            if listener.size > self._limit:
+                self._drop(listener)
+
+    def dismiss(self) -> None:
+        """End every connection at once."""
+        for listener in tuple(self._listeners):
+            self.leave(listener)
+            listener.drop()
+
     async def end(self) -> None:
         """The run is over: wait until everybody has had what still waits for them, and has left."""
         for listener in self._listeners:
@@ -85,14 +100,27 @@ class Broadcast:
             self._left = trio.Event()
             await self._left.wait()
 
-    def _put(self, line: str) -> None:
-        for listener in tuple(self._listeners):
-            listener.put(line)
-            if listener.size > self._limit:
-                self._drop(listener)
-
     def _drop(self, listener: Listener) -> None:
         self.dropped += 1
         self.leave(listener)
         listener.drop()
         self._tell(f"a reader of the event stream was dropped: {len(listener.waiting)} events waited for it")
+
+
+class Broadcast(Audience):
+    """A sink that passes every event on to all listeners as a line of JSON. Without any it costs next to nothing."""
+
+    def __init__(self, tell: Callable[[str], None], limit: int = LIMIT) -> None:
+        super().__init__(tell, limit)
+        self._encode = JsonSink(self.put)
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if self._listeners:
+            self._encode(event)
+
+    def join(self, drop: Callable[[], None]) -> Listener:
+        """A new listener, for the events from now on."""
+        listener = Listener(drop)
+        self.admit(listener)
+        return listener

@@ -23,13 +23,13 @@ FAREWELL = 1.0
 class Control:
     """The control of one run: a sink of its events, and a task beside its engine.
 
-    ``directory`` is the state directory, locked by us; ``tell`` reaches the person at the terminal. Every run honours
-    pauses; one that stays also ``listens`` on a socket. Others feed ``tally``; the socket shows it.
+    ``directory`` is the state directory, locked by us; ``tell`` reaches the person at the terminal. Every run that has
+    one honours pauses; one that stays also ``listens`` on a socket. Others feed ``tally``; the socket shows it.
     """
 
     def __init__(
         self,
-        directory: str,
+        directory: str | None,
         facts: RunFacts,
         refs: Sequence[str],
         tell: Callable[[str], None],
@@ -60,8 +60,11 @@ class Control:
         The socket comes first. A pause that was written to the file while nobody listened is in the file when we read
         it; one that comes later finds the socket.
         """
+        if self._directory is None:
+            task_status.started()
+            return
         self.pauser = Pauser(engine, Pauses(self._directory, self._tell))
-        server = self._open(Subject(engine, self.board, self.broadcast, self.pauser, self._tally))
+        server = self._open(self._directory, self.subject(engine))
         try:
             self.pauser.load()
             task_status.started()
@@ -78,12 +81,16 @@ class Control:
         with trio.move_on_after(FAREWELL):
             await self.broadcast.end()
 
-    def _open(self, subject: Subject) -> Server | None:
+    def subject(self, engine: Engine) -> Subject:
+        """What can be asked about the run, and asked of it."""
+        return Subject(engine, self.board, self.broadcast, self.pauser, self._tally)
+
+    def _open(self, directory: str, subject: Subject) -> Server | None:
         """The server; without one the run goes on all the same."""
         if not self._listens:
             return None
         try:
-            return Server(self._directory, subject, self._tell)
+            return Server(directory, subject, self._tell)
         except OSError as error:
             self._tell(f"no control socket, so `reactor status` will not find this run: {error}")
             return None

@@ -1,4 +1,4 @@
-"""A TCP port that shows the metrics of one run, and nothing else."""
+"""TCP ports on which a run shows something, and the one that shows its metrics and nothing else."""
 
 from __future__ import annotations
 
@@ -21,25 +21,32 @@ class Shown:
     token: str | None
 
 
-class MetricsPort:
+class Port:
     """Listens from the moment it is made, so that a port that can't be had is known before the run. Raises OSError."""
 
-    def __init__(self, address: Address, token: str | None) -> None:
-        self._token = token
+    def __init__(self, address: Address) -> None:
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        self._listener = socket.create_server((address.host, address.port), family=family, backlog=BACKLOG)
-        self._listener.setblocking(False)
+        self.listener = socket.create_server((address.host, address.port), family=family, backlog=BACKLOG)
+        self.listener.setblocking(False)
 
     @property
     def address(self) -> Address:
         """Where it listens."""
-        host, port, *_ = self._listener.getsockname()
+        host, port, *_ = self.listener.getsockname()
         return Address(host, port)
-
-    async def run(self, tally: Tally, engine: Engine, tell: Callable[[str], None]) -> None:
-        """Serve until cancelled."""
-        await serve(self._listener, "reactor.control.metrics", Shown(tally, engine, self._token), tell)
 
     def close(self) -> None:
         """Listen no longer."""
-        self._listener.close()
+        self.listener.close()
+
+
+class MetricsPort(Port):
+    """Shows the metrics of a run, to those who know the ``token`` if there is one."""
+
+    def __init__(self, address: Address, token: str | None) -> None:
+        super().__init__(address)
+        self._token = token
+
+    async def run(self, tally: Tally, engine: Engine, tell: Callable[[str], None]) -> None:
+        """Serve until cancelled."""
+        await serve(self.listener, "reactor.control.metrics", Shown(tally, engine, self._token), tell)

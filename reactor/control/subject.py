@@ -33,11 +33,15 @@ class Question:
     failed: bool = False
 
 
+class NoPausesError(Exception):
+    """The run keeps no state, so nothing of it can be paused."""
+
+
 class Subject:
     """One run: its engine, what is known of it, its live stream, its pauses, and its numbers."""
 
     def __init__(
-        self, engine: Engine, board: Board, broadcast: Broadcast, pauser: Pauser, tally: Tally
+        self, engine: Engine, board: Board, broadcast: Broadcast, pauser: Pauser | None, tally: Tally
     ) -> None:
         self.engine = engine
         self.board = board
@@ -91,6 +95,19 @@ class Subject:
         vertex = find(self.engine.roster, name)
         standing = self.board.standings[self.engine.roster.refs[vertex]]
         return record_of(standing, self._moment(vertex))
+
+    def pause(self, pattern: str, seconds: float, reason: str) -> list[str]:
+        """Pause what matches. Returns the refs. Raises UnknownNameError, OSError and NoPausesError."""
+        return self._pauses().pause(pattern, seconds, reason)
+
+    def resume(self, pattern: str) -> list[str]:
+        """Take every pause of what matches back. Returns the refs that were paused; raises as `pause`."""
+        return self._pauses().resume(pattern)
+
+    def _pauses(self) -> Pauser:
+        if self.pauser is None:
+            raise NoPausesError("this run keeps no state, so nothing can be paused")
+        return self.pauser
 
     def _moment(self, vertex: int) -> Moment:
         """What only the engine knows of a resource, and no event tells."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import sqlite3
 import time
@@ -26,6 +27,10 @@ _LAST = """
 SELECT id, time, event, ref, result, generation, record FROM events
 WHERE ref = :ref AND result IS NOT NULL AND (:result IS NULL OR result = :result)
 AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT 1
+"""
+_LATEST = """
+SELECT id, time, event, ref, result, generation, record FROM events
+WHERE (:ref IS NULL OR ref = :ref) AND time < :before ORDER BY id DESC LIMIT :most
 """
 _LAST_END = """
 SELECT id, time, event, ref, result, generation, record FROM events
@@ -116,6 +121,11 @@ class History:
         """The last check of ``ref`` or word of it being blocked; with that result, with an id below ``before``."""
         found = self._query(_LAST, {"ref": ref, "result": result, "before": before})
         return next(map(_entry, found), None)
+
+    def latest(self, most: int, *, ref: str | None = None, before: float = math.inf) -> list[Entry]:
+        """The last ``most`` entries, of ``ref`` and of a time before ``before``, oldest first."""
+        found = self._query(_LATEST, {"most": most, "ref": ref, "before": before})
+        return [_entry(row) for row in found][::-1]
 
     def last_end(self) -> Entry | None:
         """The end of the last run that ended by itself."""

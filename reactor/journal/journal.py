@@ -213,6 +213,10 @@ class Journal:
                 self._news.set()
                 await trio.sleep(RETRY_INTERVAL)
 
+    async def catch_up(self) -> None:
+        """Write all that waits, for somebody who is about to read the file."""
+        await self._write_all()
+
     def close(self) -> None:
         """Write all that waits and close the file. For when the event loop has ended."""
         self._backlog.make_rows(self._backlog.events)

@@ -67,7 +67,7 @@ class World:
 
     async def ask(self, method, *args, **options):
         """Call a method of the client, in a thread as it blocks."""
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             return await trio.to_thread.run_sync(partial(getattr(self.client, method), *args, **options))
 
 

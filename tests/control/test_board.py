@@ -156,3 +156,13 @@ def test_what_is_undone_is_shown_until_it_is():
     assert board.standings["file#/a"].state is Result.FAILED
     board(Reversed(12.0, "file#/a"))
     assert not board.standings
+
+
+def test_a_pause_holds_for_what_undoes_the_resource_too():
+    paused, left = Paused(6.0, "file#/a", 99.0, "ask Ada"), Reloaded(10.0, 0, (), (), ("file#/a",))
+    board = board_after(paused, left, Reversing(10.0, "file#/a"), refs=["file#/a"])
+    assert board.standings["file#/a"].paused == paused
+    board(Resumed(11.0, "file#/a"))
+    board(Reversed(12.0, "file#/a"))
+    board(Reloaded(13.0, 0, (), ("file#/a",), ()))
+    assert board.standings["file#/a"].paused is None

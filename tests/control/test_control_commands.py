@@ -20,7 +20,7 @@ resources:
 TROUBLE = """
 resources:
   - exec:
-      - fail: {{ command: "false" }}
+      - fail: {{ command: "false", meta: {{ delay: 1h }} }}
       - low: {{ command: "true", require: "exec#fail" }}
       - fine: {{ command: "true" }}
 """
@@ -39,7 +39,7 @@ def manifest(tmp_path):
 def call(*args, **variables):
     done = subprocess.run(
         [sys.executable, "-m", "reactor", *map(str, args)],
-        capture_output=True, text=True, timeout=20, env=environment(**variables), check=False,
+        capture_output=True, text=True, timeout=60, env=environment(**variables), check=False,
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
 

@@ -139,6 +139,27 @@ FILTERS = {
 }
 
 
+def test_the_latest_are_the_last_of_all_of_a_resource_or_of_a_time(directory):
+    refs = ["file#/a", "file#/[b]", "file#/a", "file#/b"]
+    times = [time.time() + number for number in range(len(refs))]
+    with journal_in(directory) as journal:
+        for moment, ref in zip(times, refs, strict=True):
+            journal.record(changed(ref, moment=moment))
+    with history_of(directory) as history:
+        assert [entry.time for entry in history.latest(2)] == times[2:]
+        assert [entry.time for entry in history.latest(5, ref="file#/[b]")] == [times[1]]
+        assert [entry.time for entry in history.latest(2, before=times[2])] == times[:2]
+        assert [entry.time for entry in history.latest(100)] == times
+
+
+async def test_who_asks_to_catch_up_reads_all_that_was_recorded(directory):
+    with journal_in(directory) as journal:
+        journal.record(changed("file#/a"))
+        assert kept_refs(directory) == []
+        await journal.catch_up()
+        assert kept_refs(directory) == ["file#/a"]
+
+
 def test_a_first_change_is_initial_intent_or_drift(directory):
     with journal_in(directory) as journal:
         assert journal.cause_of(file("x")) is Cause.INITIAL

@@ -11,12 +11,9 @@ from string import Template
 from typing import Any
 
 from reactor.graph.export.json_graph import edges, nodes
-from reactor.graph.export.picture import Picture, picture
+from reactor.graph.export.picture import Picture, picture, shortened
 from reactor.graph.export.svg import document, legend, summary
 from reactor.graph.graph import Graph
-
-_LONGEST = 4000
-"""Characters of a property's text that the page shows."""
 
 
 def render(graph: Graph, states: Mapping[str, str] | None = None) -> str:
@@ -58,7 +55,7 @@ def _data(graph: Graph, states: Mapping[str, str] | None) -> str:
     number = {ref: vertex for vertex, ref in enumerate(graph.refs)}
     data = {
         "nodes": [
-            node | {"place": _place(node["place"]), "properties": _shortened(node["properties"])}
+            node | {"place": _place(node["place"]), "properties": shortened(node["properties"])}
             for node in nodes(graph, states)
         ],
         "edges": [edge | {"from": number[edge["from"]], "to": number[edge["to"]]} for edge in edges(graph)],
@@ -69,16 +66,3 @@ def _data(graph: Graph, states: Mapping[str, str] | None) -> str:
 
 def _place(place: dict[str, Any] | None) -> str | None:
     return f"{place['file']}:{place['line']}:{place['column']}" if place else None
-
-
-def _shortened(value: Any) -> Any:
-    """The value with its long texts cut: a page with the content of every file would be slow."""
-    match value:
-        case str() if len(value) > _LONGEST:
-            return f"{value[:_LONGEST]}\N{HORIZONTAL ELLIPSIS} ({len(value) - _LONGEST} characters more)"
-        case dict():
-            return {key: _shortened(item) for key, item in value.items()}
-        case list():
-            return [_shortened(item) for item in value]
-        case _:
-            return value

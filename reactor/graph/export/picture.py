@@ -46,6 +46,9 @@ EDGE_DASHES = {
 }
 """The dashes of each kind of edge, in the order of legends; ``subscribe`` is the bold one."""
 
+LONGEST = 4000
+"""Characters of a property's text that a page shows."""
+
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 
@@ -137,3 +140,16 @@ def properties(resource: Resource) -> dict[str, Any]:
     properties = resource.model_dump(mode="json", exclude_defaults=True, by_alias=True)
     masked = {name: MASK if name in resource.secrets else value for name, value in properties.items()}
     return {name: scrubbed(value) for name, value in masked.items()}
+
+
+def shortened(value: Any) -> Any:
+    """The value with its long texts cut: a page with the content of every file would be slow."""
+    match value:
+        case str() if len(value) > LONGEST:
+            return f"{value[:LONGEST]}\N{HORIZONTAL ELLIPSIS} ({len(value) - LONGEST} characters more)"
+        case dict():
+            return {key: shortened(item) for key, item in value.items()}
+        case list():
+            return [shortened(item) for item in value]
+        case _:
+            return value

@@ -1,0 +1,75 @@
+"""The option of ``run`` that shows it live, in a browser."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reactor.cli.metrics import address_of, refusing_port
+from reactor.cli.running import complain
+
+if TYPE_CHECKING:
+    from reactor.cli.state import State
+    from reactor.console.display import Display
+    from reactor.control.address import Address
+    from reactor.control.control import Control
+    from reactor.control.port import Port
+    from reactor.graph.graph import Graph
+    from reactor.ui.live import LivePage
+
+
+def ui_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option ``--ui``."""
+    option = click.option(
+        "--ui",
+        metavar="HOST:PORT",
+        callback=address_of,
+        help="Show the run live, on a page at http://HOST:PORT/, as in 127.0.0.1:8470.",
+    )
+    return option(command)
+
+
+def refuse_page(context: click.Context) -> None:
+    """Raises UsageError where the option makes no sense."""
+    if context.params.get("ui") is not None and context.params.get("converge_once"):
+        raise click.UsageError("--ui is for a run that stays: leave --converge-once out", context)
+
+
+@contextmanager
+def page_port(address: Address | None, bad_usage: int) -> Iterator[Port | None]:
+    """Listen where the user wants the page. A port that can't be had ends the command."""
+    if address is None:
+        yield None
+        return
+    from reactor.control.port import Port
+
+    with refusing_port(address, "--ui", bad_usage):
+        port = Port(address)
+    with closing(port):
+        yield port
+
+
+def opened_page(
+    port: Port | None, control: Control | None, graph: Graph, state: State, display: Display, bad_usage: int
+) -> LivePage | None:
+    """The page of a run behind ``port``, if it is to have one. A token that can't be kept ends the command."""
+    if port is None or control is None:
+        return None
+    from reactor.console.journald import leads_to_journal
+    from reactor.ui.access import Access
+    from reactor.ui.live import LivePage
+    from reactor.ui.past import Past
+
+    directory = None if state.directory is None else state.directory.path
+    try:
+        access = Access.to(port.address, directory)
+    except OSError as error:
+        complain(f"can't keep the token of the page: {error}", "make room, or listen on 127.0.0.1")
+        raise click.exceptions.Exit(bad_usage) from error
+    display.tell(access.told(openly=not leads_to_journal(sys.stderr.fileno())))
+    past = Past(directory, state.journal) if directory and state.journal else None
+    return LivePage(port, access, control, graph, past)

@@ -1,0 +1,197 @@
+"""The routes of the live page. ``docs/live-page.md`` describes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import PurePath
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from reactor.control.names import UnknownNameError, matching
+from reactor.control.requests import BadRequestError, body_of, is_sane_pause, reason_of, refuse
+from reactor.control.subject import NoPausesError
+from reactor.resource.properties import parse_duration
+from reactor.resource.secrecy import scrubbed
+from reactor.ui.details import details
+from reactor.ui.drawing import DrawingError
+from reactor.ui.guard import Guard
+from reactor.ui.live import LivePage
+from reactor.ui.news import KEPT, text_of
+from reactor.ui.pace import Pace
+from reactor.ui.pulse import CrowdedError
+from reactor.ui.stream import Stream
+
+_MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_USUAL_EVENTS = 200
+
+
+def application(page: LivePage, tell: Callable[[str], None]) -> Guard:
+    """The ASGI application for one page. ``tell`` hears of our own bugs, as the client does."""
+
+    async def failed(_request: Request, error: Exception) -> Response:
+        tell(f"a request to the live page failed: {type(error).__name__}: {error}")
+        return _error(500, "the request failed unexpectedly", "this is a bug in reactor; please report it")
+
+    endpoints = Endpoints(page)
+    routes = [
+        Route("/", endpoints.index),
+        Route("/page/{name}", endpoints.file),
+        Route("/graph", endpoints.graph),
+        Route("/stream", Stream(page), methods=["GET"]),
+        Route("/resource", endpoints.resource),
+        Route("/events", endpoints.events),
+        Route("/pause", endpoints.pause, methods=["POST"]),
+        Route("/resume", endpoints.resume, methods=["POST"]),
+    ]
+    handlers: dict[Any, Any] = {
+        HTTPException: _refused, UnknownNameError: _unknown, BadRequestError: _bad, NoPausesError: _no_pauses,
+        DrawingError: _busy, CrowdedError: _busy, OSError: _system, Exception: failed,
+    }  # fmt: skip
+    served = Starlette(routes=routes, exception_handlers=handlers)
+    return Guard(served, page.access)
+
+
+class Endpoints:
+    """What each route answers."""
+
+    def __init__(self, page: LivePage) -> None:
+        self._page = page
+        folder = files("reactor.ui") / "page"
+        self._files = {each.name: each for each in folder.iterdir() if _media_type(each.name)}
+
+    async def index(self, _request: Request) -> Response:
+        """The page itself."""
+        return self._file("index.html")
+
+    async def file(self, request: Request) -> Response:
+        """What the page pulls in."""
+        return self._file(request.path_params["name"])
+
+    def _file(self, name: str) -> Response:
+        if name not in self._files:
+            raise HTTPException(404)
+        return Response(self._files[name].read_bytes(), media_type=_media_type(name))
+
+    async def graph(self, _request: Request) -> Response:
+        """The graph as it is drawn, and how everything stands."""
+        page = self._page
+        edition, picture = await page.drawing.picture(page.engine)
+        standing = await page.standings.now()
+        text = f'{{"edition":{edition},"run":{page.pulse.run_text()},"standing":{standing},{picture}'
+        return _answer(text)
+
+    async def resource(self, request: Request) -> Response:
+        """One resource."""
+        if (name := request.query_params.get("ref")) is None:
+            refuse("'ref' is missing", "name a resource as kind#name, with # written as %23")
+        return _json(await details(self._page, name))
+
+    async def events(self, request: Request) -> Response:
+        """The last events, also of earlier runs."""
+        page, most = self._page, _limit(request)
+        latest, texts, pace = page.news.latest()[-most:], [], Pace()
+        if page.past is not None and len(latest) < most:
+            older = await page.past.before(page.subject.board.facts.started, most - len(latest))
+            texts = [json.dumps(scrubbed(record), separators=(",", ":")) for record in older]
+        for numbered in latest:
+            await pace.step()
+            texts.append(text_of(numbered))
+        return _answer(f'{{"events":[{",".join(texts)}]}}')
+
+    async def pause(self, request: Request) -> Response:
+        """Pause what matches any of the globs."""
+        body = await body_of(request, {"refs", "for", "reason"})
+        globs, seconds, reason = self._globs(body), _seconds(body), reason_of(body)
+        refs = [ref for glob in globs for ref in self._page.subject.pause(glob, seconds, reason)]
+        return _json({"paused": list(dict.fromkeys(refs))})
+
+    async def resume(self, request: Request) -> Response:
+        """Take the pauses of what matches any of the globs back."""
+        globs = self._globs(await body_of(request, {"refs"}))
+        refs = [ref for glob in globs for ref in self._page.subject.resume(glob)]
+        return _json({"resumed": refs})
+
+    def _globs(self, body: dict[str, Any]) -> list[str]:
+        """What the request is about, each of it known: nothing is done by halves."""
+        globs = body.get("refs")
+        if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
+            refuse(
+                "'refs' must be a list of texts", "write each as kind#name, * stands for anything; [] for all"
+            )
+        for glob in globs:
+            matching(self._page.engine.roster, glob)
+        return globs or ["*"]
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    """``value`` without its secrets. In ASCII: what commands say need not be text that can be encoded."""
+    return _answer(json.dumps(scrubbed(value), separators=(",", ":")), status)
+
+
+def _answer(text: str, status: int = 200) -> Response:
+    return Response(text, status, media_type="application/json")
+
+
+def _media_type(name: str) -> str | None:
+    return _MEDIA_TYPES.get(PurePath(name).suffix)
+
+
+def _limit(request: Request) -> int:
+    text = request.query_params.get("limit", str(_USUAL_EVENTS))
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= KEPT):
+        refuse(f"limit={text} is no number of events", f"from 1 to {KEPT}")
+    return int(text)
+
+
+def _seconds(body: dict[str, Any]) -> float:
+    try:
+        seconds = parse_duration(body.get("for", ""))
+    except ValueError as error:
+        raise BadRequestError(f"'for': {error}", "write 30s, 10m or 2h") from error
+    if not is_sane_pause(seconds):
+        refuse("'for' must be a duration", "above 0 and at most a year")
+    return seconds
+
+
+# ---- errors ----
+
+
+def _error(status: int, message: str, hint: str | None) -> Response:
+    return _json({"error": message, "hint": hint}, status)
+
+
+async def _refused(_request: Request, error: HTTPException) -> Response:
+    response = _error(error.status_code, error.detail, "the routes are described in docs/live-page.md")
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _unknown(_request: Request, error: UnknownNameError) -> Response:
+    return _error(404, str(error), error.hint)
+
+
+async def _bad(_request: Request, error: BadRequestError) -> Response:
+    return _error(400, str(error), error.hint)
+
+
+async def _no_pauses(_request: Request, error: NoPausesError) -> Response:
+    return _error(
+        409,
+        str(error),
+        "pauses are kept in the state directory, and a run with --noop or --monitor-only has none",
+    )
+
+
+async def _busy(_request: Request, error: DrawingError | CrowdedError) -> Response:
+    return _error(503, str(error), "reactor status tells the same in a terminal")
+
+
+async def _system(_request: Request, error: OSError) -> Response:
+    return _error(500, f"the system refused: {error}", "see whether the state directory can be written")

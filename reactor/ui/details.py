@@ -1,0 +1,60 @@
+"""Everything the page tells of one resource."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from reactor.control.names import find
+from reactor.graph.export.picture import properties, shortened
+from reactor.graph.graph import Edge
+from reactor.ui.news import text_of
+
+if TYPE_CHECKING:
+    from reactor.ui.live import LivePage
+
+RECENT = 20
+"""Events of one resource."""
+
+
+async def details(page: LivePage, name: str) -> dict[str, Any]:
+    """The resource called ``name``, as a JSON object. Raises UnknownNameError."""
+    engine = page.engine
+    resource = engine.roster.resources[find(engine.roster, name)]
+    standing, diff = page.subject.resource(resource.ref), page.diffs.of(resource.ref)
+    why, events = await _past(page, resource.ref)
+    return {
+        "ref": resource.ref,
+        "kind": resource.kind,
+        "name": resource.name,
+        "alias": resource.alias,
+        "place": None if resource.place is None else str(resource.place),
+        "properties": shortened(properties(resource)),
+        "standing": standing,
+        "edges": await trio.to_thread.run_sync(partial(_neighbours, page, resource.ref)),
+        "diff": None if diff is None else diff._asdict(),
+        "why": why,
+        "events": events,
+    }
+
+
+def _neighbours(page: LivePage, ref: str) -> dict[str, list[dict[str, str]]]:
+    edges = page.drawing.edges(page.engine)
+    return {
+        "before": [_neighbour(edge.first, edge) for edge in edges if edge.second == ref],
+        "after": [_neighbour(edge.second, edge) for edge in edges if edge.first == ref],
+    }
+
+
+def _neighbour(ref: str, edge: Edge) -> dict[str, str]:
+    return {"ref": ref, "kind": str(edge.kind), "reason": edge.reason}
+
+
+async def _past(page: LivePage, ref: str) -> tuple[list[str] | None, list[dict[str, Any]]]:
+    """The why-chain and the last events; without a journal only the events of this run."""
+    if page.past is not None:
+        return await page.past.of(ref, RECENT)
+    return None, [json.loads(text_of(each)) for each in page.news.latest(ref=ref)[-RECENT:]]

@@ -1,0 +1,101 @@
+"""The picture of the graph that is in force, drawn once for each edition of it, by a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from json.encoder import encode_basestring_ascii as quote
+
+import trio
+
+from reactor.engine.engine import Engine
+from reactor.graph.graph import Edge, Graph
+from reactor.graph.reversal import with_reversals
+from reactor.resource.secrecy import scrub
+from reactor.ui.pace import Pace
+
+PATIENCE = 120.0
+"""Seconds that drawing may take. Two thousand resources take less than one."""
+
+_PROGRAM = "reactor.ui.scene"
+
+
+class DrawingError(Exception):
+    """There is no picture; the text says why."""
+
+
+class Drawing:
+    """The graph of a run and its picture. ``graph`` is the one the run starts with.
+
+    ``edition`` counts what `changed`: another generation, or something undone that left.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._drawn: tuple[int, str] | None = None
+        self._lock = trio.Lock()
+        self.edition = 1
+
+    def adopt(self, graph: Graph) -> None:
+        """``graph`` comes into force."""
+        self._graph = graph
+
+    def changed(self) -> None:
+        """What is drawn is not what there is any more."""
+        self.edition += 1
+
+    def edges(self, engine: Engine) -> list[Edge]:
+        """The edges that are in force, also those of what is being undone. May take long: call it in a thread."""
+        undoing = [*engine.reversals.pending.values()]
+        return (with_reversals(self._graph, undoing) if undoing else self._graph).edges
+
+    async def picture(self, engine: Engine) -> tuple[int, str]:
+        """The edition, and what `reactor.ui.scene` makes of it. Those who ask meanwhile wait for the same.
+
+        Raises DrawingError.
+        """
+        async with self._lock:
+            while self._drawn is None or self._drawn[0] != self.edition:
+                edition = self.edition
+                self._drawn = edition, await _draw(await self._description(engine))
+            return self._drawn
+
+    async def _description(self, engine: Engine) -> str:
+        """What there is to draw, as JSON. What left since the edges were taken is not in it."""
+        edges, pace, roster = await trio.to_thread.run_sync(self.edges, engine), Pace(), engine.roster
+        number: dict[str, int] = {}
+        vertices, pairs = [], []
+        for vertex in sorted(roster.present):
+            await pace.step()
+            resource = roster.resources[vertex]
+            number[resource.ref] = len(number)
+            shown = (quote(scrub(text)) for text in (resource.ref, resource.kind, resource.name))
+            vertices.append(f"[{','.join(shown)}]")
+        for edge in edges:
+            await pace.step()
+            if edge.first in number and edge.second in number:
+                pairs.append(f'[{number[edge.first]},{number[edge.second]},"{edge.kind}"]')
+        return f'{{"vertices":[{",".join(vertices)}],"edges":[{",".join(pairs)}]}}'
+
+
+async def _draw(description: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        with trio.fail_after(PATIENCE):
+            done = await trio.run_process(
+                [sys.executable, "-P", "-m", _PROGRAM],
+                stdin=description.encode(),
+                capture_stdout=True,
+                capture_stderr=True,
+                env=environment,
+                start_new_session=True,
+            )
+    except trio.TooSlowError:
+        raise DrawingError(f"drawing the graph took longer than {PATIENCE:g} s") from None
+    except OSError as error:
+        raise DrawingError(f"drawing the graph failed: {error}") from error
+    except subprocess.CalledProcessError as error:
+        last_line = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise DrawingError(f"drawing the graph failed: {last_line or error}") from error
+    return done.stdout.decode()

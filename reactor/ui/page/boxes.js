@@ -1,0 +1,136 @@
+// Draws the boxes: less of each from further away.
+
+import { FAR, Layer, MIDDLE, NEAR, within } from "./layer.js";
+import { oneLine, words } from "./words.js";
+
+const PADDING = 12;
+const RADIUS = 7;
+const MONO = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
+const LARGE = MONO.replace("12px", "23px");
+const SANS = '11px system-ui, "DejaVu Sans", Arial, sans-serif';
+const DASHES = { blocked: [6, 3], would_change: [6, 3], skipped: [2, 3], unknown: [2, 3] };
+const LOUD = new Set(["failed", "blocked", "changed", "would_change"]);
+
+/** The states, in the order in which they are drawn: what needs a look is on top. */
+export const STATES = ["ok", "skipped", "unknown", "changed", "would_change", "blocked", "failed"];
+
+export class Boxes extends Layer {
+  /** Cut the names of new vertices to the room there is. */
+  prepare(vertices) {
+    const fit = (font, text, room, head) => fitted(this.context, font, oneLine(text), room, head);
+    for (const vertex of vertices) {
+      const room = vertex.width - 2 * PADDING;
+      vertex.label = fit(MONO, vertex.name, room, 0.5);
+      vertex.title = fit(LARGE, vertex.name, room + PADDING, 0.2);
+      vertex.heading = fit(SANS, vertex.kind, room / 2, 1);
+      Object.assign(vertex, { left: vertex.x, top: vertex.y });
+      Object.assign(vertex, { right: vertex.x + vertex.width, bottom: vertex.y + vertex.height });
+    }
+  }
+
+  draw() {
+    this.begin();
+    const { world, view: { window }, lit, shade, selected, ink } = this.drawing;
+    const seen = world.vertices.filter((vertex) => within(vertex, window));
+    const standsOut = (vertex) => !lit || lit.has(vertex) || vertex === selected;
+    const out = seen.filter(standsOut);
+    if (lit) this.#drawGroup(seen.filter((vertex) => !standsOut(vertex)), shade);
+    this.#drawGroup(out, 1);
+    // What is paused, in motion or selected has a second line around it.
+    this.outline(out.filter(({ standing }) => standing.paused), ink.paused, 2.5, 1.6);
+    this.outline(out.filter(({ standing }) => standing.in_motion), ink.accent, 2.5, 1.8);
+    if (selected) this.outline([selected], ink.accent, 4, 2.5);
+  }
+
+  /** A line at a distance around some boxes, both in pixels of the screen. */
+  outline(vertices, colour, distance, width, alpha = 1) {
+    const { context, drawing: { view: { scale } } } = this;
+    const gap = distance / scale;
+    context.beginPath();
+    for (const box of vertices) {
+      context.roundRect(box.x - gap, box.y - gap, box.width + 2 * gap, box.height + 2 * gap, RADIUS + gap);
+    }
+    context.globalAlpha = alpha;
+    context.strokeStyle = colour;
+    context.lineWidth = width / scale;
+    context.setLineDash([]);
+    context.stroke();
+    context.globalAlpha = 1;
+  }
+
+  #drawGroup(vertices, alpha) {
+    const { context, drawing: { view: { scale } } } = this;
+    context.globalAlpha = alpha;
+    const groups = Map.groupBy(vertices, (vertex) => vertex.standing.state);
+    for (const state of STATES) {
+      if (groups.has(state)) this.#drawState(state, groups.get(state));
+    }
+    if (scale >= NEAR) vertices.forEach((vertex) => this.#write(vertex));
+    else if (scale >= MIDDLE) this.#writeTitles(vertices);
+    context.globalAlpha = 1;
+  }
+
+  /** All boxes of one state at once: that is many times as fast as one by one. */
+  #drawState(state, vertices) {
+    const { context, drawing: { view: { scale }, looks } } = this;
+    const { fill, border } = looks.get(state);
+    const far = scale < FAR;
+    const loud = far && LOUD.has(state);
+    context.beginPath();
+    for (const { x, y, width, height } of vertices) {
+      if (far) context.rect(x, y, width, height);
+      else context.roundRect(x, y, width, height, RADIUS);
+    }
+    // From afar, what needs a look is a spot of its full colour.
+    context.fillStyle = loud ? border : fill;
+    context.fill();
+    context.strokeStyle = border;
+    context.lineWidth = Math.max(state === "failed" ? 2.6 : 1.3, (loud ? 2 : 0.6) / scale);
+    context.setLineDash(far ? [] : DASHES[state] ?? []);
+    context.stroke();
+  }
+
+  #write({ x, y, width, heading, label, standing: { state, activity, paused } }) {
+    const { context, drawing: { ink, looks } } = this;
+    context.font = SANS;
+    context.fillStyle = ink.faint;
+    context.fillText(heading, x + PADDING, y + 16);
+    context.font = `bold ${SANS}`;
+    context.textAlign = "right";
+    context.fillStyle = activity ? ink.accent : looks.get(state).border;
+    context.fillText(activity ?? words(state), x + width - PADDING - (paused ? 13 : 0), y + 16);
+    context.textAlign = "left";
+    if (paused) this.#drawBars(x + width - PADDING - 8, y + 8);
+    context.font = MONO;
+    context.fillStyle = ink.text;
+    context.fillText(label, x + PADDING, y + 33);
+  }
+
+  #writeTitles(vertices) {
+    const { context, drawing: { ink } } = this;
+    context.font = LARGE;
+    context.fillStyle = ink.text;
+    for (const { title, x, y } of vertices) context.fillText(title, x + PADDING / 2, y + 29);
+  }
+
+  /** The sign for what is paused. */
+  #drawBars(x, y) {
+    const { context, drawing: { ink } } = this;
+    context.fillStyle = ink.paused;
+    context.fillRect(x, y, 3, 9);
+    context.fillRect(x + 5, y, 3, 9);
+  }
+}
+
+/** The text, or as much of its beginning (of what is left, the share `head`) and its end as there is room for. */
+function fitted(context, font, text, room, head) {
+  context.font = font;
+  if (text.length < 200 && context.measureText(text).width <= room) return text;
+  const signs = [...text.slice(0, 100), ...(text.length > 100 ? text.slice(-100) : "")];
+  for (let kept = Math.min(40, signs.length - 1); kept > 0; kept--) {
+    const first = Math.round(kept * head);
+    const cut = [...signs.slice(0, first), "…", ...signs.slice(signs.length - (kept - first))].join("");
+    if (context.measureText(cut).width <= room) return cut;
+  }
+  return "…";
+}

@@ -1,0 +1,30 @@
+// Makes elements. Text is only ever set as text, never as HTML, so no name or content can become part of the page.
+
+import { visible } from "./words.js";
+
+export const byId = (id) => document.getElementById(id);
+
+/** An element with properties (`class` too), attributes with a dash, listeners (`on...`), and children or text. */
+export function element(name, given = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(given)) {
+    if (value === null || value === undefined) continue;
+    if (key === "class") made.className = value;
+    else if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (key.includes("-")) made.setAttribute(key, value);
+    else made[key] = value;
+  }
+  made.append(...nodes(children));
+  return made;
+}
+
+/** Elements and texts, however nested, as nodes; what is null, undefined or false is left out. */
+export function nodes(children) {
+  const present = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+  return present.map((child) => (child instanceof Node ? child : document.createTextNode(visible(String(child)))));
+}
+
+/** Whether a key press is text for a field, and not for us. */
+export function typing(event) {
+  return event.target.closest?.("input:not([type=checkbox]), select, textarea") !== null;
+}

@@ -1,0 +1,69 @@
+// The line on top: which manifest, how things are as a whole, whether the page is connected, and pausing everything.
+
+import { element, byId } from "./dom.js";
+import { pauseForm, resumeForm } from "./pauses.js";
+import { count, oneLine } from "./words.js";
+
+const UNUSABLE = "The manifest has changed and can't be used; the last valid one is in force.";
+
+export class Header {
+  /** `acted` is called after everything was paused or resumed. */
+  constructor(world, acted) {
+    this.world = world;
+    this.acted = acted;
+    this.dialog = byId("pause-dialog");
+    byId("pause-all").addEventListener("click", () => this.#ask());
+    this.#mention(byId("connection"), "connecting", "connecting…");
+  }
+
+  /** The counts or the run are others now. */
+  refresh() {
+    const { world, world: { run } } = this;
+    const counts = world.counts();
+    const trouble = counts.get("failed") + counts.get("blocked");
+    const moving = counts.get("in_motion");
+    if (!run) return;
+    byId("pause-all").hidden = !run.pausable;
+    byId("manifest").textContent = oneLine(run.manifest) + (run.mode === "noop" ? " (noop: nothing is changed)" : "");
+    byId("manifest").title = run.manifest;
+    document.title = `${trouble ? `(${trouble}) ` : ""}${run.manifest.split("/").at(-1)} · reactor`;
+    if (moving) this.#mention(byId("mood"), "moving", `${count(moving, "resource")} in motion`);
+    else if (trouble) this.#mention(byId("mood"), "trouble", "not converged");
+    else this.#mention(byId("mood"), "calm", "converged");
+    this.notice(run.rejected ? `${UNUSABLE} ${run.rejected.problems.join(" ")}` : "");
+  }
+
+  connected(yes) {
+    document.body.classList.toggle("offline", !yes);
+    if (yes) this.#mention(byId("connection"), "live", "live");
+    else this.#mention(byId("connection"), "lost", "reconnecting…");
+  }
+
+  /** A line below the header, or none. */
+  notice(text) {
+    byId("notice").hidden = !text;
+    if (byId("notice").textContent !== text) byId("notice").textContent = oneLine(text);
+  }
+
+  /** Live regions are read aloud when they are written, so only write what is new. */
+  #mention(place, look, text) {
+    place.className = look;
+    if (place.textContent !== text) place.textContent = text;
+  }
+
+  #ask() {
+    const done = () => {
+      this.dialog.close();
+      this.acted();
+    };
+    const paused = this.world.counts().get("paused");
+    this.dialog.replaceChildren(
+      element("h2", {}, "Pause everything"),
+      element("p", {}, "No check starts until the time is over. Watching goes on."),
+      pauseForm([], done),
+      paused ? resumeForm([], done, `Resume what is paused (${paused.toLocaleString("en")})`) : "",
+      element("button", { type: "button", onclick: () => this.dialog.close() }, "Close"),
+    );
+    this.dialog.showModal();
+  }
+}

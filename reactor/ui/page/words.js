@@ -1,0 +1,60 @@
+// Values as people read them.
+
+// Controls that a browser hides, and those that turn the direction of text: a name must not look like another one.
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** The text with a sign such as `‹U+202E›` for each character that would not be seen. */
+export function visible(text) {
+  return text.replace(HIDDEN, (sign) => `‹U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
+}
+
+/** The text on one line. */
+export function oneLine(text) {
+  return visible(text.replace(/\n/g, "↵").replace(/\t/g, " "));
+}
+
+/** The text on one line of at most so many characters, less its middle: both ends tell paths apart. */
+export function elided(text, most) {
+  const signs = [...oneLine(text.length > 1000 ? `${text.slice(0, 500)}${text.slice(-500)}` : text)];
+  if (signs.length <= most) return signs.join("");
+  const last = Math.ceil(most * 0.65);
+  return [...signs.slice(0, most - last - 1), "…", ...signs.slice(-last)].join("");
+}
+
+export const words = (state) => state.replaceAll("_", " ");
+
+export const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+/** A number of seconds: "0.8 ms", "12 s", "2 h 5 min". */
+export function duration(seconds) {
+  if (seconds < 0.01) return `${(seconds * 1000).toFixed(1)} ms`;
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  return span(seconds);
+}
+
+/** A longer time, in its two greatest units: "12 s", "2 h 5 min", "3 d 4 h". */
+export function span(seconds) {
+  const whole = Math.round(seconds);
+  const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+  const first = units.findIndex(([, size]) => whole >= size);
+  if (first < 0) return "0 s";
+  const [name, size] = units[first];
+  const [nextName, nextSize] = units[first + 1] ?? ["", 1];
+  const rest = Math.floor((whole % size) / nextSize);
+  return `${Math.floor(whole / size)} ${name}${rest && nextName ? ` ${rest} ${nextName}` : ""}`;
+}
+
+/** The time of day of a moment in seconds since 1970, with the date where it is not today's. */
+export function clock(moment) {
+  const when = new Date(moment * 1000);
+  const time = when.toLocaleTimeString("en-GB");
+  return when.toDateString() === new Date().toDateString() ? time : `${when.toLocaleDateString("sv-SE")} ${time}`;
+}
+
+/** A property's value, as text of one or more lines. */
+export function readable(value) {
+  if (typeof value === "string") return value;
+  const plain = Array.isArray(value) && value.every((item) => typeof item !== "object");
+  return plain ? value.join("\n") : JSON.stringify(value, null, 1);
+}

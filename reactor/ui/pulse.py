@@ -1,0 +1,168 @@
+"""The stream of the page: how everything stands, then what changes, told to all who look at a few fixed times a second.
+
+However much happens, and however many look, the engine pays for one look at what is in motion for each beat.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import trio
+
+from reactor.control.broadcast import Audience, Listener
+from reactor.control.subject import Subject
+from reactor.ui.drawing import Drawing
+from reactor.ui.news import News, text_of
+from reactor.ui.pace import Pace
+from reactor.ui.standings import Standings
+
+BEAT = 0.05
+"""Seconds between two looks at what has changed."""
+
+RUN_INTERVAL = 1.0
+"""Seconds between two words on the run as a whole."""
+
+HEARTBEAT = 15.0
+"""Seconds after which everything is looked at again, and a client told that we are still here."""
+
+MOST = 200
+"""Clients at a time."""
+
+
+class CrowdedError(Exception):
+    """As many clients as we serve are here already."""
+
+
+class Pulse:
+    """Tells what happens to all who `listen`, while there are any. ``tell`` hears of clients that are too slow."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        standings: Standings,
+        drawing: Drawing,
+        news: News,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._subject = subject
+        self._standings = standings
+        self._drawing = drawing
+        self._news = news
+        self._tell = tell
+        self._audience = Audience(tell)
+        self._newcomers: list[tuple[Listener, int]] = []
+        self._wanted = trio.Event()
+        self._edition = 0
+        self._run = ""
+        self._run_due = 0.0
+        self._round_due = 0.0
+
+    @contextmanager
+    def listening(self, drop: Callable[[], None], after: int) -> Iterator[Listener]:
+        """A new listener, who has had the events up to the number ``after``, or wants none of the past (0).
+
+        Raises CrowdedError. ``drop`` ends its connection.
+        """
+        if self._audience.listeners + len(self._newcomers) >= MOST:
+            raise CrowdedError(f"{MOST} pages are open already")
+        newcomer = Listener(drop), after
+        self._newcomers.append(newcomer)
+        self._wanted.set()
+        try:
+            yield newcomer[0]
+        finally:
+            if newcomer in self._newcomers:
+                self._newcomers.remove(newcomer)
+            self._audience.leave(newcomer[0])
+
+    async def run(self) -> None:
+        """Beat while somebody listens, until cancelled."""
+        while True:
+            while not self._newcomers:
+                self._wanted = trio.Event()
+                await self._wanted.wait()
+            self._news.followed = True
+            self._round_due = 0.0
+            try:
+                while self._newcomers or self._audience.listeners:
+                    await self._beat()
+                    await trio.sleep(BEAT)
+            except Exception as error:  # noqa: BLE001 - a bug in the page must not end the run
+                self._tell(f"the live page lost those who look: {type(error).__name__}: {error}")
+                self._dismiss()
+            self._news.followed = False
+            self._news.take_fresh()
+            self._news.take_touched()
+
+    def _dismiss(self) -> None:
+        for listener, _ in self._newcomers:
+            listener.drop()
+        self._newcomers.clear()
+        self._audience.dismiss()
+
+    async def end(self) -> None:
+        """The run is over: wait until everybody has had what still waits for them, and has left."""
+        if self._audience.listeners:
+            await self._beat()
+        await self._audience.end()
+
+    async def _beat(self) -> None:
+        now = trio.current_time()
+        if edition_is_new := self._edition != self._drawing.edition:
+            self._edition = self._drawing.edition
+            self._say("reloaded", f'{{"edition":{self._edition}}}')
+        await self._tell_events()
+        await self._tell_states(whole=edition_is_new or now >= self._round_due)
+        if now >= self._round_due:
+            self._round_due = now + HEARTBEAT
+            self._audience.put(": we are still here\n\n")
+        self._tell_run(now)
+        await self._greet()
+
+    async def _tell_states(self, *, whole: bool) -> None:
+        touched = self._news.take_touched()
+        changes = await (self._standings.renew() if whole else self._standings.follow(touched))
+        if changes is not None:
+            self._say("states", changes)
+
+    async def _tell_events(self) -> None:
+        pace = Pace()
+        for numbered in self._news.take_fresh():
+            await pace.step()
+            self._audience.put(_event(numbered[0], text_of(numbered)))
+
+    def _tell_run(self, now: float) -> None:
+        if now >= self._run_due and (text := self.run_text()) != self._run:
+            self._run, self._run_due = text, now + RUN_INTERVAL
+            self._say("run", text)
+
+    def run_text(self) -> str:
+        """The run as a whole, as JSON."""
+        record = self._subject.run_record()
+        del record["readers"], record["readers_dropped"]
+        return json.dumps({**record, "pausable": self._subject.pauser is not None}, separators=(",", ":"))
+
+    async def _greet(self) -> None:
+        """Newcomers hear how things stand, and what they have missed, and are with the others from here on."""
+        for newcomer in tuple(self._newcomers):
+            listener, after = newcomer
+            whole = (
+                f'{{"edition":{self._edition},"run":{self.run_text()},"vertices":{self._standings.whole()}}}'
+            )
+            listener.put(f"event: standing\ndata: {whole}\n\n")
+            pace = Pace()
+            for number, event in self._news.latest(after=after) if after else ():
+                await pace.step()
+                listener.put(_event(number, text_of((number, event))))
+            if newcomer in self._newcomers:  # it may have left meanwhile
+                self._newcomers.remove(newcomer)
+                self._audience.admit(listener)
+
+    def _say(self, name: str, data: str) -> None:
+        self._audience.put(f"event: {name}\ndata: {data}\n\n")
+
+
+def _event(number: int, text: str) -> str:
+    return f"event: event\nid: {number}\ndata: {text}\n\n"

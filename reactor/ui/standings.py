@@ -1,0 +1,101 @@
+"""How every resource stands, in the few words that a picture needs, and what of it has changed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator
+from json.encoder import encode_basestring_ascii as quote
+
+from reactor.control.board import Board
+from reactor.engine.engine import Engine
+from reactor.resource.secrecy import scrub
+from reactor.ui.pace import Pace
+
+
+class Standings:
+    """What was told last of every resource, as JSON texts: comparing two is fast, and telling everything again too."""
+
+    def __init__(self, engine: Engine, board: Board) -> None:
+        self._engine = engine
+        self._board = board
+        self._told: dict[str, str] = {}
+        """By ref, each with it: ``"kind#name":{...}``."""
+        self._moving: set[int] = set()
+        self._texts: dict[tuple[str, str | None, bool, bool], str] = {}
+
+    def whole(self) -> str:
+        """What was told of all resources, as a JSON object."""
+        return _object(self._told.values())
+
+    async def now(self) -> str:
+        """How all resources stand at this moment, as a JSON object; what was told of them stays as it is."""
+        return _object([member async for _, member in self._found(sorted(self._engine.roster.present))])
+
+    async def renew(self) -> str | None:
+        """Look at every resource; what left is forgotten. Returns what has changed, as a JSON object; None for nothing."""
+        roster = self._engine.roster
+        for ref in self._told.keys() - {roster.refs[vertex] for vertex in roster.present}:
+            del self._told[ref]
+        self._moving = set(self._in_motion())
+        return await self._look_at(sorted(roster.present))
+
+    async def follow(self, touched: Iterable[str]) -> str | None:
+        """The same for what is or was in motion, and for those ``touched`` by an event."""
+        roster = self._engine.roster
+        numbers = {roster.number(ref) for ref in touched if ref in self._board.standings}
+        moving = set(self._in_motion())
+        seen, self._moving = moving | self._moving | numbers, moving
+        return await self._look_at(sorted(seen & roster.present))
+
+    def _in_motion(self) -> Iterator[int]:
+        order = self._engine.scheduler.order
+        if order.moving:
+            vertex = order.motion.find(1)
+            while vertex >= 0:
+                yield vertex
+                vertex = order.motion.find(1, vertex + 1)
+
+    async def _look_at(self, vertices: Iterable[int]) -> str | None:
+        changed = {ref: told async for ref, told in self._found(vertices) if self._told.get(ref) != told}
+        self._told.update(changed)
+        return _object(changed.values()) if changed else None
+
+    async def _found(self, vertices: Iterable[int]) -> AsyncIterator[tuple[str, str]]:
+        """The refs of ``vertices``, and how each stands, as a member of a JSON object."""
+        refs, now, pace = self._engine.roster.refs, time.time(), Pace()
+        running = set(self._engine.running())
+        for vertex in vertices:
+            await pace.step()
+            ref = refs[vertex]
+            if (text := self._text(vertex, ref, running, now)) is not None:
+                yield ref, f"{quote(scrub(ref))}:{text}"
+
+    def _text(self, vertex: int, ref: str, running: set[str], now: float) -> str | None:
+        standing = self._board.standings.get(ref)
+        if standing is None:
+            return None
+        paused = standing.paused is not None
+        key = (str(standing.state), self._activity(vertex, ref, running, paused), paused, standing.fine(now))
+        if (text := self._texts.get(key)) is None:
+            text = self._texts[key] = _text(*key)
+        return text
+
+    def _activity(self, vertex: int, ref: str, running: set[str], paused: bool) -> str | None:
+        """What a resource in motion is doing; None for one that rests."""
+        order = self._engine.scheduler.order
+        if not order.motion[vertex]:
+            return None
+        if ref in running:
+            return "running"
+        return "waiting" if paused or order.waiting[vertex] else "dirty"
+
+
+def _text(state: str, activity: str | None, paused: bool, fine: bool) -> str:
+    moves = activity is not None
+    told = {"state": state, "in_motion": moves, "activity": activity, "paused": paused, "fine": fine}
+    return json.dumps(told, separators=(",", ":"))
+
+
+def _object(members: Iterable[str]) -> str:
+    return f"{{{','.join(members)}}}"
