@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -13,18 +12,15 @@ from typing import TYPE_CHECKING, Literal
 from reactor.cli import exitcodes
 from reactor.cli.manifests import rejecting
 from reactor.cli.metrics import Exposure, listening
-from reactor.cli.page import opened_page, page_port
+from reactor.cli.page import page_port
 from reactor.cli.reloading import Generation, Reloader
 from reactor.cli.session import Company, converge
 from reactor.cli.state import State, opened, refuse_managed, stateless
 from reactor.console.display import Display
 from reactor.console.introduction import message_record, selection_record, selection_text
-from reactor.control.board import RunFacts
-from reactor.control.control import Control
+from reactor.control.pauses import FILE as PAUSES
 from reactor.engine.options import DEFAULT_JOBS, Options
 from reactor.loading import load
-from reactor.metrics.tally import Tally
-from reactor.resource.registry import watcher_names
 from reactor.service.notify import Notifier
 from reactor.service.reporter import Reporter
 
@@ -97,16 +93,13 @@ class Run:
         try:
             with self._remembering(program, display) as state:
                 _introduce(program, selection, display)
-                tally = Tally(graph.refs, watcher_names(), time.time())
-                control = self._control(program, graph, state, display, tally, shown=window is not None)
-                company = replace(
-                    company,
-                    journal=state.journal,
-                    backups=state.backups,
-                    control=control,
-                    tally=tally if options.watch else None,
-                    page=opened_page(window, control, graph, state, display, self.bad_usage),
-                )
+                company = replace(company, journal=state.journal, backups=state.backups)
+                if options.watch or _has_pauses(state):
+                    from reactor.cli.onlookers import looked_at
+
+                    company = looked_at(
+                        company, program.path, graph, options, state, display, window, self.bad_usage
+                    )
                 ended, interruption = converge(graph, options, display, company)
             display.summarize(ended)
             if program.post_message and exitcodes.is_all_well(ended):
@@ -120,14 +113,9 @@ class Run:
             return stateless()
         return opened(self.location, program.path, display.warn, self.bad_usage)
 
-    def _control(
-        self, program: Program, graph: Graph, state: State, display: Display, tally: Tally, *, shown: bool
-    ) -> Control | None:
-        if state.directory is None and not shown:
-            return None
-        facts = RunFacts(program.path, os.getpid(), time.time(), noop=self.options.noop)
-        directory = None if state.directory is None else state.directory.path
-        return Control(directory, facts, graph.refs, display.warn, tally, listens=self.options.watch)
+
+def _has_pauses(state: State) -> bool:
+    return state.directory is not None and os.path.exists(os.path.join(state.directory.path, PAUSES))
 
 
 def _graph(program: Program, selection: Selection | None) -> Graph:

@@ -12,20 +12,20 @@ from reactor.backup.store import Store
 from reactor.cli.reloading import Reloader
 from reactor.cli.signals import Interruption
 from reactor.console.display import Display
-from reactor.control.control import Control
-from reactor.control.port import MetricsPort
 from reactor.engine.engine import Engine
 from reactor.engine.events import Blocked, Checked, Ended, Event, Reloaded, Result, Skipped
 from reactor.engine.options import Options
 from reactor.graph.graph import Graph
 from reactor.journal.journal import Journal
 from reactor.journal.records import lean
-from reactor.metrics.tally import Tally
 from reactor.resource.keeping import keeper
 from reactor.resource.secrecy import scrubbed
 from reactor.service.reporter import Reporter
 
-if TYPE_CHECKING:  # most runs have no page
+if TYPE_CHECKING:  # many runs have none of these
+    from reactor.control.control import Control
+    from reactor.control.port import MetricsPort
+    from reactor.metrics.tally import Tally
     from reactor.ui.live import LivePage
 
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 from reactor.data.merge import deep_merge
-from reactor.facts import cpu, host, memory, network, partition
 from reactor.facts.files import FileFacts, Parse, directories, fact_paths, read_fact_files
 from reactor.facts.gathering import Gatherer
 
 Source = Callable[[Gatherer], dict[str, Any]]
 
+
+def _source(name: str) -> Source:
+    """The source of one part, imported when it is first asked: most manifests read no fact."""
+    return lambda gatherer: cast("dict[str, Any]", import_module(f"reactor.facts.{name}").gather(gatherer))
+
+
 SOURCES: Mapping[str, Source] = {
-    "host": host.gather,
-    "cpu": cpu.gather,
-    "memory": memory.gather,
-    "partition": partition.gather,
-    "network": network.gather,
+    name: _source(name) for name in ("host", "cpu", "memory", "partition", "network")
 }
 TIMEOUT = 2.0
 
