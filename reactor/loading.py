@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reactor.graph.build import build
@@ -56,17 +56,19 @@ def load(path: str, inputs: Inputs = NO_INPUTS) -> Program:
 
 def validated(path: str, inputs: Inputs, warn: Callable[[str], None]) -> tuple[Manifest, Graph]:
     """The manifest called ``path`` as it was read, and its graph. Raises ManifestError as `load` does."""
-    local = located(path, inputs, warn)
+    local, known = located(path, inputs, warn), with_site(inputs, warn)
     with collector_paused():
-        manifest, problems = read_manifest(local, inputs=inputs)
+        manifest, problems = read_manifest(local, inputs=known)
         return manifest, _connected(manifest, problems)
 
 
 def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> Program:
     """The same for a manifest that is parsed, or made, already; ``problems`` are those of its source."""
-    manifest, found = read_tree(problems, tree, inputs=inputs)
+    warnings: list[str] = []
+    manifest, found = read_tree(problems, tree, inputs=with_site(inputs, warnings.append))
     graph = _connected(manifest, found)
-    return Program(manifest.path, graph, manifest.settings, manifest.files, inputs, manifest.data)
+    files, data = manifest.files, manifest.data
+    return Program(manifest.path, graph, manifest.settings, files, inputs, data, tuple(warnings))
 
 
 def _connected(manifest: Manifest, problems: list[Diagnostic]) -> Graph:
@@ -91,8 +93,28 @@ def located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
     return fetched(path, inputs.cache, warn)
 
 
+def data_located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
+    """The same for a file with data, or for a manifest that has some."""
+    if not is_elsewhere(path):
+        return path
+    from reactor.source.address import is_archive  # noqa: PLC0415 - most data are files
+    from reactor.source.cache import fetched_data  # noqa: PLC0415
+
+    return located(path, inputs, warn) if is_archive(path) else fetched_data(path, inputs.cache, warn)
+
+
+def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
+    """The inputs, with the data of the site on this host: those behind a URL are fetched. Raises ManifestError."""
+    if inputs.site is None or not is_elsewhere(inputs.site):
+        return inputs
+    from reactor.source.cache import fetched_data  # noqa: PLC0415
+
+    site = fetched_data(inputs.site, inputs.cache, warn)
+    return replace(inputs, site=site, files=(*inputs.files, site))
+
+
 def is_elsewhere(path: str) -> bool:
-    """Whether what the user calls a manifest is behind a URL."""
+    """Whether what the user names is behind a URL."""
     return "://" in path
 
 

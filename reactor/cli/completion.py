@@ -24,9 +24,11 @@ def completion(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
+    from reactor.cli.bash_script import BASH_SCRIPT
     from reactor.cli.group import reactor
 
     if (found := get_completion_class(shell)) is None:
         raise click.ClickException(f"click has no completion for {shell}")
     script = found(reactor, {}, "reactor", "_REACTOR_COMPLETE")
-    click.echo(script.source_template % script.source_vars())
+    template = BASH_SCRIPT if shell == "bash" else script.source_template
+    click.echo(template % script.source_vars())

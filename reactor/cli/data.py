@@ -32,7 +32,7 @@ def data(
 ) -> None:
     """Show the data of MANIFEST, resolved for this host, or what the path QUERY finds in them.
 
-    A path is what lookup('data.PATH') takes in the manifest. Values whose key is annotated @secret are not
+    MANIFEST may be a file with nothing but data, and either may be behind a URL. A path is what lookup('data.PATH') takes in the manifest. Values whose key is annotated @secret are not
     shown. The resources of the manifest are not looked at, so this works while they have errors.
 
     \b
@@ -57,12 +57,14 @@ def data(
 def _resolved(manifest: str, inputs: Inputs) -> Resolved:
     """The data of the manifest. Raises ManifestError."""
     from reactor.data.resolve import Layer
+    from reactor.loading import data_located, with_site
     from reactor.manifest.sections import data_of, sections_of, warning
     from reactor.manifest.site_data import SiteData
     from reactor.manifest.source import Problems, read_source
     from reactor.resource.diagnostic import Diagnostic, ManifestError
 
-    source = read_source(manifest)
+    inputs = with_site(inputs, warn)
+    source = read_source(data_located(manifest, inputs, warn))
     if isinstance(source, Diagnostic):
         raise ManifestError([source])
     problems = Problems(source)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reactor.cli.inputs import inputs_options
+from reactor.cli.inputs import entry_options
 from reactor.cli.running import state_dir_option, warn
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def api() -> None:
     metavar="DIR",
     help="Where to look for what is required.  [default: $REACTOR_SESSION]",
 )
-@inputs_options
+@entry_options
 @state_dir_option
 def pipe(
     noop: bool, as_yaml: bool, directory: str | None, state_dir: str | None, inputs: Callable[[], Inputs]
@@ -62,9 +62,11 @@ def pipe(
 
     session = session_of(directory)
     try:
-        request = parse_request(sys.stdin.read())
+        request = parse_request(sys.stdin.buffer.read().decode())
         told = _answer(request, inputs, session, state_dir, noop=noop)
-    except (RequestError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        told = response(error="the request is not in UTF-8")
+    except RequestError as error:
         told = response(error=str(error))
     click.echo(scrub(_text(told, as_yaml=as_yaml)), nl=False)
 
@@ -91,6 +93,7 @@ def _answer(
     location = locate(state_dir)
     try:
         entry = load_entry(request.problems, request.kind, request.body, inputs())
+        entry.resource.keep_to_ccm(in_order=False)
         refuse_managed(entry.program.graph.resources.values(), location)
         with trusting():
             outlook = outlook_of(entry, session, noop=noop)

@@ -11,7 +11,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_session
 from reactor.cli.ensuring import backups_of, blocked, ensured, outlook_of, session_of, trusting
-from reactor.cli.inputs import inputs_options
+from reactor.cli.inputs import entry_options
 from reactor.cli.kind_options import KindOptions
 from reactor.cli.manifests import report
 from reactor.cli.run import DETAILED, RunCommand
@@ -71,7 +71,7 @@ def kind_command(kind: str) -> click.Command:
     model = found_kind(kind)
 
     @click.command(kind, cls=RunCommand, params=[*OPTIONS], help=_help(model))
-    @inputs_options
+    @entry_options
     @state_dir_option
     def command(inputs: Callable[[], Inputs], **given: Any) -> None:
         Call(options, given).make(inputs)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
 
 
+_Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
 def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options ``--fact`` and ``--facts``; the command gets ``facts_given``, which reads them."""
     one = click.option(
@@ -53,12 +56,28 @@ _DATA_FILE = click.option(
     help="Merge the values of this YAML or JSON file over the data.",
 )
 
-_HIERA = click.option(
-    "--hiera",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
-    help="Merge the data of this file over the data; it has a hierarchy and overrides of its own.",
-)
+
+class _FileOrUrl(click.Path):
+    """A file that is there, or something behind a URL."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path or the URL as it is."""
+        return value if "://" in value else super().convert(value, param, ctx)
+
+
+def _hiera(help_of_default: str = "", default: Callable[[], str | None] | None = None) -> _Option:
+    words = "Merge the data of this file, or behind this URL, over the data; it has a hierarchy and overrides of its own."
+    kind = _FileOrUrl(exists=True, dir_okay=False)
+    return click.option("--hiera", metavar="FILE", type=kind, default=default, help=words + help_of_default)
+
+
+def _own_data() -> str | None:
+    return _OWN_DATA if os.path.isfile(_OWN_DATA) else None
+
+
+_OWN_DATA = ".hiera"
+_HIERA = _hiera()
+_OWN_HIERA = _hiera(f"  [default: {_OWN_DATA}, where it is there]", _own_data)
 _READ_ENV = click.option(
     "--read-env/--no-read-env",
     default=True,
@@ -68,17 +87,22 @@ _CACHE = click.option(
     "--cache",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help="Where manifests from URLs are kept.  [default: /var/cache/reactor for root, else ~/.cache/reactor]",
+    help="Where manifests and data from URLs are kept.  [default: /var/cache/reactor for root, else ~/.cache/reactor]",
 )
 
 
-def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def entry_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same as `inputs_options` for what has no manifest: its data are those of a file in the current directory."""
+    return inputs_options(command, _OWN_HIERA)
+
+
+def inputs_options(command: Callable[..., Any], hiera_option: _Option = _HIERA) -> Callable[..., Any]:
     """All options about what a manifest is evaluated with; the command gets ``inputs``, which reads them all."""
 
     @facts_options
     @_DATA
     @_DATA_FILE
-    @_HIERA
+    @hiera_option
     @_READ_ENV
     @_CACHE
     @wraps(command)
@@ -124,7 +148,8 @@ def _inputs(facts: Given, data: Given, site: str | None, cache: str | None, *, r
     from reactor.manifest.inputs import Inputs
 
     environ, files = environment(read_file=read_env)
-    given = tuple(os.path.abspath(file) for file in (facts.file, data.file, site) if file is not None)
+    named = (facts.file, data.file, site)
+    given = tuple(os.path.abspath(file) for file in named if file is not None and "://" not in file)
     return Inputs(host_facts(facts), environ, data.values(), (*given, *files), cache, site)
 
 

@@ -35,9 +35,9 @@ def restore(path: str, wanted: str | None, listing: bool, state_dir: str | None)
 
     \b
     Examples:
-      reactor restore --list /etc/motd
-      reactor restore /etc/motd
-      reactor restore --from 3f9a1c27 /etc/motd
+      reactor restore --list /etc/ssh/sshd_config
+      reactor restore /etc/ssh/sshd_config
+      reactor restore --from 3f9a1c27 /etc/ssh/sshd_config
     """
     from reactor.backup.store import Store, backups_in
 

@@ -10,7 +10,7 @@ def schema() -> None:
     """Print the JSON Schema of manifests, with every kind that is installed, a third party's too.
 
     Editors use it to complete and check manifests as they are written: save it, and name it in the first line of a
-    manifest, '# yaml-language-server: $schema=reactor.schema.json'.
+    manifest, '# yaml-language-server: $schema=reactor.schema.json', or under the key '$schema'.
 
     \b
     Examples:

@@ -12,7 +12,7 @@ import trio
 
 from reactor.cli import exitcodes
 from reactor.cli.ensure_kind import found_kind
-from reactor.cli.inputs import inputs_options
+from reactor.cli.inputs import entry_options
 from reactor.cli.kind_options import KindOptions
 from reactor.cli.manifests import report
 from reactor.cli.running import complain
@@ -35,7 +35,7 @@ def kind_command(kind: str) -> click.Command:
     text = f"Show how one {kind} is now. Changes nothing.\n\n\b\nExample:\n  reactor show {kind} {_example(model)}"
 
     @click.command(kind, help=text)
-    @inputs_options
+    @entry_options
     @form_option
     def command(form: Form | None, inputs: Callable[[], Inputs], **given: Any) -> None:
         resource = _bound(options, given, inputs)

@@ -34,22 +34,19 @@ def form_option(command: _Command) -> _Command:
 
 def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:
     """What the path ``query`` finds in ``values``; without one, all. Ends the command if there is nothing."""
-    from reactor.expression.errors import FunctionError
-    from reactor.expression.gjson.paths import MISSING, get
-    from reactor.expression.run import Run
-    from reactor.expression.scope import Scope
+    from reactor.expression.finding import find
     from reactor.resource.properties import did_you_mean
 
     if query is None:
         return dict(values)
     try:
-        answer = get(values, query, Run(Scope({})))
-    except FunctionError as error:
-        raise click.ClickException(f"can't look up {query}: {error.message}") from error
-    if answer is MISSING:
+        return find(values, query)
+    except ValueError as error:
+        raise click.ClickException(f"can't look up {query}: {error}") from error
+    except KeyError:
         hint = did_you_mean(query, {path for leaf, _ in leaves(dict(values)) for path in _beginnings(leaf)})
-        raise click.ClickException(f"there is no {what} {query!r}; {hint or 'without a path, all are shown'}")
-    return answer
+        hint = hint or "without a path, all are shown"
+        raise click.ClickException(f"there is no {what} {query!r}; {hint}") from None
 
 
 def show(value: Any, form: Form | None) -> None:

@@ -22,6 +22,7 @@ from reactor.resource.secrecy import MASK, scrubbed
 REQUEST = "io.choria.ccm.v1.resource.ensure.request"
 RESPONSE = "io.choria.ccm.v1.resource.ensure.response"
 EVENT = "io.choria.ccm.v1.transaction.event"
+STATE = "io.choria.ccm.v1.resource.{}.state"
 
 _FILE = "request"
 """What stands for the file in places. Relative paths start at the current directory."""
@@ -78,11 +79,16 @@ def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
     would = ", ".join(check.actions) if check and short.result is Result.WOULD_CHANGE else ""
     health = [asdict(each) for each in check.health] if check else []
     optional = {"alias": resource.alias, "noop_message": would, "health_check": health}
+    common = {
+        "changed": short.result in (Result.CHANGED, Result.WOULD_CHANGE),
+        "refreshed": bool(check and Cause.REFRESH in check.causes and short.refreshed),
+        "noop": short.noop,
+    }
     state: dict[str, Any] = scrubbed(
         {
             "protocol": EVENT,
             "event_id": f"{int(short.time * 1e9):016x}{secrets.token_hex(6)}",
-            "timestamp": datetime.fromtimestamp(short.time, UTC).isoformat().replace("+00:00", "Z"),
+            "timestamp": _time(short),
             "type": resource.kind,
             "provider": _provider(resource),
             "name": resource.name,
@@ -90,18 +96,27 @@ def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
             "final_ensure": _final_ensure(resource, ending),
             "duration": int(check.duration * 1e9) if check else 0,
             "properties": _properties(resource),
-            "status": ending.status,
+            "status": None if ending.status is None else _state(resource, ending, common),
             "error": [short.error] if short.error else [],
-            "changed": short.result in (Result.CHANGED, Result.WOULD_CHANGE),
-            "refreshed": bool(check and Cause.REFRESH in check.causes and short.refreshed),
+            **common,
             "failed": short.result is Result.FAILED,
             "skipped": short.result in (Result.SKIPPED, Result.BLOCKED),
-            "noop": short.noop,
             "unmet_requirements": [*short.culprits],
             **{key: value for key, value in optional.items() if value},
         }
     )
     return state
+
+
+def _state(resource: Resource, ending: Ending, common: dict[str, bool]) -> dict[str, Any]:
+    """How the thing is then, below what CCM tells of every resource."""
+    about = {"timestamp": _time(ending.short), "protocol": STATE.format(resource.kind), "type": resource.kind}
+    named = {"name": resource.name, "ensure": _final_ensure(resource, ending)}
+    return {**about, **named, **common, "stable": not common["changed"], **ending.status}
+
+
+def _time(short: Ensured) -> str:
+    return datetime.fromtimestamp(short.time, UTC).isoformat().replace("+00:00", "Z")
 
 
 def _provider(resource: Resource) -> str:

@@ -9,6 +9,7 @@ from reactor.graph.graph import Edge, Graph
 from reactor.graph.steps.automatic import add_automatic_edges
 from reactor.graph.steps.claims import report_contradictions
 from reactor.graph.steps.cycles import report_cycles
+from reactor.graph.steps.declined import release_declined
 from reactor.graph.steps.members import add_members
 from reactor.graph.steps.ordering import add_manifest_order
 from reactor.graph.steps.outputs import add_outputs
@@ -27,6 +28,7 @@ STEPS: tuple[Step, ...] = (
     add_members,
     report_cycles,
     add_automatic_edges,
+    release_declined,
 )
 """In this order. Cycles come before automatic edges, which never close one."""
 

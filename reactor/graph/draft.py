@@ -57,6 +57,11 @@ class Draft:
         self.successors: list[dict[int, Edge]] = [{} for _ in resources]
         self.diagnostics: list[Diagnostic] = []
 
+    def is_declined(self, vertex: int) -> bool:
+        """Whether its conditions, known while the manifest is loaded, say that it is not managed on this host."""
+        late = self.resources[vertex].late
+        return late is not None and late.is_declined
+
     def connect(self, first: int, second: int, edge: Edge) -> None:
         """Add an edge. Between the same two resources the stronger kind stays; of equal ones, the first."""
         known = self.successors[first].setdefault(second, edge)

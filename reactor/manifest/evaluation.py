@@ -29,6 +29,9 @@ def bare_expression(text: str) -> Expression:
     """The expression ``text``, without braces. Raises ExpressionError."""
     from reactor.expression.template import expression  # noqa: PLC0415
 
+    if text.lstrip().startswith(("{{", "${")):
+        hint = "take away what is around it, as in: if: Facts.role == 'db'"
+        raise ExpressionError("a condition is written without {{ }} and ${ }", 0, len(text), hint)
     return expression(text)
 
 

@@ -100,6 +100,7 @@ def _ccm_form(definitions: dict[str, Any]) -> dict[str, Any]:
 
 def _data_sections() -> dict[str, Any]:
     return {
+        "$schema": {"type": "string"},
         "data": _MAP_OR_NOTHING,
         "hierarchy": {"anyOf": [{"$ref": f"{_REF}{Hierarchy.__name__}"}, _NOTHING]},
         "overrides": {**_MAP_OR_NOTHING, "additionalProperties": _MAP_OR_NOTHING},

@@ -1,4 +1,4 @@
-"""Manifests that are not on this host yet: an archive behind a URL, fetched, checked and unpacked.
+"""Manifests and data that are not on this host yet: an archive or a file behind a URL, fetched and checked.
 
 - ``address``: what a URL says, and how it may be shown;
 - ``download``: one conditional GET, bounded;

@@ -1,4 +1,4 @@
-"""The URL of a manifest: what it says, and how it may be shown."""
+"""The URL of a manifest or of data: what it says, and how it may be shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,29 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """Understand a URL; its password is a secret from now on. Raises ManifestError for what can't be fetched."""
+    """Understand the URL of a manifest. Raises ManifestError for what can't be fetched, or is no archive."""
+    address = _parse(text, "manifest source", "name a file, or an http or https URL")
+    if not is_archive(address.url):
+        raise _refused(
+            f"{address.shown} is not a .tar.gz archive",
+            "pack manifest.yaml and what belongs to it with tar -czf",
+        )
+    return address
+
+
+def parse_data_address(text: str) -> Address:
+    """Understand the URL of a file with data. Raises ManifestError for what can't be fetched."""
+    hint = "name a file, or an http or https URL: the key-value stores and buckets of Choria are not read"
+    return _parse(text, "hiera data source", hint)
+
+
+def is_archive(url: str) -> bool:
+    """Whether an archive is behind the URL, and not a single file."""
+    return urlsplit(url).path.endswith(SUFFIXES)
+
+
+def _parse(text: str, what: str, hint: str) -> Address:
+    """The password in the URL is a secret from now on."""
     parts = urlsplit(text)
     if parts.password:
         remember(unquote(parts.password))
@@ -31,11 +53,7 @@ def parse_address(text: str) -> Address:
     bare = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
     shown = urlunsplit((parts.scheme, f"REDACTED@{host}" if parts.username else host, parts.path, "", ""))
     if parts.scheme not in ("http", "https") or not host:
-        raise _refused(f"unsupported manifest source: {shown}", "name a file, or an http or https URL")
-    if not parts.path.endswith(SUFFIXES):
-        raise _refused(
-            f"{shown} is not a .tar.gz archive", "pack manifest.yaml and what belongs to it with tar -czf"
-        )
+        raise _refused(f"unsupported {what}: {shown}", hint)
     user = unquote(parts.username) if parts.username else None
     return Address(bare, shown, user, unquote(parts.password or "") if user else None)
 

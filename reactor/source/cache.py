@@ -1,4 +1,4 @@
-"""The archives fetched so far: each source has a directory, each version of it one inside."""
+"""What was fetched so far: each source has a directory, each version of it one inside."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.source.address import Address, parse_address
+from reactor.source.address import Address, parse_address, parse_data_address
 from reactor.source.download import DownloadError, Version, download
 from reactor.source.unpacking import unpack
 from reactor.unpacking.members import UnpackingError
 
 _STATE = "current.json"
+_ALONE = "data.yaml"
+
+_Put = Callable[[Path, Path], str]
+"""Puts what was fetched into an empty directory, and returns the path of what is to be read within it."""
 
 
 def cache_directory() -> Path:
-    """Where archives are kept unless the user says otherwise."""
+    """Where what was fetched is kept unless the user says otherwise."""
     if os.geteuid() == 0:
         return Path("/var/cache/reactor")
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reactor"
@@ -34,9 +38,17 @@ def fetched(url: str, cache: str | None, warn: Callable[[str], None]) -> str:
     An unchanged archive is not fetched again. While the source is away, or gives something that is of no use, the last
     good one is used, and ``warn`` is told. Raises ManifestError when there never was one.
     """
-    address = parse_address(url)
+    return _newest(parse_address(url), unpack, cache, warn)
+
+
+def fetched_data(url: str, cache: str | None, warn: Callable[[str], None]) -> str:
+    """The same for a file with data."""
+    return _newest(parse_data_address(url), _put_alone, cache, warn)
+
+
+def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str], None]) -> str:
     home = Path(cache) if cache is not None else cache_directory()
-    source = _Source(home / hashlib.sha256(address.url.encode()).hexdigest()[:32])
+    source = _Source(home / hashlib.sha256(address.url.encode()).hexdigest()[:32], put)
     try:
         return source.renewed(address)
     except (DownloadError, UnpackingError, OSError) as error:
@@ -48,11 +60,17 @@ def fetched(url: str, cache: str | None, warn: Callable[[str], None]) -> str:
         return last
 
 
+def _put_alone(file: Path, into: Path) -> str:
+    shutil.copyfile(file, into / _ALONE)
+    return _ALONE
+
+
 class _Source:
     """What is kept of one URL. ``current.json`` names the version in use, and is replaced in one step."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, put: _Put) -> None:
         self._directory = directory
+        self._put = put
 
     def last_good(self) -> str | None:
         state = self._state()
@@ -77,7 +95,7 @@ class _Source:
             name = hashlib.file_digest(file, "sha256").hexdigest()
         staging = Path(tempfile.mkdtemp(dir=self._directory, prefix="unpack-"))
         try:
-            manifest = unpack(archive, staging)
+            manifest = self._put(archive, staging)
             if not (self._directory / name).is_dir():
                 staging.rename(self._directory / name)
         finally:

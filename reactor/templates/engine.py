@@ -28,7 +28,10 @@ class Compiled(Protocol):
         """The names of the templates that it loads whatever the data are, as far as its own source tells."""
 
     def render(self, context: Mapping[str, Any], functions: Functions) -> str:
-        """The text for these data. Pure, if the functions are. Raises TemplateError."""
+        """The text for these data. Pure, if the functions are. Raises TemplateError.
+
+        In Go's and Jet's, ``.`` is all of ``context``, or what it has under this name.
+        """
 
 
 class Engine(Protocol):

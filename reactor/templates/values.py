@@ -6,6 +6,7 @@ Nothing here ever asks a value for an attribute, so there is no way from a templ
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from reactor.expression.text import text
@@ -60,6 +61,7 @@ _TYPE_NAMES: Final[Iterable[tuple[Any, str]]] = (
     (float, "float64"),
     (Mapping, "map[string]interface {}"),
     (list | tuple, "[]interface {}"),
+    (datetime, "time.Time"),
 )
 
 

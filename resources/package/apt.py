@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Hashable, Iterable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from reactor import ResourceError
@@ -32,6 +33,8 @@ _OPTIONS: Final = (
     "-o", "APT::Cmd::Pattern-Only=true",  # an unknown name is no regular expression
 )  # fmt: skip
 _OPTION_FOR: Final = {Step.DOWNGRADE: "--allow-downgrades", Step.REINSTALL: "--reinstall"}
+_NO_LISTS: Final = frozenset(("lock", "partial", "auxfiles"))
+"""What is in the directory of the lists where none was fetched."""
 
 
 class Apt(Provider):
@@ -76,8 +79,14 @@ class Apt(Provider):
             )
 
     def _age(self) -> float:
-        changed = stamp_of(self._lists)
+        changed = stamp_of(self._lists) if self._has_lists() else None
         return time.time() - max(self._refreshed, changed.modified / 1e9 if changed else 0.0)
+
+    def _has_lists(self) -> bool:
+        """Images come without, and may have been made a moment ago."""
+        with suppress(FileNotFoundError):
+            return not _NO_LISTS.issuperset(os.listdir(self._lists))
+        return False
 
     async def _mend(self, broken: Iterable[Wish]) -> None:
         """Whatever comes of it: what can't be configured fails the resource that wants it, and no other."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field
 
@@ -58,6 +58,14 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     async def observe(self) -> PackageState:
         """The state of the package, once nobody else is changing it."""
         return await self._provider.look(self._wish)
+
+    async def present(self) -> Mapping[str, Any]:
+        """The version that is there, also as ``ensure`` would have it; and what is known of it only if it is there."""
+        state = await self.observe()
+        if state.version is None:
+            return {"ensure": "absent", "version": None}
+        found = {"ensure": state.version, "version": state.version}
+        return {**found, "held": state.is_held, "whole": state.is_whole}
 
     @classmethod
     def obstacle(cls, provider: str) -> str | None:

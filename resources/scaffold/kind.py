@@ -12,7 +12,7 @@ from pydantic import AfterValidator, PrivateAttr, ValidationInfo, model_validato
 
 from reactor import AbsolutePath, Claim, Flag, Heard, PathWatch, Plan, PropertyProblem, Resource
 from resources.file.kind import Account, parse_mode
-from resources.file.owners import accounts
+from resources.file.owners import accounts, accounts_of
 from resources.process import split_words
 from resources.scaffold.builder import Builder, PostCommand
 from resources.scaffold.decision import decide
@@ -50,7 +50,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
     source: Annotated[str, AfterValidator(_resolve_source)]
     """The directory of templates; relative to the directory of the manifest."""
     engine: Literal["jinja", "go", "jet"] = "jinja"
-    """The language of the templates."""
+    """The language of the templates. Unset, it is jet in a manifest of the `ccm:` form, as its users are used to."""
     left_delimiter: str | None = None
     """What begins an expression, in place of ``{{`` or, with jet, ``[[``."""
     right_delimiter: str | None = None
@@ -88,6 +88,12 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
             and isinstance(other, Scaffold)
             and self._values.matches(other._values)  # noqa: SLF001 - of the same kind
         )
+
+    def keep_to_ccm(self, *, in_order: bool) -> None:
+        """There, templates are in Jet unless something else is said."""
+        super().keep_to_ccm(in_order=in_order)
+        if "engine" not in self.model_fields_set:
+            self.__dict__["engine"] = "jet"
 
     def conflicts(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""
@@ -175,8 +181,8 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         return () if self.ensure == "absent" else (self.name,)
 
     def uses(self) -> Iterable[str]:
-        """The directory above the target, and the templates."""
-        return (os.path.dirname(self.name), self.source)
+        """The directory above the target, the templates, and the owners."""
+        return (os.path.dirname(self.name), self.source, *accounts_of(self.owner, self.group))
 
     def claims(self) -> Iterable[Claim]:
         """The target, with where it comes from."""

@@ -134,11 +134,14 @@ class Renderer:
         return self._source.read(path)
 
     def _render_partial(self, name: str, data: Any) -> str:
-        """``render(partial, data)``: another template of the tree. A map of data is seen before all other data."""
+        """``render(partial, data)``: another template of the tree.
+
+        A map of data is seen before all other data; anything else is what ``.`` and ``data`` stand for.
+        """
         path = os.path.normpath(name)
         if self._load(path) is None:
             raise ValueError(f"there is no template {name} in {self._source.root}")
-        given = data if isinstance(data, Mapping) else {"data": data}
+        given = data if isinstance(data, Mapping) else {".": data, "data": data}
         return self._template(path).render({**self._context, **given}, self._functions)
 
     def _write(self, name: str, content: str) -> str:

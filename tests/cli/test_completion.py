@@ -1,12 +1,13 @@
 """What shells offer: through the protocol of each shell, and in a real bash."""
 
 import os
+import pty
 import subprocess
 import sys
 
 import pytest
 from click.shell_completion import BashComplete
-from processes_of_cli import environment
+from processes_of_cli import GUARD, environment
 
 from reactor.cli.group import reactor as group
 
@@ -107,18 +108,55 @@ def test_there_is_a_script_for_each_shell(reactor, shell):
     assert reactor("completion", "tcsh").code == 2
 
 
-def test_a_real_bash_completes(reactor, tmp_path):
-    program = tmp_path / "reactor"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m reactor "$@"\n')
+NAMED = """
+resources:
+  - exec: [restart app: {}, "it's $HOME, `id`": {}, "a:b=c:d": {}, "x*": {}]
+"""
+
+
+@pytest.fixture
+def tab(reactor, tmp_path):
+    """Press tab at the end of a line in a real bash, and return the words that the program is then called with."""
+    program, said = tmp_path / "reactor", tmp_path / "said"
+    again = f'exec {sys.executable} -m reactor "$@"'
+    program.write_text(f"#!/bin/sh\n[ -z $_REACTOR_COMPLETE ] || {again}\nprintf '%s\\n' \"$@\" >{said}\n")
     program.chmod(0o755)
-    script = f"""
-    {reactor("completion", "bash").out}
-    COMP_WORDS=(reactor ensure ser) COMP_CWORD=2
-    _reactor_completion reactor
-    echo "${{COMPREPLY[@]}}"
-    """
-    done = subprocess.run(
-        ["bash", "-c", script], env=environment(PATH=f"{tmp_path}:{os.environ['PATH']}"),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.stdout == "service\n", done.stderr
+    (tmp_path / "script").write_text(reactor("completion", "bash").out)
+    (tmp_path / "named.yaml").write_text(NAMED)
+
+    def press(line):
+        main, terminal = pty.openpty()
+        variables = environment(PATH=f"{tmp_path}:{os.environ['PATH']}", TERM="dumb", HISTFILE="")
+        with subprocess.Popen(
+            ["bash", "--rcfile", tmp_path / "script", "-i"], cwd=tmp_path, env=variables, start_new_session=True,
+            stdin=terminal, stdout=terminal, stderr=terminal,
+        ) as shell:  # fmt: skip
+            os.write(main, f"reactor {line}\t\nexit\n".encode())
+            shell.wait(GUARD)
+        os.close(main)
+        os.close(terminal)
+        return said.read_text().splitlines()
+
+    return press
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("ensure ser", ["ensure", "service"]),
+        ("graph named.yaml --around exec#re", ["graph", "named.yaml", "--around", "exec#restart app"]),
+        (
+            "graph named.yaml --around exec#restart\\ a",
+            ["graph", "named.yaml", "--around", "exec#restart app"],
+        ),
+        ("graph named.yaml --around 'exec#re", ["graph", "named.yaml", "--around", "exec#restart app"]),
+        ('graph named.yaml --around "exec#re', ["graph", "named.yaml", "--around", "exec#restart app"]),
+        ("graph named.yaml --around exec#i", ["graph", "named.yaml", "--around", "exec#it's $HOME, `id`"]),
+        ("graph named.yaml --around exec#a", ["graph", "named.yaml", "--around", "exec#a:b=c:d"]),
+        ("graph named.yaml --around exec#a:b=c:", ["graph", "named.yaml", "--around", "exec#a:b=c:d"]),
+        ("graph named.yaml --around exec#x", ["graph", "named.yaml", "--around", "exec#x*"]),
+        ("graph nam", ["graph", "named.yaml"]),
+    ],
+)
+def test_a_real_bash_completes_a_word_to_one_word(tab, line, words):
+    assert tab(line) == words

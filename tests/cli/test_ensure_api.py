@@ -1,8 +1,11 @@
 """``reactor ensure api pipe``: one request, one answer, in CCM's protocol, and never a traceback."""
 
+import grp
+import hashlib
 import io
 import json
 import os
+import pwd
 import re
 
 import pytest
@@ -17,8 +20,9 @@ def pipe(reactor, monkeypatch):
     """Ask, and return the answer."""
 
     def ask(request, *options):
-        text = request if isinstance(request, str) else json.dumps(request)
-        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        text = request if isinstance(request, str | bytes) else json.dumps(request)
+        data = text if isinstance(text, bytes) else text.encode()
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
         done = reactor("ensure", "api", "pipe", *options)
         assert done.code == 0, done.err
         answer = yaml.safe_load(done.out) if "--yaml" in options else json.loads(done.out)
@@ -45,7 +49,23 @@ def test_a_file_is_made_and_the_answer_is_ccms_event(pipe, tmp_path):
     assert re.fullmatch(r"[0-9a-f]{28}", state.pop("event_id"))
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", state.pop("timestamp"))
     assert state.pop("properties") == file_properties(path, content="\U0001f600 x")
-    assert state.pop("status")["mode"] == "0644"
+    status = state.pop("status")
+    assert status.pop("timestamp").endswith("Z")
+    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+    owned = {"owner": pwd.getpwuid(os.getuid()).pw_name, "group": grp.getgrgid(os.getgid()).gr_name}
+    assert status == {
+        "protocol": "io.choria.ccm.v1.resource.file.state",
+        "type": "file",
+        "name": str(path),
+        "ensure": "present",
+        "changed": True,
+        "refreshed": False,
+        "noop": False,
+        "stable": False,
+        "mode": "0644",
+        "checksum": checksum,
+        **owned,
+    }
     assert state == {
         "protocol": "io.choria.ccm.v1.transaction.event",
         "type": "file",
@@ -157,6 +177,10 @@ def test_what_is_wrong_with_the_properties_is_an_answer_with_all_of_it(pipe):
 
 def test_what_is_no_text_is_an_answer(pipe):
     assert "not UTF-8 text" in pipe(request("exec", {"name": "\udcff"}))["error"]
+
+
+def test_bytes_that_are_no_text_are_an_answer(pipe):
+    assert pipe(b"\xff\xfe{")["error"] == "the request is not in UTF-8"
 
 
 def test_a_requirement_without_a_session_is_an_answer(pipe):

@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from files_of_cli import written
 from processes_of_cli import finish, pids_running, spawned, wait_until
 
 from reactor.cli.ensure_kind import OPTIONS
@@ -25,10 +26,10 @@ def test_a_file_is_made_and_then_is_as_desired(reactor, tmp_path):
     done = reactor("ensure", "file", path, "--content", "Welcome\n", "--mode", "0640")
     assert (done.code, path.read_text(), stat.S_IMODE(path.stat().st_mode)) == (0, "Welcome\n", 0o640)
     assert f"file#{path}  changed  created the file" in done.out
-    before = path.stat()
+    before = written(path)
     again = reactor("ensure", "file", path, "--content", "Welcome\n", "--mode", "0640")
     assert (again.code, again.out) == (0, f"file#{path}  ok\n")
-    assert path.stat() == before
+    assert written(path) == before
 
 
 def test_what_is_not_given_of_a_file_stays_as_it_is(reactor, tmp_path):
@@ -105,6 +106,16 @@ def test_expressions_are_evaluated_as_in_a_manifest(reactor, tmp_path):
         "ensure", "file", path, "--content", "{{ Facts.role }}", "--data", "name=x", "--fact", "role=db"
     )
     assert (done.code, (tmp_path / "x").read_text()) == (0, "db")
+
+
+def test_data_come_from_the_file_of_the_directory_unless_another_is_named(reactor, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = ("ensure", "exec", "echo {{ Data.name ?? 'none' }}", "--noop")
+    assert "echo none" in reactor(*command).out
+    (tmp_path / ".hiera").write_text("data: {name: own}\noverrides: {default: {name: overridden}}")
+    assert "echo overridden" in reactor(*command).out
+    (tmp_path / "other.yaml").write_text("data: {name: other}")
+    assert "echo other" in reactor(*command, "--hiera", "other.yaml").out
 
 
 def test_a_relative_source_starts_at_the_current_directory(reactor, tmp_path, monkeypatch):

@@ -196,7 +196,7 @@ def test_calls_at_the_same_time_are_all_written_down(reactor, session):
         subprocess.Popen([*program, f"echo {n}"], env=environment(), stdout=subprocess.DEVNULL)
         for n in range(3)
     ]
-    assert [process.wait(timeout=30) for process in running] == [0] * 3
+    assert [process.wait(timeout=120) for process in running] == [0] * 3
     assert report(reactor)[1]["unique_resources"] == 3
 
 

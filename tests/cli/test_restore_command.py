@@ -8,6 +8,7 @@ import time
 
 import pytest
 import trio
+from files_of_cli import written
 
 from reactor.backup.store import Store
 from reactor.resource.keeping import keeper
@@ -125,9 +126,9 @@ def test_setuid_does_not_come_back_and_that_is_said(restore, tmp_path, store):
 def test_what_is_as_it_was_already_stays(restore, motd):
     restore(motd)
     (second, *_) = (line.split()[0] for line in restore("--list", motd).out.splitlines() if " 0600 " in line)
-    before = motd.stat()
+    before = written(motd)
     assert restore("--from", second, motd).out == f"{motd} is already as in version {second}\n"
-    assert motd.stat() == before
+    assert written(motd) == before
 
 
 def test_a_relative_path_is_meant_from_here(restore, motd, monkeypatch):

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from processes_of_cli import environment, finish, spawned, wait_until
+from processes_of_cli import environment, finish, spawned, wait_until, with_constant
 
 CALM = "resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n"
 SLOW = """
@@ -15,13 +15,20 @@ resources:
   - exec:
       - slow: { command: "sleep 0.7", require: "file#{dir}/a" }
 """
+WAITING = SLOW.replace(
+    '"sleep 0.7"', '"until test -e {dir}/go; do sleep 0.02; done; touch {dir}/done", provider: shell'
+)
 FAILING = 'resources:\n  - exec:\n      - fail: { command: "false" }\n'
 
 
-def on_terminal(*args, **variables):
-    """Run a command with stdout and stderr on one terminal; return its exit code and all it showed."""
+def on_terminal(*args, program=("-m", "reactor"), seen=lambda _: None, **variables):
+    """Run a command with stdout and stderr on one terminal; return its exit code and all it showed.
+
+    ``seen`` is called with all that was shown so far.
+    """
     outside, inside = pty.openpty()
-    with spawned(*args, stdin=inside, stdout=inside, stderr=inside, env=environment(**variables)) as process:
+    ends = {"stdin": inside, "stdout": inside, "stderr": inside, "env": environment(**variables)}
+    with spawned(*args, program=program, **ends) as process:
         os.close(inside)
         shown = b""
         while True:
@@ -30,13 +37,18 @@ def on_terminal(*args, **variables):
             except OSError:  # how Linux tells that the other side has closed
                 break
             shown += data
+            seen(shown)
         code = process.wait()
     os.close(outside)
     return code, shown.decode()
 
 
-def test_the_progress_bar_appears_on_a_terminal_when_it_takes_a_moment(manifest):
-    code, shown = on_terminal("run", "--converge-once", manifest(SLOW), TERM="xterm")
+def test_the_progress_bar_appears_on_a_terminal_when_it_takes_a_moment(manifest, tmp_path):
+    def go_on(shown):
+        if b"1/2" in shown:
+            (tmp_path / "go").touch()
+
+    code, shown = on_terminal("run", "--converge-once", manifest(WAITING), seen=go_on, TERM="xterm")
     assert code == 0
     assert "converging" in shown
     assert "1/2" in shown
@@ -45,7 +57,10 @@ def test_the_progress_bar_appears_on_a_terminal_when_it_takes_a_moment(manifest)
 
 
 def test_a_quick_run_shows_no_bar_but_colours_and_a_table(manifest):
-    code, shown = on_terminal("run", "--converge-once", manifest(CALM), TERM="xterm")
+    whatever_is_quick = with_constant("reactor.console.progress", "MOMENT", 60.0)
+    code, shown = on_terminal(
+        "run", "--converge-once", manifest(CALM), program=whatever_is_quick, TERM="xterm"
+    )
     assert code == 0
     assert "converging" not in shown
     assert "\x1b[33mchanged\x1b[0m" in shown
@@ -54,11 +69,7 @@ def test_a_quick_run_shows_no_bar_but_colours_and_a_table(manifest):
 
 def test_a_terminal_that_goes_away_ends_nothing_in_the_middle(manifest, tmp_path):
     outside, inside = pty.openpty()
-    path = manifest(
-        SLOW.replace("sleep 0.7", "touch {dir}/started; sleep 1; touch {dir}/done").replace(
-            'require: "file', 'provider: shell, require: "file'
-        )
-    )
+    path = manifest(WAITING)
     ends = {"stdin": inside, "stdout": inside, "stderr": inside, "env": environment(TERM="xterm")}
     with spawned("run", "--converge-once", path, **ends) as process:
         os.close(inside)
@@ -66,7 +77,8 @@ def test_a_terminal_that_goes_away_ends_nothing_in_the_middle(manifest, tmp_path
         while b"converging" not in shown:
             shown += os.read(outside, 65536)
         os.close(outside)
-        assert process.wait(timeout=20) == 0
+        (tmp_path / "go").touch()
+        assert process.wait(timeout=60) == 0
     assert (tmp_path / "done").exists()
 
 
@@ -114,7 +126,7 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(manifest, tmp_path, form):
         wait_until(lambda: b"converged" in process.stdout.readline())
         process.stdout.close()
         (tmp_path / "a").write_text("drift")
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
         assert process.stderr.read() == b""
     assert (tmp_path / "a").read_text() == "x"
 
@@ -135,7 +147,7 @@ def test_a_full_disk_is_told_and_the_work_is_done(manifest, tmp_path):
         Path("/dev/full").open("w") as full,
         spawned("run", "--converge-once", manifest(CALM), stdout=full) as process,
     ):
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
         assert err == b"reactor: output is lost: No space left on device\n"
     assert (tmp_path / "a").read_text() == "x"
 

@@ -3,7 +3,7 @@ import os
 import signal
 
 import pytest
-from processes_of_cli import finish, pids_running, spawned, wait_until
+from processes_of_cli import finish, pids_running, spawned, wait_until, with_constant
 
 STUBBORN = """
 resources:
@@ -97,7 +97,8 @@ def test_the_second_signal_cancels_the_check_and_leaves_no_process(manifest, tmp
 
 def test_the_third_interrupt_kills_what_ignores_the_others(stubborn, tmp_path):
     path, mark = stubborn
-    with spawned("run", path) as process:
+    patient = with_constant("resources.process.group", "TERM_GRACE", 60.0)
+    with spawned("run", path, program=patient) as process:
         started(tmp_path)
         wait_until(lambda: pids_running(mark))
         for words in ("stopping: waiting for exec#hang", "cancelling exec#hang", "killed 1 process group"):

@@ -40,6 +40,15 @@ def test_what_a_kind_requires_need_not_be_given_to_look(reactor):
     assert shown(reactor, "mount", "/nowhere")["ensure"] == "absent"
 
 
+def test_a_package_is_shown_by_its_version(reactor):
+    told = shown(reactor, "package", "dpkg", "--provider", "apt")
+    version = told.pop("ensure")
+    assert version[0].isdecimal()
+    assert told == {"name": "dpkg", "version": version, "held": False, "whole": True}
+    absent = {"name": "no-such-package", "ensure": "absent", "version": None}
+    assert shown(reactor, "package", "no-such-package", "--provider", "apt") == absent
+
+
 def test_accounts_are_shown_without_their_hashes(reactor):
     told = shown(reactor, "user", "root")
     assert (told["uid"], told["ensure"]) == (0, "present")

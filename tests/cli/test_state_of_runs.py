@@ -41,7 +41,9 @@ def test_a_refresh_that_failed_is_owed_in_the_next_life_and_paid_once(reactor, m
     assert "exec#restart" not in once(reactor, path).out
 
 
-def test_a_refresh_survives_a_kill_between_the_change_and_the_refresh(reactor, manifest, tmp_path):
+def test_scenario_15_a_refresh_survives_a_kill_between_the_change_and_the_refresh(
+    reactor, manifest, tmp_path
+):
     """The refresh kills its own run before it has done anything; the next one finds the file as desired."""
     suicide = 'sh -c "test -e {dir}/alive || kill -9 $PPID"'
     path = manifest(TWO.replace('"touch {dir}/restarted"', f"{suicide!r}"))

@@ -28,7 +28,7 @@ def run_after(preparation, manifest, disk):
     script = f"set -e; mount -t tmpfs -o size=256k none '{disk}'; {preparation}; {run}"
     done = subprocess.run(
         [*IN_A_NAMESPACE, "sh", "-c", script.replace("{run}", run).replace("{disk}", str(disk))],
-        capture_output=True, text=True, env=environment(), check=False, timeout=30,
+        capture_output=True, text=True, env=environment(), check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stderr

@@ -122,7 +122,7 @@ async def test_processes_by_the_name_of_their_program(tmp_path):
     rules = {"process": {program.name: {"running": True}}}
     with started(program, "60") as process:
         try:
-            with trio.fail_after(10):
+            with trio.fail_after(60):
                 while not await holds(rules):  # the name is set a moment after the program has started
                     await trio.lowlevel.checkpoint()
         finally:

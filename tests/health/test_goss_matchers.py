@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from resources.health.goss.matchers import Text, check_matcher, complaint, matches
 
 LINES = Text("first line\nListen 8080\nLogLevel INFO\n")
+JSON = Text('{"foo": "bar", "on": true, "items": [{"name": "a", "n": 1}, {"name": "b", "n": 2}]}\n')
 CASES = [
     # found, expected, holds
     ("foo", "foo", True),
@@ -40,6 +41,16 @@ CASES = [
     ("foo", {"or": ["bar", {"have-prefix": "f"}]}, True),
     ("foo", {"or": ["bar", "baz"]}, False),
     ("foo", {"and": ["foo", {"have-prefix": "b"}]}, False),
+    # JSON
+    (JSON, {"gjson": {"foo": "bar"}}, True),
+    (JSON, {"gjson": {"foo": "baz"}}, False),
+    (JSON, {"gjson": {"foo": "bar", "nope": "bar"}}, False),
+    (JSON, {"gjson": {"items.#": {"ge": 2}, "items.#(n>1).name": {"have-prefix": "b"}, "on": True}}, True),
+    (JSON, {"gjson": {"items.#.name": ["a", "b"], "@this": {"have-key": "foo"}}}, True),
+    (JSON, {"gjson": {"items.0": {"have-key-with-value": {"n": 1}}}}, True),
+    (JSON, {"not": {"gjson": {"foo": "baz"}}}, True),
+    (Text("no JSON"), {"gjson": {"foo": "bar"}}, False),
+    (Text("[" * 100_000), {"gjson": {"foo": "bar"}}, False),
     # lists
     (["g1", "g2", "g3"], ["g1", "g2"], True),
     (["g1", "g2", "g3"], ["g1", "g2", "g2"], False),

@@ -269,6 +269,7 @@ ccm:
     - exec:
         - c1: {command: "/bin/touch {dir}/c1"}
         - c2: {command: /bin/false}
+        - not here: {command: /bin/true, control: {if: "false"}}
         - c3: {command: "/bin/touch {dir}/c3"}
 """
     }

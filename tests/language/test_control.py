@@ -50,6 +50,22 @@ resources:
     assert [story.result(f"exec#{name}") for name in "abc"] == [Result.SKIPPED, Result.CHANGED, Result.OK]
 
 
+async def test_a_failure_is_no_matter_to_what_is_not_managed_and_to_what_requires_that(site, tmp_path):
+    graph = site("""
+resources:
+  - exec:
+      - bad: {command: /bin/false}
+      - a: {command: /bin/true, require: exec#bad, subscribe: exec#bad, control: {if: "1 == 2"}}
+      - b: {command: /bin/true, require: exec#a}
+      - c: {command: /bin/true, require: exec#bad}
+""").graph
+    _, story = await converge_once(graph=graph)
+    results = [story.result(f"exec#{name}") for name in ("bad", "a", "b", "c")]
+    assert results == [Result.FAILED, Result.SKIPPED, Result.CHANGED, Result.BLOCKED]
+    order = [event.ref for event in story.events if getattr(event, "ref", None) in ("exec#bad", "exec#b")]
+    assert order.index("exec#bad") < order.index("exec#b")
+
+
 async def test_a_condition_on_an_output_is_decided_when_the_output_is_there(site, tmp_path):
     graph = site("""
 resources:
@@ -75,7 +91,7 @@ resources:
         assert not (tmp_path / "a").exists()
         checks = len(story.checks(f"file#{tmp_path}/b"))
         story.engine.reload(site("data: {on: true}" + text).graph)
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await story.until(lambda: story.result(f"file#{tmp_path}/a") is Result.CHANGED)
         assert len(story.checks(f"file#{tmp_path}/b")) == checks
 
@@ -87,6 +103,8 @@ resources:
         ("Nope", "unknown name Nope"),
         ("'text'", "expected bool, but got"),
         ("5", "expected bool, but got"),
+        ("{{ true }}", "written without {{ }}"),
+        ("${ true }", "written without {{ }}"),
     ],
 )
 def test_a_condition_that_can_not_be_decided_is_told_at_its_place(site, condition, message):

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from reactor import ManifestError, load
+from reactor.manifest.inputs import Inputs
 from reactor.source.cache import fetched
 from reactor.source.unpacking import unpack
 from reactor.unpacking.members import UnpackingError
@@ -69,13 +70,13 @@ class Server:
             status = 401
         elif status == 200 and handler.headers.get("If-None-Match") == etag:
             status = 304
+        self.sent += status == 200
         handler.send_response(status)
         handler.send_header("ETag", etag)
         body = self.body if status == 200 else b""
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
-        self.sent += status == 200
 
 
 @pytest.fixture
@@ -213,30 +214,109 @@ def test_a_cut_off_archive_is_refused(tmp_path):
         unpack(tmp_path / "x.tar.gz", tmp_path / "in")
 
 
-def test_a_new_version_reaches_a_running_converger(server, tmp_path, monkeypatch):
-    server.body = site(tmp_path)
+DATA = (
+    "hierarchy: {order: ['role:${ Facts.role }']}\ndata: {name: site}\noverrides: {'role:db': {name: db}}\n"
+)
+SAYING = "data: {name: own}\nresources: [{exec: ['echo {{ Data.name }}': {}]}]\n"
+
+
+def with_data(server, tmp_path, **inputs):
+    """The program of a manifest whose data are overridden by those behind a URL."""
+    server.url = server.url.replace("site.tar.gz", "site.yaml")
+    (tmp_path / "m.yaml").write_text(SAYING)
+    return load(str(tmp_path / "m.yaml"), Inputs(site=server.url, cache=str(tmp_path / "cache"), **inputs))
+
+
+def test_data_are_fetched_and_resolved(server, tmp_path):
+    server.body = DATA.encode()
+    assert with_data(server, tmp_path).data == {"name": "site"}
+    program = with_data(server, tmp_path, facts={"role": "db"})
+    assert program.data == {"name": "db"}
+    assert server.sent == 1
+    assert any(Path(each).read_text() == DATA for each in program.files)
+
+
+def test_the_last_good_data_are_used_and_that_is_said(server, tmp_path):
+    server.body = DATA.encode()
+    with_data(server, tmp_path)
+    server.status = 500
+    program = with_data(server, tmp_path)
+    assert program.data == {"name": "site"}
+    assert any("last good version" in each for each in program.warnings)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [(404, b"", "failed with status 404"), (200, b"", "is empty"), (200, b"- a list", "not a list")],
+)
+def test_data_that_are_of_no_use_are_an_error(server, tmp_path, status, body, message):
+    server.status, server.body = status, body
+    with pytest.raises(ManifestError, match=message):
+        with_data(server, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "url", ["kv://bucket/key", "obj://bucket/key", "file:///etc/site.yaml", "https:///x"]
+)
+def test_data_from_elsewhere_are_refused(tmp_path, url):
+    (tmp_path / "m.yaml").write_text(SAYING)
+    with pytest.raises(ManifestError, match="unsupported hiera data source: "):
+        load(str(tmp_path / "m.yaml"), Inputs(site=url))
+
+
+def test_the_data_command_takes_both_kinds_of_url(server, tmp_path):
+    command = [sys.executable, "-m", "reactor", "data", "--cache", tmp_path / "cache"]
+    server.body = archive(("site/manifest.yaml", SAYING))
+    done = subprocess.run([*command, server.url], capture_output=True, check=True, text=True)
+    assert json.loads(done.stdout) == {"name": "own"}
+    server.body = DATA.encode()
+    done = subprocess.run([*command, server.url + ".yaml"], capture_output=True, check=True, text=True)
+    assert json.loads(done.stdout) == {"name": "site"}
+
+
+def converger(tmp_path, *args):
+    """A run that looks for new versions all the time."""
     code = (
         "import reactor.cli.reloading as r; r.REFETCH_INTERVAL = 0.05; from reactor.cli import main; main()"
     )
-    command = [
-        sys.executable,
-        "-c",
-        code,
-        "run",
-        "--format",
-        "json",
-        "--cache",
-        tmp_path / "cache",
-        "--state-dir",
-        tmp_path / "state",
-        server.url,
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout:
-            event = json.loads(line)
-            if event["event"] == "converged":
-                if (tmp_path / "out").read_text() == "two":
-                    break
-                server.body = site(tmp_path, "two")
-        process.send_signal(signal.SIGTERM)
+    options = ["--format", "json", "--cache", tmp_path / "cache", "--state-dir", tmp_path / "state"]
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "run", *options, *args], stdout=subprocess.PIPE, text=True
+    )
+
+
+def converged_when(process, condition, otherwise):
+    """Wait for a converged run of which the condition is true; until then, do something each time it converges."""
+    for line in process.stdout:
+        if json.loads(line)["event"] == "converged":
+            if condition():
+                break
+            otherwise()
+    process.send_signal(signal.SIGTERM)
+
+
+def test_a_new_version_reaches_a_running_converger(server, tmp_path):
+    server.body = site(tmp_path)
+    with converger(tmp_path, server.url) as process:
+        converged_when(
+            process,
+            lambda: (tmp_path / "out").read_text() == "two",
+            lambda: setattr(server, "body", site(tmp_path, "two")),
+        )
+    assert (tmp_path / "out").read_text() == "two"
+
+
+def test_new_data_reach_a_running_converger(server, tmp_path):
+    server.body = b"data: {content: one}"
+    own = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644', ensure: present"
+    manifest = tmp_path / "m.yaml"
+    manifest.write_text(
+        f"resources: [{{file: ['{tmp_path}/out': {{{own}, content: '{{{{ Data.content }}}}'}}]}}]"
+    )
+    with converger(tmp_path, "--hiera", server.url.replace("tar.gz", "yaml"), manifest) as process:
+        converged_when(
+            process,
+            lambda: (tmp_path / "out").read_text() == "two",
+            lambda: setattr(server, "body", b"data: {content: two}"),
+        )
     assert (tmp_path / "out").read_text() == "two"

@@ -2,6 +2,7 @@
 
 import copy
 import re
+import time
 
 import pytest
 from template_worlds import cases, render, rendered
@@ -70,3 +71,38 @@ def test_data_from_outside_cannot_be_changed():
     changed = render("go", '{{ $d := deepCopy .map }}{{ $_ := set $d.a "b" 9 }}{{ $d }}{{ .map }}', context)
     assert changed == "map[a:map[b:9]]map[a:map[b:1]]"
     assert context == before
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('{{ dateInZone "2006-01-02T15:04:05Z07:00" 86400 "UTC" }}', "1970-01-02T00:00:00Z"),
+        ('{{ htmlDateInZone 86400 "no such zone" }}', "1970-01-02"),
+        ('{{ toDate "2006-01-02 MST" "2023-08-04 UTC" | dateModify "-24h" | htmlDate }}', "2023-08-03"),
+        ("{{ unixEpoch 86400 }}", "86400"),
+        ('{{ duration 95 }} {{ duration "3600" }}', "1m35s 1h0m0s"),
+        ("{{ ago now }}", "0s"),
+    ],
+)
+def test_times_are_written_as_sprig_writes_them(source, expected):
+    assert render("go", source) == expected
+
+
+def test_now_is_the_time_of_now():
+    before = int(time.time())
+    assert before <= int(render("go", "{{ now | unixEpoch }}")) <= time.time()
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ('{{ toDate "2006" "x" }}', "'x' is no time"),
+        ('{{ dateModify "later" now }}', 'invalid duration "later"'),
+        ('{{ date "2006" 1e30 }}', "out of range"),
+        ('{{ duration "long" }}', "duration takes a number of seconds"),
+        ("{{ now.Year }}", "can't evaluate field Year in type time.Time"),
+    ],
+)
+def test_what_is_no_time_is_an_error(source, message):
+    with pytest.raises(TemplateError, match=re.escape(message)):
+        render("go", source)

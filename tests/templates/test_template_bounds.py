@@ -76,8 +76,8 @@ def test_a_hostile_template_ends_at_its_bound_with_a_position(kind, source, boun
     templates = {
         "self": "[[ include 'self' ]]".replace("'", '"') if kind == "jet" else "{% include 'self' %}"
     }
-    started = time.monotonic()
-    bounds = Bounds(seconds=5.0, steps=100_000, characters=1_000_000)
+    started = time.process_time()
+    bounds = Bounds(seconds=60.0, steps=100_000, characters=1_000_000)
     with pytest.raises(TemplateError) as caught:
         engine(kind, bounds).compile(source, name="t", delimiters=None, loader=templates.get).render(
             {"d": {"a": 1}}, {}
@@ -85,7 +85,7 @@ def test_a_hostile_template_ends_at_its_bound_with_a_position(kind, source, boun
     assert bound in caught.value.message
     assert (caught.value.name, caught.value.line) in (("t", 1), ("self", 1))
     assert caught.value.column >= 1
-    assert time.monotonic() - started < 5.0
+    assert time.process_time() - started < 5.0
 
 
 @pytest.mark.parametrize(

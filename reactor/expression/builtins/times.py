@@ -9,20 +9,13 @@ from typing import Any
 
 from reactor.expression.builtins.signature import Builtin, builtin
 from reactor.expression.errors import FunctionError
+from reactor.expression.layout import formatted, parsed
 from reactor.expression.text import text
 
-_LAYOUT = {
-    "January": "%B", "Jan": "%b", "Monday": "%A", "Mon": "%a", "MST": "%Z", "2006": "%Y", "Z07:00": "%z",
-    "-07:00": "%z", "-0700": "%z", "01": "%m", "02": "%d", "03": "%I", "04": "%M", "05": "%S", "06": "%y",
-    "15": "%H", "PM": "%p", "1": "%m", "2": "%d", "3": "%I", "4": "%M", "5": "%S", "%": "%%",
-}  # fmt: skip
-_LAYOUT_PART = re.compile("|".join(map(re.escape, _LAYOUT)))
 _DEFAULT_LAYOUTS = (
     "2006-01-02", "15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04:05Z07:00", "02 Jan 06 15:04 MST",
     "Monday, 02-Jan-06 15:04:05 MST", "Mon, 02 Jan 2006 15:04:05 MST",
 )  # fmt: skip
-_FRACTION = re.compile(r"(?<=:[0-9]{2})\.[0-9]{1,9}")
-"""Of a second: it may follow the seconds, whether the layout has it or not."""
 _UNITS = {"ns": 0.001, "us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3, "s": 1e6, "m": 6e7, "h": 3.6e9}
 _DURATION = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 
@@ -67,35 +60,12 @@ def _date(*arguments: Any) -> datetime:
         zone = timezone(arguments[2])
     layouts = arguments[1:2] or _DEFAULT_LAYOUTS
     for layout in layouts:
-        found = _parsed(arguments[0], layout, zone)
+        found = parsed(arguments[0], layout, zone)
         if found is not None:
             return found
     raise FunctionError(
         f"invalid date {arguments[0]}", "2026-01-31, 2026-01-31 12:00:00, 2026-01-31T12:00:00Z"
     )
-
-
-def _parsed(source: str, layout: str, zone: tzinfo) -> datetime | None:
-    fraction = _FRACTION.search(source)
-    whole = _FRACTION.sub("", source) if fraction else source
-    try:
-        found = datetime.strptime(whole, _codes(layout))  # noqa: DTZ007 - the zone comes next
-    except (ValueError, re.error, KeyError):
-        return None
-    found += timedelta(seconds=float(fraction.group()) if fraction else 0)
-    return found if found.tzinfo is not None else found.replace(tzinfo=zone)
-
-
-def _format(value: datetime, layout: str) -> str:
-    try:
-        return value.strftime(_codes(layout))
-    except ValueError:
-        raise FunctionError("the layout can't be used", "2006-01-02 15:04:05") from None
-
-
-def _codes(layout: str) -> str:
-    """The layout of Go as one of strftime."""
-    return _LAYOUT_PART.sub(lambda match: _LAYOUT[match.group()], layout)
 
 
 def _in(value: datetime, zone: tzinfo) -> datetime:
@@ -128,7 +98,7 @@ METHODS: dict[str, dict[str, Builtin]] = {
         "YearDay": builtin(lambda value: value.timetuple().tm_yday),
         "Weekday": builtin(lambda value: f"{value:%A}"),
         "Unix": builtin(lambda value: int(value.timestamp())),
-        "Format": builtin(_format, "string"),
+        "Format": builtin(formatted, "string"),
         "In": builtin(_in, "time.Location"),
         "String": builtin(text),
     },

@@ -73,7 +73,7 @@ class GoTemplate:
         templates.add(self._name, self._tree)
         with spending(self._bounds) as budget:
             run = Run(all_functions, templates, budget)
-            return run.render((self._name, self._tree.source, self._tree.root), context)
+            return run.render((self._name, self._tree.source, self._tree.root), context.get(".", context))
 
 
 class GoEngine:

@@ -20,7 +20,7 @@ class Run(Blocks):
     def render(self, template: Linked, context: Mapping[str, Any]) -> str:
         """The text of ``template``. Raises TemplateError."""
         self._scope.variables.update(context)
-        self._context = context
+        self._context = context.get(".", context)
         try:
             self._run_template(template)
         except FunctionError as error:

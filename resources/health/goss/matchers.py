@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator
 
+from reactor import find
 from resources.health.goss.patterns import check_patterns, have_patterns
 from resources.health.goss.regexp import regexp
 from resources.health.goss.semver import satisfies, satisfies_all
@@ -142,6 +143,15 @@ def _has_entries(found: Any, expected: Mapping[str, Any]) -> bool:
     )
 
 
+def _has_at_paths(found: Any, expected: Mapping[str, Any]) -> bool:
+    """Whether what was read is JSON that has, at each path, something that matches."""
+    try:
+        value = json.loads(_text(found))
+        return all(matches(find(value, path), wanted) for path, wanted in expected.items())
+    except (ValueError, KeyError, RecursionError):
+        return False
+
+
 # ---- what may be expected ----
 
 
@@ -210,5 +220,6 @@ _MATCHERS: Final[dict[str, _Matcher]] = {
     ),
     "have-key-with-value": _Matcher(_has_entries, _check_entries),
     "have-patterns": _Matcher(lambda found, some: have_patterns(_text(found), some), check_patterns),
+    "gjson": _Matcher(_has_at_paths, _check_entries),
     "semver-constraint": _Matcher(lambda found, it: satisfies_all(_items(found), it), _check_constraint),
 }

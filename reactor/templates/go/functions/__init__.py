@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from reactor.templates.calls import Functions
-from reactor.templates.go.functions import builtins, choices, encodings, lists, maps, numbers, patterns, texts
+from reactor.templates.go.functions import (
+    builtins,
+    choices,
+    encodings,
+    lists,
+    maps,
+    numbers,
+    patterns,
+    texts,
+    times,
+)
 
 FUNCTIONS: Functions = {
     **builtins.FUNCTIONS,
@@ -14,4 +24,5 @@ FUNCTIONS: Functions = {
     **numbers.FUNCTIONS,
     **patterns.FUNCTIONS,
     **texts.FUNCTIONS,
+    **times.FUNCTIONS,
 }

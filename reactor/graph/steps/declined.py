@@ -1,0 +1,19 @@
+"""The step for resources that their conditions leave alone on this host."""
+
+from __future__ import annotations
+
+from reactor.graph.draft import Draft
+from reactor.graph.graph import EdgeKind
+
+_BLOCKING = frozenset((EdgeKind.AUTOMATIC, EdgeKind.REQUIRE, EdgeKind.SUBSCRIBE))
+
+
+def release_declined(draft: Draft) -> None:
+    """Keep only the order before a resource that is left alone: a failure is no matter to it, nor to what requires it."""
+    declined = {vertex for vertex in range(draft.sound) if draft.is_declined(vertex)}
+    if not declined:
+        return
+    for below in draft.successors:
+        for second in declined & below.keys():
+            if below[second].kind in _BLOCKING:
+                below[second] = below[second]._replace(kind=EdgeKind.AFTER)

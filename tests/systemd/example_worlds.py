@@ -1,0 +1,280 @@
+"""The examples of every command's help, and a host on which they can be followed to the letter."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from select import select
+from tempfile import TemporaryFile
+from unittest.mock import patch
+
+import click
+import pytest
+import trustme
+from unit_worlds import ETC, systemctl
+
+sys.path.append(str(Path(__file__).parent.parent / "cli"))
+sys.path.append(str(Path(__file__).parent.parent / "package"))
+
+from deb_packages import Deb, write_repository
+from processes_of_cli import environment
+
+from reactor.cli.group import reactor as reactor_group
+
+PATIENCE = 120.0
+SHELL = set("|<>$*\n")
+EXAMPLES = ("Example", "Examples")
+
+MANIFEST = """\
+data: { web: { port: 80 }, motd: Hello }
+hierarchy: { order: ["role:{{ Facts.role }}"] }
+overrides: { "role:db": { web: { port: 5432 } } }
+resources:
+  - file:
+      - defaults: { owner: root, group: root, mode: "0644" }
+      - /etc/motd: { ensure: present, content: "{{ Data.motd }}" }
+      - /etc/nginx: { ensure: directory }
+      - /etc/nginx/nginx.conf: { ensure: present, content: "listen {{ Data.web.port }};" }
+  - exec: { name: restart app, command: test ! -e /run/trouble, refreshonly: true, subscribe: ["file#/etc/nginx/nginx.conf"] }
+"""
+REQUEST = {
+    "protocol": "io.choria.ccm.v1.resource.ensure.request",
+    "type": "file",
+    "properties": {"name": "/tmp/asked-for", "ensure": "present", "content": "x", "owner": "root", "group": "root", "mode": "0644"},
+}  # fmt: skip
+TROUBLE = Path("/run/trouble")
+UNIT = "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n"
+
+
+def commands(command: click.Command, *names: str) -> Iterator[tuple[str, click.Command]]:
+    """``command`` and all below it, with what is typed to call them."""
+    yield " ".join(names), command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            if (below := command.get_command(context, name)) is not None:
+                yield from commands(below, *names, name)
+
+
+def examples_in(text: str) -> Iterator[str]:
+    """Each line under "Examples:" is one; what stands under another title belongs together."""
+    for block in inspect.cleandoc(text).split("\b\n")[1:]:
+        title, _, rest = block.partition("\n\n")[0].partition(":\n")
+        lines = inspect.cleandoc(rest).splitlines()
+        yield from (lines if title in EXAMPLES else ["\n".join(lines)] * bool(lines))
+
+
+def examples_of(*names: str) -> Iterator[tuple[str, list[str]]]:
+    """Of a command and all below it: what is typed to call it, and the examples that its help shows."""
+    command: click.Command = reactor_group
+    for name in names:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), name)
+    for path, each in commands(command, "reactor", *names):
+        yield path, list(examples_in(each.help or ""))
+
+
+def write_signed_repository(directory: Path, home: Path, key: Path) -> None:
+    """A repository for apt with one suite and one component; who may trust it needs ``key``."""
+    architecture = output("dpkg", "--print-architecture").strip()
+    suite = directory / "dists/bookworm"
+    index = suite / f"main/binary-{architecture}/Packages"
+    index.parent.mkdir(parents=True)
+    index.write_text("")
+    digest = hashlib.sha256(b"").hexdigest()
+    release = (
+        f"Suite: bookworm\nCodename: bookworm\nArchitectures: {architecture}\nComponents: main\n"
+        f"Date: Sat, 01 Jan 2022 00:00:00 UTC\nSHA256:\n {digest} 0 {index.relative_to(suite)}\n"
+    )
+    home.mkdir(mode=0o700)
+    gpg = ("gpg", f"--homedir={home}", "--batch", "--quiet", "--pinentry-mode=loopback", "--passphrase=")
+    output(*gpg, "--quick-generate-key", "Nobody <nobody@example.com>", "ed25519", "sign")
+    key.write_text(output(*gpg, "--armor", "--export"))
+    output(*gpg, "--clearsign", "--output", str(suite / "InRelease"), input=release)
+    output("gpgconf", "--homedir", str(home), "--kill", "all")
+
+
+def output(*command: str, **options: str) -> str:
+    """What a command says that must succeed."""
+    return subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout
+
+
+def stays(example: str) -> bool:
+    """Whether it goes on until it is told to end."""
+    return "--follow" in example or (example.startswith("reactor run ") and "--converge-once" not in example)
+
+
+class Host:
+    """What the examples speak of is there; ``directory`` is where they are typed."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.state = directory / "state"
+        self._environment = environment()
+        self._provide_program()
+        self._provide_files()
+        self._provide_network()
+        self._provide_units()
+
+    @contextmanager
+    def alive(self) -> Iterator[Host]:
+        """While a converger runs that has repaired something, and the servers of example.com answer."""
+        Path("/etc/ssh").mkdir(exist_ok=True)
+        for content in ("former", "present"):
+            self.do(f"reactor ensure file /etc/ssh/sshd_config --content {content}")
+        converger = f"reactor run --state-dir {self.state} site.yaml"
+        with self._serving(), self._started(converger) as run:
+            for line in run.stdout:
+                if "converged" in line:
+                    break
+            yield self
+            run.send_signal(signal.SIGTERM)
+
+    def do(self, example: str) -> tuple[int, str]:
+        """Follow one example to its end; returns as `follow` does. What needs no shell needs no process either."""
+        if not SHELL & set(example):
+            return self._called(shlex.split(example)[1:], self._variables(example))
+        ended = subprocess.run(
+            ["bash", "-e", "-c", example], cwd=self.directory, env=self._variables(example), text=True, timeout=PATIENCE,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+        return ended.returncode, ended.stdout
+
+    def _called(self, words: list[str], variables: dict[str, str]) -> tuple[int, str]:
+        with TemporaryFile("w+") as said, redirect_stdout(said), redirect_stderr(said), chdir(self.directory):
+            with patch.dict(os.environ, variables), pytest.raises(SystemExit) as ended:
+                reactor_group(words, prog_name="reactor")
+            said.seek(0)
+            return ended.value.code or 0, said.read()
+
+    def follow(self, example: str) -> tuple[int, str]:
+        """Follow one that stays, until it has said something; then end it. Returns how it ended, and what it said."""
+        with self._started(example) as process:
+            while "--failed" in example and not select([process.stdout], [], [], 1)[0]:
+                TROUBLE.touch()
+                Path("/etc/nginx/nginx.conf").write_text("drift")
+            TROUBLE.unlink(missing_ok=True)
+            said = ""
+            while not re.search("converged|failed", said) and (line := process.stdout.readline()):
+                said += line
+            process.send_signal(signal.SIGINT)
+            rest, _ = process.communicate(timeout=PATIENCE)
+            return process.returncode, said + rest
+
+    def newest_version(self, path: str) -> str:
+        """By which name `reactor restore` knows what a file held before."""
+        return re.search(r"\b[0-9a-f]{8}\b", self.do(f"reactor restore --list {path}")[1])[0]
+
+    def _variables(self, example: str) -> dict[str, str]:
+        """The state directory of the converger, except for another one, and a session of which something can be told."""
+        session = self.directory / "session"
+        shutil.rmtree(session, ignore_errors=True)
+        session.mkdir()
+        state = self.state if "reactor run " not in example else self.directory / "another-state"
+        return {**self._environment, "REACTOR_STATE_DIR": str(state), "REACTOR_SESSION": str(session)}
+
+    def _provide_program(self) -> None:
+        program = Path("/usr/local/bin/reactor")
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m reactor "$@"\n')
+        program.chmod(0o755)
+        for directory in (
+            "/etc/bash_completion.d",
+            "/usr/local/share/zsh/site-functions",
+            "~/.config/fish/completions",
+        ):
+            Path(directory).expanduser().mkdir(parents=True, exist_ok=True)
+
+    def _provide_files(self) -> None:
+        """The manifests and what else is named, and where there must be nothing yet."""
+        Path("/etc/reactor").mkdir(exist_ok=True)
+        (self.directory / "manifests").mkdir()
+        for path in ("site.yaml", "web.yaml", "manifests/db.yaml", "/etc/reactor/site.yaml"):
+            (self.directory / path).write_text(MANIFEST)
+        (self.directory / "request.json").write_text(json.dumps(REQUEST))
+        (self.directory / "templates").mkdir()
+        (self.directory / "templates/app.conf").write_text("host = {{ facts.host.info.hostname }}\n")
+        shutil.rmtree("/etc/nginx", ignore_errors=True)
+        for path in ("/tmp/motd", "/tmp/ready", "/tmp/app.conf"):
+            Path(path).unlink(missing_ok=True)
+        shutil.rmtree("/tmp/reactor-quickstart", ignore_errors=True)
+
+    def _provide_network(self) -> None:
+        """An interface, and example.com with a certificate that everybody here trusts."""
+        for command in (
+            "link add eth0 type veth peer name far0",
+            "link set far0 up",
+            "link set eth0 up",
+            "address add 192.0.2.10/24 dev eth0",
+        ):
+            subprocess.run(["ip", *command.split()], check=True)
+        with Path("/etc/hosts").open("a") as hosts:
+            hosts.write("127.0.0.1 example.com\n")
+        authority = trustme.CA()
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("example.com").configure_cert(self._context)
+        trusted = Path("/etc/example.pem")  # apt reads it as a user who may not enter our directory
+        authority.cert_pem.write_to_path(str(trusted))
+        self._environment["SSL_CERT_FILE"] = str(trusted)
+        Path("/etc/apt/apt.conf.d/99-trusted").write_text(f'Acquire::https::CaInfo "{trusted}";\n')
+        self._provide_packages()
+
+    def _provide_packages(self) -> None:
+        """nginx, an archive, and a repository that a key signs."""
+        served = self.directory / "served"
+        write_repository(served / "packages", Deb("nginx"))
+        write_signed_repository(
+            served / "debian", self.directory / "gpg", Path("/usr/share/keyrings/app.asc")
+        )
+        (self.directory / "app").mkdir()
+        (self.directory / "app/version").write_text("1.0\n")
+        shutil.make_archive(str(served / "app"), "gztar", self.directory, "app")
+        shutil.rmtree("/etc/apt/sources.list.d")
+        Path("/etc/apt/sources.list.d").mkdir()
+        Path("/etc/apt/sources.list").write_text(f"deb [trusted=yes] copy:{served / 'packages'} ./\n")
+
+    def _provide_units(self) -> None:
+        for name in ("nginx", "ssh"):
+            (ETC / f"{name}.service").write_text(UNIT)
+        systemctl("daemon-reload")
+
+    @contextmanager
+    def _serving(self) -> Iterator[None]:
+        served = self.directory / "served"
+        with ThreadingHTTPServer(("127.0.0.1", 443), partial(_Quiet, directory=served)) as server:
+            server.socket = self._context.wrap_socket(server.socket, server_side=True)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            yield
+            server.shutdown()
+
+    @contextmanager
+    def _started(self, example: str) -> Iterator[subprocess.Popen[str]]:
+        with subprocess.Popen(
+            ["bash", "-c", f"exec {example}"], cwd=self.directory, env=self._variables(example), text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        ) as process:  # fmt: skip
+            try:
+                yield process
+            finally:
+                process.kill()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    """Serves files, and says nothing of it."""
+
+    def log_message(self, *_words: object) -> None:
+        """Nothing."""
