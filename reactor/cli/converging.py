@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -52,12 +53,13 @@ class Run:
 
     def converge(self, exposure: Exposure | None, ui: Address | None) -> tuple[Ended, Interruption]:
         """Do it, and show it. Ends the command when the manifest, or where it is to be seen, is of no use."""
+        read_at = time.time_ns()
         with rejecting(as_json=self.form == "json", exit_code=self.bad_usage):
             program, selection = self._load()
         notifier = Notifier.from_environment()
         reporter = None if notifier is None else Reporter(notifier)
         anew = partial(self._generation, reporter)
-        reloader = Reloader(self.manifest, program.files, program.inputs, anew)
+        reloader = Reloader(self.manifest, program.files, program.inputs, anew, read_at)
         with listening(exposure, self.bad_usage) as port, page_port(ui, self.bad_usage) as window:
             company = Company(reloader, metrics_port=port, reporter=reporter)
             return self._converge(program, selection, company, window)

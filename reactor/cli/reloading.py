@@ -27,6 +27,9 @@ SETTLE = 0.01
 REFETCH_INTERVAL = 60.0
 """Seconds between two looks at the URL of a manifest or of data; what is unchanged is not sent again."""
 
+CLOCK_TICK_NS = 20_000_000
+"""By so much the time of a change may be behind the clock that we read."""
+
 FACTS_INTERVAL = 10.0
 """Seconds between two looks at the facts that a manifest uses."""
 
@@ -45,18 +48,24 @@ class Reloader:
     """Keeps a run on the latest valid manifest. An invalid one changes nothing, and is told with all its problems.
 
     ``load`` reads the manifest at ``path``, or raises ManifestError; it is called in a thread, so that checks go on
-    meanwhile. ``files`` and ``inputs`` are those of the version the run starts with. ``adopted`` is told each graph
-    that is just about to come into force.
+    meanwhile. ``files`` and ``inputs`` are those of the version the run starts with, and ``read_at`` is when reading it
+    began, in nanoseconds since 1970. ``adopted`` is told each graph that is just about to come into force.
     """
 
     def __init__(
-        self, path: str, files: Iterable[str], inputs: Inputs, load: Callable[[], Generation]
+        self,
+        path: str,
+        files: Iterable[str],
+        inputs: Inputs,
+        load: Callable[[], Generation],
+        read_at: int,
     ) -> None:
         self.adopted: Callable[[Graph], None] | None = None
         self._name = path
         self._files = tuple(files)
         self._inputs = inputs
         self._load = load
+        self._read_at = read_at
         self._listening: dict[str, int] = {}
         self._wanted = trio.Event()
 
@@ -112,9 +121,11 @@ class Reloader:
             await self._renew(engine, emit)
 
     async def _renew(self, engine: Engine, emit: Callable[[Event], None]) -> None:
+        read_at = time.time_ns()
         try:
             generation = await trio.to_thread.run_sync(self._load)
         except ManifestError as error:
+            self._read_at = read_at
             self._follow(engine, (*self._listening, *error.files))
             problems = tuple(
                 f"{each.place or shown(self._name)}: {each.message}" for each in error.diagnostics
@@ -122,7 +133,7 @@ class Reloader:
             report(error.diagnostics, as_json=False)
             emit(ReloadRejected(time.time(), problems))
         else:
-            self._inputs, self._files = generation.inputs, generation.files
+            self._inputs, self._files, self._read_at = generation.inputs, generation.files, read_at
             self._follow(engine, generation.files)
             if self.adopted is not None:
                 self.adopted(generation.graph)
@@ -136,4 +147,12 @@ class Reloader:
         for path in self._listening.keys() - wanted:
             engine.unlisten(self._listening.pop(path))
         for path in sorted(wanted - self._listening.keys()):
-            self._listening[path] = engine.listen(PathWatch(path), self.request)
+            look = partial(self._look, path)
+            self._listening[path] = engine.listen(PathWatch(path), self.request, look)
+
+    def _look(self, path: str) -> None:
+        """See whether ``path`` was changed after it was read, and before we could hear of it."""
+        with suppress(OSError):
+            changed = max(os.stat(path).st_ctime_ns, os.lstat(path).st_ctime_ns)
+            if changed > self._read_at - CLOCK_TICK_NS:
+                self.request()

@@ -160,12 +160,15 @@ class Engine:
         self.scheduler.fail_fast = options.fail_fast
         self._allow_workers()
 
-    def listen(self, watch: Watch, callback: Callable[[], None]) -> int:
+    def listen(
+        self, watch: Watch, callback: Callable[[], None], armed: Callable[[], None] | None = None
+    ) -> int:
         """Call ``callback`` when ``watch`` tells of a change, for something that is no resource.
 
-        Returns a number for `unlisten`.
+        Each time it begins to be heard, ``armed`` is called: what happened before that has not been told. Returns a
+        number for `unlisten`.
         """
-        return self._watching.listen(watch, callback)
+        return self._watching.listen(watch, callback, armed)
 
     def unlisten(self, number: int) -> None:
         """Take a `listen` back."""

@@ -26,6 +26,8 @@ class Watching:
         self._sources: dict[type[Watch], Source] = {}
         self._nursery: trio.Nursery | None = None
         self.listeners: dict[int, Callable[[], None]] = {}
+        self.looks: dict[int, Callable[[], None]] = {}
+        """What a listener does when it begins to hear: as the first check of a resource, it finds what was before that."""
         self._last_listener = 0
 
     def start(self, nursery: trio.Nursery) -> None:
@@ -45,10 +47,17 @@ class Watching:
         for kind in {type(watch): None for watch in watches}:
             self._add(vertex, [watch for watch in watches if type(watch) is kind])
 
-    def listen(self, watch: Watch, callback: Callable[[], None]) -> int:
-        """Call ``callback`` when ``watch`` tells of something. Returns the number it listens under."""
+    def listen(
+        self, watch: Watch, callback: Callable[[], None], armed: Callable[[], None] | None = None
+    ) -> int:
+        """Call ``callback`` when ``watch`` tells of something, and ``armed`` each time it begins to be heard.
+
+        Returns the number it listens under.
+        """
         self._last_listener -= 1
         self.listeners[self._last_listener] = callback
+        if armed is not None:
+            self.looks[self._last_listener] = armed
         self._add(self._last_listener, [watch])
         return self._last_listener
 
@@ -56,6 +65,7 @@ class Watching:
         """Take a `listen` back."""
         self.forget([number])
         del self.listeners[number]
+        self.looks.pop(number, None)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """Listen no longer for ``vertices``."""
@@ -179,6 +189,8 @@ class Source:
                 if vertex in self._unarmed:
                     del self._unarmed[vertex]
                     self._release(vertex)
+                    if (look := self._watching.looks.get(vertex)) is not None:
+                        look()
             if not armed.is_set():
                 armed.set()
                 self.report(WatchState.ARMED, f"{len(self._watches)} watched")

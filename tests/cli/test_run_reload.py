@@ -7,7 +7,15 @@ import os
 import signal
 
 import pytest
+import trio
 from processes_of_cli import finish, spawned, wait_until
+
+from reactor.cli.reloading import Reloader
+from reactor.engine.engine import Engine
+from reactor.engine.events import WatcherChanged
+from reactor.engine.options import Options
+from reactor.loading import load
+from reactor.resource.watch import WatchState
 
 
 def manifest_text(root, contents, extra=""):
@@ -136,3 +144,34 @@ def test_settings_that_are_edited_are_in_force_without_a_restart(tmp_path):
         process.send_signal(signal.SIGTERM)
         finish(process)
     assert len(list(here.glob("begun?"))) == 3
+
+
+class Asked(Reloader):
+    """Counts how often it was asked for a reload."""
+
+    requests = 0
+
+    def request(self):
+        self.requests += 1
+
+
+@pytest.mark.parametrize(("edited", "requests"), [("before it was read", 0), ("while it was loaded", 1)])
+async def test_an_edit_that_nobody_could_hear_yet_is_found_when_listening_begins(tmp_path, edited, requests):
+    path = tmp_path / "site.yaml"
+    path.write_text(manifest_text(tmp_path, {"a": "one"}))
+    second = 10**9 if edited == "before it was read" else -(10**9)
+    program, armed = load(str(path)), trio.Event()
+    reloader = Asked(str(path), [str(path)], program.inputs, None, read_at=path.stat().st_ctime_ns + second)
+
+    def note(event):
+        if type(event) is WatcherChanged and event.state is WatchState.ARMED:
+            armed.set()
+
+    engine = Engine(program.graph, Options(watch=True, audit_interval=None), note)
+    reloader.attach(engine, note)
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(engine.run)
+            await armed.wait()
+            engine.cancel()
+    assert reloader.requests == requests
