@@ -34,6 +34,7 @@ from _harness import (
     workspace,
 )
 
+from reactor.engine.fights import REPAIRS
 from resources.network.conversation import NLM_F_ACK, NLM_F_REQUEST, message
 from watchers.netlink_socket import (
     NETLINK_ADD_MEMBERSHIP,
@@ -54,12 +55,15 @@ MTU = struct.pack("=HHI", 8, 4, 1500)
 """The attribute of a link that has its mtu again."""
 PATIENCE_SECONDS = 3.0
 GAP_SECONDS = 0.01
+PEACEFUL = REPAIRS - 10
+"""So often may one thing drift: with more repairs it is a fight to reactor, which it goes on with once a second."""
 
 
 @dataclass(frozen=True)
 class Drift:
-    """One kind of change: the request for number ``n``, and how to know that it is undone."""
+    """One kind of change, of so many ``things`` in turn: the request for number ``n``, and whether that is undone."""
 
+    things: int
     request: Callable[[int], Frame]
     is_undone: Callable[[int, Frame], bool]
 
@@ -83,12 +87,14 @@ def drifts(index: int) -> dict[str, Drift]:
     """What the prober does, to the link of that number and what is on it."""
     return {
         "address deleted": Drift(
+            ADDRESSES,
             lambda n: message(
                 RTM_DELADDR, [("IFA_LOCAL", address(n))], family=socket.AF_INET, prefixlen=24, index=index
             ),
             lambda n, frame: frame.type == RTM_NEWADDR and packed(address(n)) in frame.body,
         ),
         "route deleted": Drift(
+            ROUTES,
             lambda n: message(
                 RTM_DELROUTE,
                 [("RTA_DST", destination(n))],
@@ -100,6 +106,7 @@ def drifts(index: int) -> dict[str, Drift]:
             lambda n, frame: frame.type == RTM_NEWROUTE and packed(destination(n)) in frame.body,
         ),
         "mtu changed": Drift(
+            1,
             lambda _: message(RTM_NEWLINK, [("IFLA_MTU", 1400)], index=index),
             lambda _, frame: frame.type == RTM_NEWLINK and MTU in frame.body,
         ),
@@ -150,7 +157,10 @@ def probe(netns: str, samples: int) -> dict[str, list[float]]:
         for group in GROUPS:
             hearing.setsockopt(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, group)
         return {
-            name: [one_sample(asking, hearing, drift, number) for number in range(samples)]
+            name: [
+                one_sample(asking, hearing, drift, number)
+                for number in range(min(samples, drift.things * PEACEFUL))
+            ]
             for name, drift in drifts(index).items()
         }
 
@@ -211,7 +221,8 @@ def main() -> None:
             },
         )
         idle = Row("CPU while nothing happens", idle_percent(space, seconds), "% of a core", 0.1)
-    title = f"network: {ADDRESSES} addresses and {ROUTES} routes, {turns} x {samples} changes of each kind"
+    changes = f"{turns} x {samples} changes of each kind, of the mtu {PEACEFUL}"
+    title = f"network: {ADDRESSES} addresses and {ROUTES} routes, {changes}"
     show(title, [*rows(results), idle])
 
 

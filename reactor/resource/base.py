@@ -245,7 +245,7 @@ class Resource(Presentation, BaseModel, ABC):
         return await self.present()
 
     def provides(self) -> Iterable[str]:
-        """Absolute paths that exist because of this resource."""
+        """Absolute paths, and accounts such as ``user#ada`` and ``group#33``, that exist because of this."""
         return ()
 
     def reads(self) -> Collection[str]:
@@ -253,13 +253,13 @@ class Resource(Presentation, BaseModel, ABC):
         return ()
 
     def removes(self) -> Iterable[str]:
-        """Absolute paths that are gone because of this resource; what uses them goes first."""
+        """Absolute paths and accounts that are gone because of this resource; what uses them goes first."""
         return ()
 
     def uses(self) -> Iterable[str]:
-        """Absolute paths this relies on: each gives an edge from the nearest resource at or above it.
+        """Absolute paths and accounts this relies on: each gives an edge from the nearest resource at or above it.
 
-        One that ends in ``/`` stands for all that is in a directory: whatever is provided below it gives an edge too.
+        A path that ends in ``/`` stands for all that is in a directory: what is provided below it gives an edge too.
         """
         return ()
 

@@ -141,7 +141,8 @@ def _needs_of(resource: Resource) -> Iterator[Need]:
         yield Need.NAMESPACE
     if resource.kind in _WITH_PATHS:
         for path in (*resource.provides(), *resource.removes()):
-            yield _place(path) or Need.FILES
+            if path.startswith("/"):  # and is no account
+                yield _place(path) or Need.FILES
         yield from (Need.TEMPORARY for path in resource.reads() if _place(path) is Need.TEMPORARY)
 
 

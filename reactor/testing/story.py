@@ -18,7 +18,7 @@ from reactor.graph.graph import Graph
 from reactor.resource.base import Resource
 from reactor.resource.watch import Watch, Watcher
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds of the test's clock after which waiting for something is a failure."""
 
 _Event = TypeVar("_Event", bound=Event)

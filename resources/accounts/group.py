@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 from reactor import Action, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
 from resources.accounts import shadow
 from resources.accounts.database import GROUP, GroupLine, groups
-from resources.accounts.names import AccountId, AccountName, AccountNames, irreversible
+from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
 
 
 class Group(Resource, kind="group"):
@@ -41,6 +41,14 @@ class Group(Resource, kind="group"):
     def watches(self) -> Iterable[Watch]:
         """The file of groups."""
         yield PathWatch(GROUP)
+
+    def provides(self) -> Iterable[str]:
+        """The group by name and number."""
+        return accounts_named("group", self.name, self.gid) if self.ensure == "present" else ()
+
+    def removes(self) -> Iterable[str]:
+        """The group, if it is to go."""
+        return accounts_named("group", self.name, self.gid) if self.ensure == "absent" else ()
 
     def uses(self) -> Iterable[str]:
         """The file of groups."""

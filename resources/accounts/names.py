@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -42,6 +43,13 @@ AccountNames = Annotated[tuple[AccountName, ...], AfterValidator(_check_no_repet
 
 AccountId = Annotated[int, Field(ge=0, le=MAX_ID)]
 """The number of a user or group."""
+
+
+def accounts_named(kind: str, name: str, number: int | None) -> Iterator[str]:
+    """What others may call an account that they use."""
+    yield f"{kind}#{name}"
+    if number is not None:
+        yield f"{kind}#{number}"
 
 
 def irreversible(what: str) -> ResourceError:

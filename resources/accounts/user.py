@@ -20,7 +20,7 @@ from resources.accounts.database import (
     is_date,
 )
 from resources.accounts.decision import UserState, decide
-from resources.accounts.names import AccountId, AccountName, AccountNames, irreversible
+from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
 
 # crypt(5): a method, maybe parameters, salt and hash; ! in front locks it, and ! or * alone is no password at all.
 _HASH = re.compile(r"!{0,2}(\$[a-z0-9-]+\$[./A-Za-z0-9$=,+_-]+)|[!*]{1,2}")
@@ -111,12 +111,22 @@ class User(Resource, kind="user"):
         yield from map(PathWatch, self._files)
 
     def provides(self) -> Iterable[str]:
-        """The home directory, if it is made with the user."""
-        return (self.home,) if self.home is not None and self._makes_home else ()
+        """The user by name and number, and the home directory if it is made with the user."""
+        if self.ensure == "present":
+            yield from accounts_named("user", self.name, self.uid)
+        if self.home is not None and self._makes_home:
+            yield self.home
+
+    def removes(self) -> Iterable[str]:
+        """The user, if it is to go."""
+        if self.ensure == "absent":
+            yield from accounts_named("user", self.name, self.uid)
 
     def uses(self) -> Iterable[str]:
-        """The files, the shell, and where the home directory is made."""
+        """The files, the groups, the shell, and where the home directory is made."""
         yield from self._files
+        primary = self.name if self.group is None else self.group
+        yield from (f"group#{group}" for group in (primary, *(self.groups or ())))
         if self.ensure == "present" and self.shell is not None:
             yield self.shell
         if self.home is not None and self._makes_home:

@@ -25,7 +25,7 @@ from resources.file.checksum import checksum_of
 from resources.file.content import Content, Inline, Source
 from resources.file.decision import decide
 from resources.file.observer import Observer
-from resources.file.owners import MAX_ID, is_id, names_of
+from resources.file.owners import MAX_ID, accounts_of, is_id, names_of
 from resources.file.state import Desired, FileState, FileType
 from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
 
@@ -232,11 +232,12 @@ class File(Resource, kind="file", providers=("posix",)):
         return (self.name,) if self.ensure == "absent" else ()
 
     def uses(self) -> Iterable[str]:
-        """The parent directory, the source, and what the validator runs and reads."""
+        """The parent directory, the source, the owners, and what the validator runs and reads."""
         if self.name != "/":
             yield os.path.dirname(self.name)
         if self.source is not None and self.ensure == "present":
             yield self.source
+        yield from accounts_of(self.owner, self.group)
         if self.validate_with is not None:
             yield from paths_in(self.validate_with)
 

@@ -6,7 +6,7 @@ import grp
 import os
 import pwd
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import trio
@@ -45,6 +45,13 @@ def names_of(uid: int, gid: int) -> tuple[str, str]:
     with suppress(KeyError):
         group = grp.getgrgid(gid).gr_name
     return owner, group
+
+
+def accounts_of(owner: str | None, group: str | None) -> Iterator[str]:
+    """The accounts that must be there before something can be theirs, as `uses` names them. Root always is."""
+    for kind, name in (("user", owner), ("group", group)):
+        if name not in (None, "root", "0"):
+            yield f"{kind}#{name}"
 
 
 class Accounts:

@@ -68,7 +68,7 @@ Options = Annotated[
 class Mount(Resource, kind="mount"):
     """Manage what is mounted at a mount point, and its line in `/etc/fstab`."""
 
-    example = "/mnt/data --device /dev/vdb1 --fstype ext4"
+    example = "/mnt --device tmpfs --fstype tmpfs --options size=64m"
 
     name: AbsolutePath
     ensure: Literal["mounted", "present", "unmounted", "absent"] = "mounted"

@@ -40,7 +40,7 @@ class SysctlState(NamedTuple):
 class Sysctl(Resource, kind="sysctl"):
     """Manage one parameter of the kernel: its value now, and at the next boot."""
 
-    example = "vm.swappiness --value 10"
+    example = "net.ipv4.ip_forward --value 1"
 
     name: Annotated[str, AfterValidator(_check_key)]
     ensure: Literal["present", "absent"] = "present"

@@ -116,12 +116,12 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def send(self, data):
+        self.server.outer.sent += len(data)  # before whoever reads it goes on
         try:
             self.wfile.write(data)
             self.wfile.flush()
         except OSError:
             self.close_connection = True
-        self.server.outer.sent += len(data)
 
     def reset(self):
         linger = struct.pack("ii", 1, 0)

@@ -219,13 +219,13 @@ async def test_a_broken_connection_is_an_error_where_the_server_can_not_resume(s
 
 async def test_a_later_run_goes_on_with_what_has_come(server, path):
     server.serve(BODY)
-    check = await converge(make(path, server.url("slow"), timeout="300ms"))
+    check = await converge(make(path, server.url("slow"), timeout="2s"))
     assert "what has come is gone on with" in check.hint
     [partial] = names_in(path.parent)
     assert partial.startswith(".reactor-download-")
     had = (path.parent / partial).stat().st_size
     server.sent = 0
-    check = await converge(make(path, server.url("slow").replace("slow", "good"), timeout="300ms"))
+    check = await converge(make(path, server.url("slow").replace("slow", "good")))
     assert check.result is Result.CHANGED, "another URL: it starts anew"
     assert server.sent == len(BODY)
     assert had > 0

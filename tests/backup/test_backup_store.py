@@ -139,7 +139,7 @@ async def test_pruning_frees_objects_that_nobody_refers_to_and_torn_ones(store, 
 
 async def test_keeping_waits_while_somebody_prunes(store, keep, tmp_path):
     await keep(store, "/etc/f", b"1")
-    with (tmp_path / "backups" / "lock").open() as lock, trio.fail_after(5):
+    with (tmp_path / "backups" / "lock").open() as lock, trio.fail_after(60):
         fcntl.flock(lock, fcntl.LOCK_EX)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(keep, store, "/etc/f", b"2")
@@ -151,7 +151,7 @@ async def test_keeping_waits_while_somebody_prunes(store, keep, tmp_path):
 
 async def test_crowding_calls_for_pruning_at_once(keep, tmp_path):
     store = Store(str(tmp_path / "backups"), Limits(total=1 << 20, versions=1000))
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(store.maintain)
             for number in range(400):

@@ -78,10 +78,11 @@ class Reader(threading.Thread):
 
     def run(self) -> None:
         while not self.ended.is_set():
-            number = random.randrange(FILES)
+            number, former = random.randrange(FILES), self.world.generation - 1
             with suppress(FileNotFoundError):
                 text = (self.world.managed / f"f{number}").read_text()
-                whole = {self.world.content(number, self.world.generation - back) for back in (0, 1)}
+                since = range(former, self.world.generation + 1)
+                whole = {self.world.content(number, generation) for generation in since}
                 if text not in whole:
                     self.torn.append(f"f{number}: {text[:80]!r}")
 

@@ -24,7 +24,7 @@ from page_blocks import Page
 ROOT = Path(__file__).parents[2]
 PROMPT = "$ "
 ELSEWHERE = "# in another terminal: "
-PATIENCE = 20.0
+PATIENCE = 120.0
 THROWN_AWAY = Path("/run/with-systemd/ready")
 """There on a copy of this machine that is thrown away, and nowhere else."""
 ENDS = ("--converge-once", "--converged-timeout", "--noop", "--render", "--help")

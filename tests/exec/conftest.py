@@ -1,5 +1,6 @@
 """Every test of exec leaves the process table and the descriptors as it found them."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -20,6 +21,7 @@ def _state(pid: str) -> str:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left_behind():
+    gc.collect()  # what tests before this one have left is not to go meanwhile
     descriptors = sorted(Path("/proc/self/fd").iterdir())
     yield
     assert _zombies() == []

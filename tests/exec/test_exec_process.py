@@ -13,7 +13,7 @@ from reactor.resource.plan import ResourceError
 from resources.process import ENVIRONMENT, Command, group, run
 from resources.process.output import TAIL_BYTES
 
-ALIVE = 30.0
+ALIVE = 60.0
 """Nothing here takes so long unless it hangs."""
 
 
@@ -198,30 +198,46 @@ async def test_a_line_without_an_end_is_passed_on_in_bounded_pieces():
     assert max(map(len, lines)) <= 2 * TAIL_BYTES
 
 
-async def test_a_timeout_kills_the_grandchildren_too():
+async def run_out_of_time(script, clock):
+    """Run a script until it says it is ready; then its time is over. Returns its error, its number and its lines."""
+    clock.rate = 1.0
     lines = Lines()
-    with pytest.raises(ResourceError, match=r"timed out after 1s; its process group was killed"):
-        await run(sh("sh -c 'sleep 60 & sleep 60' & echo $$; wait", timeout=1), lines)
-    assert living(int(lines[0])) == []
+
+    async def set_forward():
+        while "ready" not in lines:
+            await trio.lowlevel.checkpoint()
+        clock.jump(ALIVE / 2)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(set_forward)
+        with pytest.raises(ResourceError) as caught:
+            await run(sh(script, timeout=ALIVE / 2), lines)
+    (pid,) = filter(str.isdecimal, lines)
+    return caught.value.message, int(pid), lines
 
 
-async def test_what_ignores_sigterm_is_killed(monkeypatch):
+async def test_a_timeout_kills_the_grandchildren_too(mock_clock):
+    script = "sh -c 'sleep 60 & echo ready; sleep 60' & echo $$; wait"
+    error, pid, _ = await run_out_of_time(script, mock_clock)
+    assert "timed out after 30s; its process group was killed" in error
+    assert living(pid) == []
+
+
+async def test_what_ignores_sigterm_is_killed(monkeypatch, mock_clock):
     monkeypatch.setattr(group, "TERM_GRACE", 0.2)
-    lines = Lines()
-    with pytest.raises(ResourceError, match="timed out"):
-        await run(sh("trap '' TERM; sleep 60 & echo $$; while :; do sleep 60; done", timeout=1), lines)
-    assert living(int(lines[0])) == []
+    script = "trap '' TERM; sleep 60 & echo $$; echo ready; while :; do sleep 60; done"
+    error, pid, _ = await run_out_of_time(script, mock_clock)
+    assert "timed out" in error
+    assert living(pid) == []
 
 
-async def test_a_grandchild_that_outlives_its_leader_still_has_its_grace():
-    lines = Lines()
-    script = (
-        "sh -c 'trap \"sleep 0.3; echo cleaned; exit\" TERM; while :; do sleep 0.05; done' & echo $$; wait"
-    )
-    with pytest.raises(ResourceError, match="timed out"):
-        await run(sh(script, timeout=1), lines)
+async def test_a_grandchild_that_outlives_its_leader_still_has_its_grace(monkeypatch, mock_clock):
+    monkeypatch.setattr(group, "TERM_GRACE", ALIVE / 4)
+    child = 'trap "sleep 0.3; echo cleaned; exit" TERM; echo ready; while :; do sleep 0.05; done'
+    error, pid, lines = await run_out_of_time(f"sh -c '{child}' & echo $$; wait", mock_clock)
+    assert "timed out" in error
     assert lines[-1] == "cleaned"
-    assert living(int(lines[0])) == []
+    assert living(pid) == []
 
 
 async def test_a_program_whose_name_looks_like_a_stat_line_is_a_member_all_the_same(tmp_path):

@@ -55,7 +55,7 @@ def test_what_has_no_end_is_an_error(text, message):
 _PIECES = st.sampled_from(["a", "ü", " ", "\t", "'", '"', "\\", "\\\n", "''", '""', "=", "-"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(_PIECES, max_size=12).map("".join))
 def test_the_shell_sees_the_same_words(text):
     assume(not re.search(r"(?<!\\)(\\\\)*\n", text))  # to a shell a bare newline ends the command

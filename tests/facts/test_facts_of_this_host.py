@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from reactor.facts import memory, network, partition
+from reactor.facts import network, partition
 from reactor.facts.facts import Facts
 from reactor.facts.kernel import numbers, read
 
@@ -61,15 +61,23 @@ def test_there_is_one_processor_for_each_that_is_online(facts):
     assert all(each["cores"] == 1 and each["flags"] for each in processors)
 
 
-def test_memory_is_what_free_shows():
-    for _ in range(20):  # both look at a moving thing: until they looked at the same moment
-        found, table = memory.virtual(), said("free", "-b").splitlines()
-        total, used, free, shared, cached, available = map(int, table[1].split()[1:])
-        same = (found["used"], found["free"], found["available"]) == (used, free, available)
-        if same and found["buffers"] + found["cached"] == cached:
-            break
-    else:
-        pytest.fail(f"never the same as free: {table[1]}")
+BOTH_LOOK_AT = """
+mount --bind "$1" /proc/meminfo
+free -b | sed -n 2p
+PYTHONPATH=$2 exec "$3" -c 'import json; from reactor.facts.memory import virtual; print(json.dumps(virtual()))'
+"""
+
+
+def test_memory_is_what_free_shows(tmp_path):
+    """In a world where it stands still."""
+    (tmp_path / "meminfo").write_text(read("/proc/meminfo"))
+    given = [tmp_path / "meminfo", os.pathsep.join(sys.path), sys.executable]
+    alone = ["unshare", "--user", "--map-root-user", "--mount"]
+    table, facts = said(*alone, "sh", "-ec", BOTH_LOOK_AT, "sh", *given).splitlines()
+    total, used, free, shared, cached, available = map(int, table.split()[1:])
+    found = json.loads(facts)
+    assert (found["used"], found["free"], found["available"]) == (used, free, available)
+    assert found["buffers"] + found["cached"] == cached
     assert (found["total"], found["shared"]) == (total, shared)
     assert found["usedPercent"] == pytest.approx(100 * used / total)
 

@@ -57,6 +57,20 @@ def gone(name, **properties):
             [("s", "u"), ("t", "u")],
             id="two that provide the same",
         ),
+        pytest.param(
+            [
+                Path(name="/"),
+                Thing(name="t", using=("user#u",)),
+                Thing(name="u", providing=("user#u", "user#7")),
+            ],
+            [("u", "t")],
+            id="an account, and nothing above it",
+        ),
+        pytest.param(
+            [Thing(name="g", removing=("group#g",)), Thing(name="t", using=("group#g",))],
+            [("t", "g")],
+            id="an account that is removed",
+        ),
         pytest.param([gone("/a"), gone("/a/b")], [("/a/b", "/a")], id="children are removed first"),
         pytest.param(
             [gone("/a"), Thing(name="t", using=("/a/bin/x",))], [("t", "/a")], id="used before it is removed"

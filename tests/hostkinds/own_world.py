@@ -18,7 +18,7 @@ import pytest
 
 _REPORTS = "REACTOR_TEST_REPORTS"
 _UNSHARE = ("unshare", "--mount", "--uts", "--net", "--ipc", "--")
-_PATIENCE = 120
+_PATIENCE = 300
 
 inside = _REPORTS in os.environ
 

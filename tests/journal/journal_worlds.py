@@ -67,6 +67,6 @@ def kept_refs(directory):
 
 
 async def wait_for(condition):
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         while not condition():  # noqa: ASYNC110 - another connection sees it, which wakes nobody here
             await trio.sleep(0.005)

@@ -31,7 +31,7 @@ trio.run(main)
 def run_child(code, *args):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
 class Commits:

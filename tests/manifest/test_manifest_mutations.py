@@ -136,7 +136,7 @@ def test_the_manifests_to_be_mutated_are_good(read, text, refs):
     assert len(reading.manifest.resources) == refs
 
 
-@settings(max_examples=400, deadline=2000)
+@settings(max_examples=400)
 @given(content=mutants())
 def test_a_mutated_manifest_never_ends_in_a_traceback(path, content):
     path.write_bytes(content)
@@ -155,7 +155,7 @@ def test_a_mutated_manifest_never_ends_in_a_traceback(path, content):
     assert all(manifest.locate(index) == each.place for index, each in enumerate(manifest.resources))
 
 
-@settings(max_examples=100, deadline=2000)
+@settings(max_examples=100)
 @given(content=st.binary(max_size=200))
 def test_any_bytes_end_in_a_manifest_or_in_diagnostics(path, content):
     path.write_bytes(content)

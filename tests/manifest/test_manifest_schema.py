@@ -25,6 +25,8 @@ GOOD = [
     NATIVE,
     CCM,
     "resources: []",
+    "$schema: reactor.schema.json\nresources: []",
+    "$schema: reactor.schema.json\nccm: {resources: [{job: [a: {}]}]}",
     "data:\nsettings:\nhierarchy:\noverrides:\nresources: []",
     "resources: [{page: [{defaults: }, {/a: }]}]",
     "resources: [{page: [{/a: {mode: 0644, content: , tags: [1, true]}}]}]",

@@ -49,7 +49,7 @@ def scrape_port(address, path="/metrics", **headers):
 
 
 def _scrape(connected, path, headers):
-    connected.settimeout(20)
+    connected.settimeout(60)
     with closing(http.client.HTTPConnection("reactor")) as connection:
         connection.sock = connected
         connection.request("GET", path, headers=headers)
@@ -58,5 +58,5 @@ def _scrape(connected, path, headers):
 
 async def scraped(scrape, *args, **headers):
     """In a thread, as it blocks."""
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         return await trio.to_thread.run_sync(partial(scrape, *args, **headers))

@@ -54,14 +54,14 @@ class Namespace:
         }
 
     def routes(self) -> set[str]:
-        """The routes of all tables, but those that the kernel made."""
+        """The routes of all tables, but those that the kernel made; whatever the carrier of their link."""
         lines = [
             line
             for family in ("-4", "-6")
             for line in self.ip(family, "route", "show", "table", "all").splitlines()
         ]
         return {
-            " ".join(line.split())
+            " ".join(word for word in line.split() if word not in ("dead", "linkdown"))
             for line in lines
             if "proto kernel" not in line and "table local" not in line
         }
@@ -78,8 +78,10 @@ class Namespace:
 
 @contextmanager
 def namespace() -> Iterator[Namespace]:
+    """One where nobody asks the neighbours for seconds whether an IPv6 address is taken, and announces the answer."""
     name = f"reactor-test-{os.getpid()}-{next(_NUMBERS)}"
     ip("netns", "add", name)
+    ip("netns", "exec", name, "sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
     try:
         yield Namespace(name)
     finally:

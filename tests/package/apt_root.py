@@ -33,7 +33,7 @@ Acquire::Languages "none";
 
 async def eventually(condition: Callable[[], object]) -> None:
     """Wait for something that only asking can tell."""
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         while True:
             if condition():
                 return

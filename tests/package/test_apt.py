@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 import trio
@@ -203,6 +204,16 @@ async def test_a_package_that_is_new_in_the_repository_is_found_by_fetching_the_
     apt.offer(Deb("brandnew"), Deb("newer"))
     ended, _ = await converge_once(package("newer"))
     assert ended.counts[Result.FAILED] == 1, "lists fetched a moment ago are not fetched again"
+
+
+@pytest.mark.parametrize("left", [["partial"], []])
+async def test_lists_that_were_tidied_away_are_fetched_however_lately_that_was(apt, left):
+    """As in most images of containers."""
+    shutil.rmtree(apt.root / "var/lib/apt/lists")
+    for name in left:
+        (apt.root / "var/lib/apt/lists" / name).mkdir(parents=True)
+    ended, _ = await converge_once(package("tiny0"), package("nosuch"))
+    assert (ended.counts[Result.CHANGED], ended.counts[Result.FAILED]) == (1, 1)
 
 
 async def test_lists_older_than_the_sources_are_fetched_again(apt):

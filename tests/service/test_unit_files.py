@@ -56,7 +56,7 @@ class Ears:
         self.losses += 1
 
     async def until(self, name):
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             while name not in self.names:
                 await trio.lowlevel.checkpoint()
         self.names.clear()

@@ -221,11 +221,11 @@ async def test_what_can_not_be_repaired_is_in_the_status():
 
 async def test_a_life_that_hangs_or_ends_is_followed_by_another():
     service = Installation()
-    service.drop_in("WatchdogSec=500ms", "TimeoutAbortSec=500ms", "RestartSec=0")
+    service.drop_in("WatchdogSec=3s", "TimeoutAbortSec=500ms", "RestartSec=0")
     service.describe()
     assert (done := service.install()).exit_code == 0, done.output
     began = int(service.show("WatchdogTimestampMonotonic"))
-    await eventually(lambda: int(service.show("WatchdogTimestampMonotonic")) > began + 1_000_000)
+    await eventually(lambda: int(service.show("WatchdogTimestampMonotonic")) > began + 3_000_000)
     assert service.show("NRestarts") == "0", "signs of life keep it alive"
     for number, restarts in ((signal.SIGSTOP, "1"), (signal.SIGKILL, "2")):
         os.kill(pid := service.pid, number)
@@ -256,7 +256,7 @@ async def test_what_happens_is_in_the_journal_with_fields(service):
 async def test_an_entry_that_is_too_long_for_a_datagram_arrives_whole(service):
     await eventually(service.converged)
     service.target.write_text("".join(f"line {number}\n" for number in range(60_000)))
-    await eventually(lambda: len(service.drifts()[-1]["MESSAGE"]) > 60_000)
+    await eventually(lambda: any(len(drift["MESSAGE"]) > 60_000 for drift in service.drifts()))
     assert service.drifts()[-1]["MESSAGE"].count("\n-line ") == 60_000
     assert service.drifts()[-1]["REACTOR_REF"] == f"file#{service.target}"
 
@@ -296,7 +296,7 @@ async def test_metrics_are_where_the_options_say(service):
 
 def scraped():
     """The value of each series without labels."""
-    with urllib.request.urlopen(f"http://{ADDRESS}/metrics", timeout=10) as page:
+    with urllib.request.urlopen(f"http://{ADDRESS}/metrics", timeout=60) as page:
         families = text_string_to_metric_families(page.read().decode())
     return {each.name: each.value for family in families for each in family.samples if not each.labels}
 

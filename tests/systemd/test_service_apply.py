@@ -37,6 +37,12 @@ def without_proof(monkeypatch):
     monkeypatch.setattr("resources.service.on_bus.PROOF", 0.0)
 
 
+@pytest.fixture
+def long_proof(monkeypatch):
+    """For units that do not stay up: on a busy machine, it takes them a while to end."""
+    monkeypatch.setattr("resources.service.on_bus.PROOF", 5.0)
+
+
 @pytest.fixture(params=["bus", "systemctl"])
 def way(request, monkeypatch):
     """Both ways to systemd."""
@@ -121,6 +127,7 @@ async def test_a_unit_file_of_the_same_manifest_is_written_first(way):
     assert (app.active, app.enabled, app.starts) == ("active", "enabled", 1)
 
 
+@pytest.mark.usefixtures("long_proof")
 @pytest.mark.parametrize(
     ("service", "more", "error", "hint"),
     [
@@ -217,6 +224,14 @@ async def test_many_units_edited_at_once_are_one_reload():
     assert [reload.body for reload in reloads] == [[True], [False]]
 
 
+@pytest.fixture
+def unhurried(monkeypatch):
+    """On a busy machine, the next one may come late."""
+    monkeypatch.setattr("resources.service.reloads.GATHER", 0.5)
+    monkeypatch.setattr("resources.service.reloads.LONGEST", 60.0)
+
+
+@pytest.mark.usefixtures("unhurried")
 async def test_many_units_enabled_at_once_are_few_reloads():
     apps = [Unit().write() for _ in range(30)]
     async with counting("Reloading") as reloads:
@@ -225,6 +240,7 @@ async def test_many_units_enabled_at_once_are_few_reloads():
     assert {app.show("UnitFileState") for app in apps} == {"enabled"}, "systemd knows of the last one too"
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_many_units_enabled_while_their_watches_are_armed_are_few_reloads():
     """One after the other is armed and checked: nobody else is at work when the first is done."""
     apps = [Unit().write() for _ in range(30)]

@@ -17,7 +17,7 @@ from watchers.units import MANAGER, MANAGER_PATH, SYSTEMD, manager_signal, subsc
 
 ETC = Path("/etc/systemd/system")
 VENDOR = Path("/usr/lib/systemd/system")
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 _numbers = count()
 
@@ -32,7 +32,9 @@ def systemctl(*arguments: str) -> str:
 def kill_bus() -> None:
     """End the bus daemon; systemd starts another as soon as somebody asks for it."""
     systemctl("reset-failed", "dbus.service", "dbus.socket")  # however often it was started
-    os.kill(int(systemctl("show", "--value", "--property=MainPID", "dbus.service")), signal.SIGKILL)
+    pid = int(systemctl("show", "--value", "--property=MainPID", "dbus.service"))
+    assert pid, "it runs"
+    os.kill(pid, signal.SIGKILL)
 
 
 class Unit:
@@ -45,8 +47,8 @@ class Unit:
         self.log = Path(f"/tmp/{self.name}.log")
 
     def text(self, service: str = "", unit: str = "", command: str = "exec sleep 1000") -> str:
-        """A unit file whose main process notes its start and then does ``command``."""
-        start = f"/bin/sh -c 'echo started >>{self.log}; {command}'"
+        """A unit file whose main process notes its number and then does ``command``."""
+        start = f"/bin/sh -c 'echo $$$$ >>{self.log}; {command}'"
         return (
             f"[Unit]\nStartLimitIntervalSec=0\n{unit}\n[Service]\nExecStart={start}\n{service}\n"
             "[Install]\nWantedBy=multi-user.target\n"
@@ -75,11 +77,14 @@ class Unit:
 
     @property
     def starts(self) -> int:
-        return len(self.log.read_text().splitlines()) if self.log.exists() else 0
+        """How often it was started; one that runs is counted also when its process has yet to note that."""
+        noted = self.log.read_text().split() if self.log.exists() else []
+        pid = self.pid
+        return len(noted) + (pid != 0 and str(pid) not in noted)
 
     @property
     def pid(self) -> int:
-        return int(self.show("MainPID"))
+        return int(self.show("MainPID") or 0)
 
 
 async def eventually(condition: Callable[[], object]) -> None:

@@ -1,5 +1,6 @@
 """What is good is unpacked as it was packed; what is not is refused, and nothing gets out of the directory."""
 
+import errno
 import gzip
 import io
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from hostile_archives import CORPUS, DIR, GOOD, HARD, MARK, PACKED, SYM, info, tar, zipped
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reactor import UnpackingError, UnpackingLimits, archive_format, unpack
@@ -227,13 +228,23 @@ def unpack_what_is_taken(root, members):
             taken.append(member)
 
 
+def leads_in_a_circle(path):
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
 @given(st.lists(MEMBERS.map(lambda parts: info(*parts)), min_size=1, max_size=8))
+@example([info("a", SYM, "a//a")])
 def test_no_archive_of_paths_and_links_reaches_out(tmp_path_factory, members):
     """Whatever links lead through each other: all that comes out resolves inside, and nothing comes out elsewhere."""
     root = tmp_path_factory.mktemp("any")
     unpack_what_is_taken(root, members)
     into = root / "in"
     for path in all_below(into):
-        resolved = os.path.realpath(into / path)
-        assert resolved == str(into) or resolved.startswith(f"{into}/")
+        if not leads_in_a_circle(into / path):  # what realpath says of a circle means nothing
+            resolved = os.path.realpath(into / path)
+            assert resolved == str(into) or resolved.startswith(f"{into}/")
     assert {path.name for path in root.iterdir()} == {"in", "archive"}

@@ -32,7 +32,7 @@ def run_namespaced(
 ) -> None:
     """Run a scenario of this module; what it asserts fails here with its own text."""
     command = [*unshare, sys.executable, "-W", "error", __file__, scenario.__name__, str(directory)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
 
 

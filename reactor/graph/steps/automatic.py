@@ -1,4 +1,4 @@
-"""The step that finds edges by itself, from the paths resources provide, use and remove.
+"""The step that finds edges by itself, from the paths and accounts that resources provide, use and remove.
 
 A resource with ``automatic_edges: false`` takes no part in it: no automatic edge starts or ends there, and the
 search for the nearest provider of a path passes it over.
@@ -20,7 +20,7 @@ _PathIndex = dict[str, list[int]]
 
 
 def add_automatic_edges(draft: Draft) -> None:
-    """Add what follows from paths, but never an edge that would close a cycle."""
+    """Add what follows from paths and accounts, but never an edge that would close a cycle."""
     paths = _Paths(draft)
     wanted: dict[Pair, Edge] = {}
     for first, second, owner, reason in chain(paths.from_uses(), paths.from_removes()):
@@ -34,7 +34,7 @@ _Wanted = Iterator[tuple[int, int, int, str]]
 
 
 class _Paths:
-    """What each resource says of the file system, and the edges that follow."""
+    """What each resource says of the file system and the accounts, and the edges that follow."""
 
     def __init__(self, draft: Draft) -> None:
         self._refs = draft.refs
@@ -73,12 +73,15 @@ class _Paths:
         return sorted(self._provided)
 
     def _nearest_providers(self, path: str, user: int) -> list[int]:
-        """Whoever provides ``path``, or else its parent, and so on: usually one resource. Never the user itself."""
+        """Whoever provides ``path``, or else its parent, and so on: usually one resource. Never the user itself.
+
+        Nothing is above an account.
+        """
         here = path
         while True:
             if found := [provider for provider in self._provided.get(here, ()) if provider != user]:
                 return found
-            if here in ("", "/"):
+            if here == "/" or not here.startswith("/"):
                 return []
             here = here.rpartition("/")[0] or "/"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reactor.graph.draft import Draft
-from reactor.resource.base import Resource
 from reactor.resource.claim import PATHS, Claim
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 
@@ -15,14 +14,10 @@ _Claims = list[tuple[int, Claim]]
 
 def report_contradictions(draft: Draft) -> None:
     """Report two that want the same thing to be different, and whatever is to be where another removes."""
-    managed = [vertex for vertex in range(draft.sound) if not _is_declined(draft.resources[vertex])]
+    managed = [vertex for vertex in range(draft.sound) if not draft.is_declined(vertex)]
     claims = [(vertex, claim) for vertex in managed for claim in draft.resources[vertex].claims()]
     draft.diagnostics.extend(_disagreements(draft, claims))
     draft.diagnostics.extend(_doomed(draft, managed, claims))
-
-
-def _is_declined(resource: Resource) -> bool:
-    return resource.late is not None and resource.late.is_declined
 
 
 def _disagreements(draft: Draft, claims: _Claims) -> Iterator[Diagnostic]:
