@@ -30,8 +30,6 @@ SETTLE = 0.002
 """Seconds between the deletion of a name and its check. `install` and `cp --remove-destination` unlink a file and
 then create it: they fail if it is repaired in between. Whole directories are replaced the same way."""
 
-READS_AT_ONCE = 4
-
 _RARE = SELF_CHANGED | WATCH_DROPPED | QUEUE_OVERFLOW
 
 
@@ -96,19 +94,11 @@ class InotifyWatcher(Watcher):
         await trio.lowlevel.wait_readable(self._descriptor.fileno())
 
     def _read(self) -> None:
-        # A file is replaced in several steps. While they are about names that nobody watches, the one that
-        # matters is likely there already, and asking for it is faster than waiting for it.
-        for _ in range(READS_AT_ONCE):
-            if self._hear(self._descriptor.read()):
-                break
+        self._hear(self._descriptor.read())
 
-    def _hear(self, events: Iterable[RawEvent]) -> bool:
-        """Mark every vertex once, however many events it has: the last one says how long to wait.
-
-        Returns whether there is reason to stop reading: something was marked, or there was no event.
-        """
+    def _hear(self, events: Iterable[RawEvent]) -> None:
+        """Mark every vertex once, however many events it has: the last one says how long to wait."""
         marks: dict[int, float] = {}
-        wd = 0
         by_descriptor = self._tree.by_descriptor
         if self._tree.listeners:
             events = list(events)
@@ -124,7 +114,6 @@ class InotifyWatcher(Watcher):
                     self._has_stale.set()
         for vertex, delay in marks.items():
             self.sink.mark(vertex, delay)
-        return bool(marks) or not wd
 
     def _hear_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float]) -> None:
         """Say which paths of trees the events are about. A pass of its own: most events are about no tree."""

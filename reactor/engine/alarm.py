@@ -20,6 +20,16 @@ class Alarm:
             self._nap.deadline = due
 
     async def wait(self) -> None:
-        """Return when it rings."""
+        """Return when it rings.
+
+        A task that sleeps is woken by an exception, which takes longer than many a repair. This one is just woken.
+        """
+        task = trio.lowlevel.current_task()
+
+        def wake(_raise_cancel: object) -> trio.lowlevel.Abort:
+            trio.lowlevel.reschedule(task)
+            return trio.lowlevel.Abort.FAILED
+
         with trio.CancelScope(deadline=self._due()) as self._nap:
-            await trio.sleep_forever()
+            await trio.lowlevel.wait_task_rescheduled(wake)
+        await trio.lowlevel.checkpoint_if_cancelled()  # by somebody else

@@ -31,6 +31,9 @@ class Content(Protocol):
     def unchanged(self) -> bool:
         """Whether they are still those that `equals` last compared, told by one stat at most."""
 
+    def differs(self, size: int) -> bool:
+        """Whether no file of ``size`` bytes can hold them, as far as that is known without a look at anything."""
+
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, holds them."""
 
@@ -52,6 +55,10 @@ class Inline:
     def unchanged(self) -> bool:
         """Always: a manifest that changed makes another resource."""
         return True
+
+    def differs(self, size: int) -> bool:
+        """Whether the text has another size."""
+        return len(self._text.encode()) != size
 
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, holds the text."""
@@ -90,6 +97,10 @@ class Source:
             return self._stamp is not None and stamp_of(os.stat(self._path)) == self._stamp
         except OSError:
             return False
+
+    def differs(self, size: int) -> bool:  # noqa: ARG002 - the source may have any size by now
+        """Never: that takes a look at the source."""
+        return False
 
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, holds what the source holds."""

@@ -75,6 +75,8 @@ class Observer:
         return self._state(kind, found, wanted, occupied=occupied)
 
     async def _compare(self, found: os.stat_result, content: Content, wanted: tuple[int, int]) -> FileState:
+        if content.differs(found.st_size):
+            return self._state(_FILE, found, wanted, same_content=False)
         now = time.time_ns()
         try:
             fd = os.open(self.desired.path, _OPEN)

@@ -29,6 +29,13 @@ def is_id(name: str) -> bool:
     return name.isascii() and name.isdigit()
 
 
+def _fixed_id(name: str) -> int | None:
+    """The id of a name that no account file has a say in: digits, and root, which is 0 to the kernel."""
+    if name == "root":
+        return 0
+    return int(name) if is_id(name) else None
+
+
 def _user(name: str) -> int:
     return pwd.getpwnam(name).pw_uid
 
@@ -67,11 +74,14 @@ class Accounts:
         self._find_user = find_user
         self._find_group = find_group
         self._ids: dict[tuple[str, str], tuple[int, int]] = {}
+        self._fixed: dict[tuple[str, str], tuple[int, int]] = {}
         self._stamp: list[tuple[int, ...]] = []
         self._looked = self._filled = -_FORGET_AFTER
 
     def known(self, owner: str, group: str) -> tuple[int, int] | None:
         """The user id and the group id, or None when they must be looked up."""
+        if (fixed := self._fixed.get((owner, group))) is not None:
+            return fixed
         now = time.monotonic()
         if now - self._looked > _LOOK_AFTER:
             self._look(now)
@@ -82,7 +92,8 @@ class Accounts:
         ids = self._ids  # replaced when the account files move: then a late answer is lost with the old ones
         uid = await _find("user", owner, self._find_user)
         gid = await _find("group", group, self._find_group)
-        ids[owner, group] = uid, gid
+        is_fixed = _fixed_id(owner) is not None and _fixed_id(group) is not None
+        (self._fixed if is_fixed else ids)[owner, group] = uid, gid
         return uid, gid
 
     def _look(self, now: float) -> None:
@@ -102,8 +113,8 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 async def _find(what: str, name: str, find: Callable[[str], int]) -> int:
     """Look one name up, in a thread: a directory service may be slow to answer."""
-    if is_id(name):
-        return int(name)
+    if (fixed := _fixed_id(name)) is not None:
+        return fixed
     try:
         return await trio.to_thread.run_sync(find, name)
     except KeyError:
