@@ -101,7 +101,6 @@ class InotifyWatcher(Watcher):
         marks: dict[int, float] = {}
         by_descriptor = self._tree.by_descriptor
         if self._tree.listeners:
-            events = list(events)
             self._hear_in_trees(events, marks)
         for wd, mask, _, name in events:
             if mask & _RARE:

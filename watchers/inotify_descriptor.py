@@ -1,7 +1,7 @@
 """One inotify descriptor: watchdog keeps its watches, the trio loop reads it.
 
 watchdog's own reading thread is never started: while Python is busy such a thread waits seconds for its turn.
-Its event objects are not built either, they cost three times the parsing. The private names of watchdog 7 are
+Its event objects are not built either, they cost three times the parsing. What it does not offer by a public name is
 used in this module and nowhere else.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
-from collections.abc import Iterator
+import struct
 from typing import NamedTuple
 
 import trio
@@ -36,6 +36,11 @@ _DIRECTORY = Mask(_ANYTHING | Kernel.IN_ONLYDIR)
 
 # Of about one third of a millisecond of work: other tasks get their turn between two reads.
 _READ_SIZE = 16 * 1024
+
+_HEAD = struct.Struct("iIII")
+_HEAD_SIZE = _HEAD.size
+_unpack_head = _HEAD.unpack_from
+"""Of struct inotify_event: watch descriptor, mask, cookie, and the length of the name with its padding."""
 
 RawEvent = tuple[int, int, int, bytes]
 """Watch descriptor, mask, cookie, and the name within the directory (empty for the directory itself)."""
@@ -108,9 +113,15 @@ class InotifyDescriptor(InotifyFD):
         trio.lowlevel.notify_closing(self._inotify_fd)
         super().close()
 
-    def read(self) -> Iterator[RawEvent]:
+    def read(self) -> list[RawEvent]:
         """The events at hand, up to a buffer full, or none."""
         try:
-            return self._parse_event_buffer(os.read(self._inotify_fd, _READ_SIZE))
+            buffer = os.read(self._inotify_fd, _READ_SIZE)
         except BlockingIOError:
-            return iter(())
+            return []
+        events, at = [], 0
+        while at < len(buffer):
+            wd, mask, cookie, length = _unpack_head(buffer, at)
+            at += _HEAD_SIZE + length
+            events.append((wd, mask, cookie, buffer[at - length : at].rstrip(b"\0")))
+        return events

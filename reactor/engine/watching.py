@@ -16,6 +16,8 @@ from reactor.resource.watch import PathWatch, TimerWatch, Watch, Watcher, WatchS
 RESTART_WAIT = 0.1
 RESTART_CAP = 60.0
 
+_DRIFT = Cause.DRIFT  # to look a member up in its class is slow
+
 
 class Watching:
     """All event sources of one run. What is no resource listens under a negative number."""
@@ -110,7 +112,7 @@ class Source:
     def mark(self, vertex: int, delay: float = 0.0) -> None:
         """Something about ``vertex`` may have changed."""
         if vertex >= 0:
-            self._engine.mark(vertex, Cause.DRIFT, delay)
+            self._engine.mark(vertex, _DRIFT, delay)
         elif (callback := self._watching.listeners.get(vertex)) is not None:
             callback()
 

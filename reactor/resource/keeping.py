@@ -11,7 +11,8 @@ from typing import Protocol, Self
 from reactor.resource.plan import ResourceError
 from reactor.resource.speech import say
 
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Keeper(Protocol):
@@ -49,8 +50,8 @@ async def hold(path: str, ref: str) -> str:
 class Former:
     """The regular file that is at ``path`` when the block begins, held while ``ref`` replaces or removes it.
 
-    Holding it costs one open(2), so keeping can wait until the new content is in place. Nothing here ever raises:
-    a backup that fails must not keep a repair from being made. It says so instead.
+    Holding it costs one open(2) that touches nothing, not even a device; all else waits until the new content is in
+    place. Nothing here ever raises: a backup that fails must not keep a repair from being made. It says so instead.
     """
 
     __slots__ = ("_fd", "_keeper", "_path", "_ref")
@@ -64,8 +65,7 @@ class Former:
     def __enter__(self) -> Self:
         if self._keeper is not None:
             try:
-                if stat.S_ISREG(os.lstat(self._path).st_mode):
-                    self._fd = os.open(self._path, _OPEN)
+                self._fd = os.open(self._path, _HANDLE)
             except (FileNotFoundError, NotADirectoryError):
                 pass
             except OSError as error:
@@ -82,9 +82,17 @@ class Former:
         """Keep what the file holds now. To be called once, when the path leads to something else."""
         if self._keeper is not None and self._fd != -1:
             try:
-                await self._keeper.keep(self._path, self._ref, self._fd)
+                if stat.S_ISREG(os.fstat(self._fd).st_mode):
+                    await self._keep(self._keeper)
             except OSError as error:
                 self._complain(error)
+
+    async def _keep(self, keeper: Keeper) -> None:
+        readable = os.open(f"/proc/self/fd/{self._fd}", _READ)
+        try:
+            await keeper.keep(self._path, self._ref, readable)
+        finally:
+            os.close(readable)
 
     def _complain(self, error: OSError) -> None:
         say(f"no backup of {self._path}: {error.strerror or error}")
