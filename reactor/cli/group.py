@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from importlib import import_module
 from typing import Any
@@ -57,7 +56,9 @@ class LazyGroup(click.Group):
         """Find the command to run. An unknown one is answered with the nearest name."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            close = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
             hint = f"did you mean {close[0]!r}?" if close else f"commands: {', '.join(COMMANDS)}"
             raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os.path
 import re
@@ -114,5 +113,7 @@ Rate = Annotated[float, BeforeValidator(_parse_rate), WithJsonSchema({"type": ["
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     """The hint for a misspelt word, or None when nothing comes near it."""
-    close = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)
+    from difflib import get_close_matches  # noqa: PLC0415 - few manifests have a mistake
+
+    close = get_close_matches(word, list(choices), n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
 from collections.abc import Sequence
@@ -60,7 +59,9 @@ def _body(old: bytes, new: bytes) -> list[str]:
     before, after = _text(old), _text(new)
     if before is None or after is None:
         return [f"Content differs: {_summary(old)} before, {_summary(new)} after\n"]
-    hunks = difflib.unified_diff(_lines(before), _lines(after), n=3)
+    from difflib import unified_diff  # noqa: PLC0415 - most runs show none
+
+    hunks = unified_diff(_lines(before), _lines(after), n=3)
     return [_terminated(line) for line in list(hunks)[2:]]  # without difflib's own header
 
 

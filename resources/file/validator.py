@@ -1,4 +1,7 @@
-"""Asks a command whether new content is any good, while the old is still in place."""
+"""Asks a command whether new content is any good, while the old is still in place.
+
+Few files have such a command: what runs it is imported when one has.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from reactor import ResourceError
-from resources.process import ENVIRONMENT, Command, last_words, run, split_words
 
 PLACEHOLDER = "{path}"
 
@@ -23,7 +25,9 @@ class Validator(NamedTuple):
         When cancelled, its whole process group is ended. What it says names ``path``: the other name is another
         one each time.
         """
-        arguments = [word.replace(PLACEHOLDER, candidate) for word in split_words(self.text)]
+        from resources.process import ENVIRONMENT, Command, last_words, run  # noqa: PLC0415 - see above
+
+        arguments = [word.replace(PLACEHOLDER, candidate) for word in _words(self.text)]
         hint = f"{path} is as it was: mend the new content, or the command in `validate`"
         try:
             completed = await run(Command(arguments, "/", ENVIRONMENT))
@@ -40,7 +44,7 @@ def fault_of(text: str) -> str | None:
     if "\0" in text:
         return "a command can't hold a NUL character"
     try:
-        words = split_words(text)
+        words = _words(text)
     except ValueError as error:
         return str(error)
     if not any(PLACEHOLDER in word for word in words):
@@ -50,6 +54,12 @@ def fault_of(text: str) -> str | None:
 
 def paths_in(text: str) -> Iterator[str]:
     """The absolute paths among the words of a command that `fault_of` finds no fault with."""
-    for word in split_words(text):
+    for word in _words(text):
         if word.startswith("/") and PLACEHOLDER not in word:
             yield os.path.normpath(word)
+
+
+def _words(text: str) -> list[str]:
+    from resources.process import split_words  # noqa: PLC0415 - see above
+
+    return split_words(text)
