@@ -13,7 +13,7 @@ from reactor.engine.events import Event
 LIMIT = 4 << 20
 """Characters that may wait for one reader. Beyond it the reader is dropped: it reads slower than things happen."""
 
-REST = 0.05
+REST = 0.1
 """Seconds between two answers to one reader. To send is dearer than to repair: in a burst, many events go at once."""
 
 

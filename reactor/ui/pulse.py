@@ -18,7 +18,7 @@ from reactor.ui.news import News, text_of
 from reactor.ui.pace import Pace
 from reactor.ui.standings import Standings
 
-BEAT = 0.05
+BEAT = 0.1
 """Seconds between two looks at what has changed."""
 
 RUN_INTERVAL = 1.0

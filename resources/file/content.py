@@ -58,7 +58,8 @@ class Inline:
 
     def differs(self, size: int) -> bool:
         """Whether the text has another size."""
-        return len(self._text.encode()) != size
+        text = self._text
+        return (len(text) if text.isascii() else len(text.encode())) != size  # most is, and that is known at once
 
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, holds the text."""
