@@ -91,6 +91,8 @@ class Foregone:
     def _judge(self, resource: Resource, blocked: Collection[int], *, refresh: bool) -> Verdict:
         members = [self._roster.number(ref) for ref in resource.members]
         bad = [vertex for vertex in members if self._ledger.result(vertex, blocked) in _BAD]
+        if resource.stops_at_failure:
+            del bad[1:]  # they were never reached
         if bad:
             text = f"child manifest had {len(bad)} failed resources"
             names = [self._roster.refs[vertex] for vertex in bad[:_NAMED]]

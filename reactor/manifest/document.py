@@ -91,6 +91,11 @@ class Document:
     pre_message: Message | None = None
     post_message: Message | None = None
 
+    @property
+    def ends_with_failure(self) -> bool:
+        """Whether a failure ends it. What follows is known only of a manifest that is gone through in its order."""
+        return self.settings.fail_fast and self.settings.ordering == "manifest"
+
 
 def read_document(root: Any, problems: Problems) -> Document:
     """Understand the outline of the tree ``root``; everything wrong with it is added to ``problems``."""

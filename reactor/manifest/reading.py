@@ -114,7 +114,7 @@ class Reading:
         )
         Binder(problems, self._collection, self._kinds, world, maker).bind(entries)
         if document.settings.ordering == "manifest":
-            ends_with_failure = document.settings.fail_fast and len(self._chain) > 1
+            ends_with_failure = document.ends_with_failure and len(self._chain) > 1
             self._collection.chains.append((maker.direct, ends_with_failure))
 
     def _include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
@@ -151,11 +151,12 @@ class Reading:
             over = (Layer(f"data of {composite.ref}", composite.data), *self._outside)
         self._chain[composite.manifest_path] = composite
         problems = Problems(source)
-        self._read(problems, parse(problems), over, composite)
+        document, _ = self._read(problems, parse(problems), over, composite)
         del self._chain[composite.manifest_path]
         members = self._collection.resources[first:]
         inner = {ref for member in members for ref in member.members}
-        composite.stand_for(tuple(member.ref for member in members if member.ref not in inner))
+        direct = tuple(member.ref for member in members if member.ref not in inner)
+        composite.stand_for(direct, stops_at_failure=document.ends_with_failure)
 
     def _denied(self, composite: Composite | None, entries: Sequence) -> bool:
         """Whether a file may not apply others and does: then nothing of it counts."""

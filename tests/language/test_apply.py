@@ -274,5 +274,6 @@ ccm:
 """
     }
     parent = "ccm: {resources: [{apply: [{child.yaml: {}}]}, {exec: [{'/bin/touch {dir}/p': {}}]}]}"
-    await converge_once(graph=site(parent, **files).graph)
+    _, story = await converge_once(graph=site(parent, **files).graph)
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".yaml") == ["c1", "p"]
+    assert story.checks("apply#child.yaml")[-1].error == "child manifest had 1 failed resources"
