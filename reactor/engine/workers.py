@@ -122,15 +122,15 @@ class Workers:
         voice = _Voice(self._work)
 
         def suspended() -> None:
-            if ear.leader is voice:
+            if ear.is_led_by(voice):
                 ear.leader = None
                 self._nursery.start_soon(self._lead, ear)
             self._desk.suspended()
 
         ear.leader = voice
-        while ear.leader is voice and not ear.closed:
+        while ear.is_led_by(voice):
             with trio.CancelScope() as scope:
-                while ear.leader is voice and await self._hears(ear, scope):
+                while ear.is_led_by(voice) and await self._hears(ear, scope):
                     if self._desk.has_work and await self._check_all(scope, voice, suspended):
                         self.wake()
 
@@ -212,6 +212,10 @@ class _Ear:
         self.error: Exception | None = None
         self._wait = wait
         self._listening: trio.CancelScope | None = None
+
+    def is_led_by(self, voice: _Voice) -> bool:
+        """Whether it is for the task with that voice to listen."""
+        return self.leader is voice and not self.closed
 
     async def listen(self, scope: trio.CancelScope) -> None:
         """Return when there is something to hear. ``close`` ends it through ``scope``."""

@@ -29,6 +29,7 @@ class RadioWatcher(Watcher):
         self._said = deque()
         self._news = trio.Event()
         self.heard_by = []
+        self.is_closed = self.was_asked_too_late = False
         type(self).latest = self
         type(self).started += 1
 
@@ -46,9 +47,10 @@ class RadioWatcher(Watcher):
         await self.sink.follow(self._wait, self._hear)
 
     def close(self):
-        pass
+        self.is_closed = True
 
     async def _wait(self):
+        self.was_asked_too_late |= self.is_closed
         await self._news.wait()
         self._news = trio.Event()
 
@@ -118,8 +120,11 @@ async def test_a_watcher_that_dies_takes_no_check_with_it_but_of_what_it_serves(
         a.script.drifted, b.script.takes = True, 5
         RadioWatcher.latest.say(0)
         await b.script.begun(times=2)
-        RadioWatcher.latest.say(OSError("the radio is broken"))
+        broken = RadioWatcher.latest
+        broken.say(OSError("the radio is broken"))
         await story.converged(times=2)
+    assert broken.is_closed
+    assert not broken.was_asked_too_late
     assert RadioWatcher.started == 2
     assert len(b.script.checks) == 2, "the check that ran in its task was let end"
     assert [event.result for event in story.checks("scripted#b")] == [Result.OK, Result.CHANGED]
