@@ -57,12 +57,13 @@ async def test_every_route_is_documented(tmp_path):
 
 def test_the_numbers_in_the_text_are_those_of_the_code():
     assert LIMIT == 4 << 20
-    assert (pulse.BEAT, pulse.MOST, news.KEPT, news.QUIET, RECENT) == (0.05, 200, 1000, 100, 20)
+    assert (pulse.BEAT, pulse.MOST, news.KEPT, news.QUIET, RECENT) == (0.1, 200, 1000, 100, 20)
     for words in (
         "4 MiB",
         "Two hundred may look",
         "last\nthousand",
-        "only 100 of a twentieth",
+        "only 100 of a tenth",
+        "ten times a second",
         "last twenty",
     ):
         assert words in PAGE
