@@ -59,7 +59,8 @@ class Inline:
     def differs(self, size: int) -> bool:
         """Whether the text has another size."""
         text = self._text
-        return (len(text) if text.isascii() else len(text.encode())) != size  # most is, and that is known at once
+        length = len(text) if text.isascii() else len(text.encode())  # most is, and that is known at once
+        return length != size
 
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, holds the text."""
