@@ -7,15 +7,14 @@ from typing import Any
 
 import trio
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from reactor.control.failures import failure_handlers
 from reactor.control.metrics import METRICS, metrics_response
-from reactor.control.names import UnknownNameError
-from reactor.control.requests import BadRequestError, body_of, is_sane_pause, reason_of, refuse
+from reactor.control.requests import body_of, is_sane_pause, reason_of, refuse
 from reactor.control.subject import Question, Subject
 
 PREFIX = "/v1"
@@ -23,11 +22,6 @@ PREFIX = "/v1"
 
 def application(subject: Subject, tell: Callable[[str], None]) -> Starlette:
     """The ASGI application for one run. ``tell`` hears of our own bugs, as the client does."""
-
-    async def failed(_request: Request, error: Exception) -> Response:
-        tell(f"a request to the control socket failed: {type(error).__name__}: {error}")
-        return _error(500, "the request failed unexpectedly", "this is a bug in reactor; please report it")
-
     endpoints = Endpoints(subject)
     routes = [
         Route(f"{PREFIX}/health", endpoints.health),
@@ -38,9 +32,7 @@ def application(subject: Subject, tell: Callable[[str], None]) -> Starlette:
         Route(f"{PREFIX}/events", EventStream(subject), methods=["GET"]),
         Route(METRICS, endpoints.metrics),
     ]
-    handlers: dict[Any, Any] = {
-        HTTPException: _refused, UnknownNameError: _unknown, BadRequestError: _bad, OSError: _system, Exception: failed,
-    }  # fmt: skip
+    handlers = failure_handlers(_error, "the control socket", f"docs/control.md, below {PREFIX}", tell)
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
@@ -140,23 +132,3 @@ def _match(body: dict[str, Any]) -> str:
 
 def _error(status: int, message: str, hint: str | None) -> Response:
     return JSONResponse({"error": {"message": message, "hint": hint}}, status)
-
-
-async def _refused(_request: Request, error: HTTPException) -> Response:
-    response = _error(
-        error.status_code, error.detail, f"the routes are described in docs/control.md, below {PREFIX}"
-    )
-    response.headers.update(error.headers or {})
-    return response
-
-
-async def _unknown(_request: Request, error: UnknownNameError) -> Response:
-    return _error(404, str(error), error.hint)
-
-
-async def _bad(_request: Request, error: BadRequestError) -> Response:
-    return _error(400, str(error), error.hint)
-
-
-async def _system(_request: Request, error: OSError) -> Response:
-    return _error(500, f"the system refused: {error}", "see whether the state directory can be written")

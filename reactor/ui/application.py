@@ -14,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from reactor.control.names import UnknownNameError, matching
+from reactor.control.failures import failure_handlers
+from reactor.control.names import matching
 from reactor.control.requests import BadRequestError, body_of, is_sane_pause, reason_of, refuse
 from reactor.control.subject import NoPausesError
 from reactor.resource.properties import parse_duration
@@ -34,11 +35,6 @@ _USUAL_EVENTS = 200
 
 def application(page: LivePage, tell: Callable[[str], None]) -> Guard:
     """The ASGI application for one page. ``tell`` hears of our own bugs, as the client does."""
-
-    async def failed(_request: Request, error: Exception) -> Response:
-        tell(f"a request to the live page failed: {type(error).__name__}: {error}")
-        return _error(500, "the request failed unexpectedly", "this is a bug in reactor; please report it")
-
     endpoints = Endpoints(page)
     routes = [
         Route("/", endpoints.index),
@@ -50,9 +46,9 @@ def application(page: LivePage, tell: Callable[[str], None]) -> Guard:
         Route("/pause", endpoints.pause, methods=["POST"]),
         Route("/resume", endpoints.resume, methods=["POST"]),
     ]
-    handlers: dict[Any, Any] = {
-        HTTPException: _refused, UnknownNameError: _unknown, BadRequestError: _bad, NoPausesError: _no_pauses,
-        DrawingError: _busy, CrowdedError: _busy, OSError: _system, Exception: failed,
+    handlers = {
+        **failure_handlers(_error, "the live page", "docs/live-page.md", tell),
+        NoPausesError: _no_pauses, DrawingError: _busy, CrowdedError: _busy,
     }  # fmt: skip
     served = Starlette(routes=routes, exception_handlers=handlers)
     return Guard(served, page.access)
@@ -167,20 +163,6 @@ def _error(status: int, message: str, hint: str | None) -> Response:
     return _json({"error": message, "hint": hint}, status)
 
 
-async def _refused(_request: Request, error: HTTPException) -> Response:
-    response = _error(error.status_code, error.detail, "the routes are described in docs/live-page.md")
-    response.headers.update(error.headers or {})
-    return response
-
-
-async def _unknown(_request: Request, error: UnknownNameError) -> Response:
-    return _error(404, str(error), error.hint)
-
-
-async def _bad(_request: Request, error: BadRequestError) -> Response:
-    return _error(400, str(error), error.hint)
-
-
 async def _no_pauses(_request: Request, error: NoPausesError) -> Response:
     return _error(
         409,
@@ -191,7 +173,3 @@ async def _no_pauses(_request: Request, error: NoPausesError) -> Response:
 
 async def _busy(_request: Request, error: DrawingError | CrowdedError) -> Response:
     return _error(503, str(error), "reactor status tells the same in a terminal")
-
-
-async def _system(_request: Request, error: OSError) -> Response:
-    return _error(500, f"the system refused: {error}", "see whether the state directory can be written")
