@@ -84,20 +84,20 @@ class InotifyWatcher(Watcher):
             nursery.start_soon(self._follow_mounts)
             nursery.start_soon(self._poll)
             nursery.start_soon(self._renew)
-            await self.sink.follow(self._wait, self._read)
+            await self.sink.follow(self._wait, self._hear)
 
     def close(self) -> None:
         """Free the descriptors."""
         self._opened.close()
 
     async def _wait(self) -> None:
+        if self._replaced or self._stale:  # what was marked has had its check first
+            self._has_stale.set()
         await trio.lowlevel.wait_readable(self._descriptor.fileno())
 
-    def _read(self) -> None:
-        self._hear(self._descriptor.read())
-
-    def _hear(self, events: Iterable[RawEvent]) -> None:
+    def _hear(self) -> None:
         """Mark every vertex once, however many events it has: the last one says how long to wait."""
+        events = self._descriptor.read()
         marks: dict[int, float] = {}
         by_descriptor = self._tree.by_descriptor
         if self._tree.listeners:
@@ -110,7 +110,6 @@ class InotifyWatcher(Watcher):
                     marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
                 if mask & REPLACED and (name in directory.leaves or name in directory.children):
                     self._replaced.append((directory, name))
-                    self._has_stale.set()
         for vertex, delay in marks.items():
             self.sink.mark(vertex, delay)
 
@@ -127,7 +126,6 @@ class InotifyWatcher(Watcher):
                     marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
                 if is_structural and directory.trees:
                     self._replaced.append((directory, name))
-                    self._has_stale.set()
 
     def _hear_of_other(self, directory: Directory, name: bytes) -> None:
         if name in directory.leaves:
@@ -156,7 +154,6 @@ class InotifyWatcher(Watcher):
         """Watch anew what may have become another directory. In a task of its own: the queue goes on being read."""
         while True:
             await self._has_stale.wait()
-            await trio.lowlevel.checkpoint()  # first comes the check of what was marked
             self._has_stale = trio.Event()
             replaced, self._replaced = self._replaced, []
             for directory, name in replaced:

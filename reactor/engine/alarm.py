@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import trio
@@ -13,11 +14,12 @@ class Alarm:
     def __init__(self, due: Callable[[], float]) -> None:
         self._due = due
         self._nap = trio.CancelScope()
+        self._rings_at = math.inf
 
     def set(self) -> None:
         """Look again when to ring."""
-        if (due := self._due()) < self._nap.deadline:
-            self._nap.deadline = due
+        if (due := self._due()) < self._rings_at:
+            self._rings_at = self._nap.deadline = due
 
     async def wait(self) -> None:
         """Return when it rings.
@@ -30,6 +32,7 @@ class Alarm:
             trio.lowlevel.reschedule(task)
             return trio.lowlevel.Abort.FAILED
 
-        with trio.CancelScope(deadline=self._due()) as self._nap:
+        self._rings_at = self._due()
+        with trio.CancelScope(deadline=self._rings_at) as self._nap:
             await trio.lowlevel.wait_task_rescheduled(wake)
         await trio.lowlevel.checkpoint_if_cancelled()  # by somebody else

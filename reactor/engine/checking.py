@@ -27,6 +27,7 @@ from reactor.resource.plan import ResourceError
 
 _INITIAL = Cause.INITIAL.value
 _DRIFT = Cause.DRIFT.value
+_REFRESH = Cause.REFRESH.value
 
 
 class Run(Protocol):
@@ -64,9 +65,9 @@ class Checking:
     async def check(self, vertex: int, started: float) -> float:
         """Run the check of ``vertex`` and book how it ended; return the time it did."""
         causes = self._scheduler.causes(vertex)
+        refresh = bool(causes.value & _REFRESH)
         resource = self._roster.resources[vertex]
         noop = self._roster.noop(vertex)
-        refresh = self._scheduler.carries_refresh(vertex)
         monitor_only = self._run.options.monitor_only or resource.meta.monitor_only
         memory = None if noop or monitor_only else self._memory
         if refresh and memory is not None:

@@ -92,7 +92,8 @@ class Engine:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> Ended:
         """Run to the end: quiescence, a stop, or with ``watch`` never by itself. Returns the last event."""
-        started = self._unrest_since = self._checking.last_change = trio.current_time()
+        self._clock = trio.lowlevel.current_clock()
+        started = self._unrest_since = self._checking.last_change = self._clock.current_time()
         with collector_paused(), trio.CancelScope() as self._everything:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.follow, self._alarm.wait, self._ring)
@@ -225,7 +226,7 @@ class Engine:
         """``vertex`` owes a check for ``cause``, ``delay`` seconds from now; returns at once."""
         if vertex not in self.roster.present:
             return
-        now = trio.current_time()
+        now = self._clock.current_time()
         if self._unrest_since is None:
             self._unrest_since = now
         self.scheduler.mark(vertex, cause, now, delay)
@@ -266,11 +267,6 @@ class Engine:
             self._workers.wake()
 
     # ---- checks ----
-
-    @property
-    def has_work(self) -> bool:
-        """Whether a check is due."""
-        return self.scheduler.has_ready
 
     def take(self, now: float) -> int | None:
         """The next vertex to check; None when there is none."""

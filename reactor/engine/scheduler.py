@@ -235,10 +235,6 @@ class Scheduler:
         """Why ``vertex`` runs, or is owed a run."""
         return CAUSE_SETS[self._running.get(vertex, self._owed[vertex])]
 
-    def carries_refresh(self, vertex: int) -> bool:
-        """Whether the run of ``vertex`` is to pay a refresh."""
-        return bool(self._running[vertex] & _REFRESH)
-
     def in_motion(self, vertex: int) -> bool:
         """Whether ``vertex`` is dirty or running."""
         return bool(self.order.motion[vertex])

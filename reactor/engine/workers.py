@@ -19,10 +19,6 @@ UNWATCHED_SLICE = 0.01
 class Desk(Protocol):
     """Where workers get their work. Times are of trio's clock, and handed around so that it is asked once per check."""
 
-    @property
-    def has_work(self) -> bool:
-        """Whether `take` is worth asking."""
-
     def take(self, now: float) -> int | None:
         """The next vertex to check; None when there is none."""
 
@@ -63,6 +59,7 @@ class Workers:
     def start(self, nursery: trio.Nursery) -> None:
         """Begin to look for work."""
         self._nursery = nursery
+        self._clock = trio.lowlevel.current_clock()
         self.wake()
 
     def allow(self, most: int) -> None:
@@ -131,25 +128,27 @@ class Workers:
         while ear.is_led_by(voice):
             with trio.CancelScope() as scope:
                 while ear.is_led_by(voice) and await self._hears(ear, scope):
-                    if self._desk.has_work and await self._check_all(scope, voice, suspended):
+                    if await self._check_all(scope, voice, suspended):
                         self.wake()
 
     async def _hears(self, ear: _Ear, scope: trio.CancelScope) -> bool:
         """Whether ``ear`` has heard something, after a wait for it. What was marked is left to the caller."""
+        ear.listening = scope
         try:
-            await ear.listen(scope)
+            await ear.wait()
             self._on_its_way = True
             ear.hear()
         except Exception as error:  # noqa: BLE001 - it is for who follows
             ear.fail(error)
             return False
         finally:
+            ear.listening = None
             self._on_its_way = False
         return True
 
     async def _check_all(self, scope: trio.CancelScope, voice: _Voice, suspended: Callable[[], None]) -> bool:
         """Check until there is nothing to do, or the slice is used up: then it returns True."""
-        now = trio.current_time()
+        now = self._clock.current_time()
         slice_end = now + self._slice
         while now <= slice_end:
             self._on_its_way = False
@@ -205,31 +204,24 @@ class _Ear:
     """Where something is heard: ``leader`` is who listens there now, one task at a time."""
 
     def __init__(self, wait: Callable[[], Awaitable[None]], hear: Callable[[], None]) -> None:
+        self.wait = wait
         self.hear = hear
         self.leader: _Voice | None = None
+        self.listening: trio.CancelScope | None = None
+        """Of the wait that lasts; cancelling it ends that."""
         self.closed = False
         self.broken = trio.Event()
         self.error: Exception | None = None
-        self._wait = wait
-        self._listening: trio.CancelScope | None = None
 
     def is_led_by(self, voice: _Voice) -> bool:
         """Whether it is for the task with that voice to listen."""
         return self.leader is voice and not self.closed
 
-    async def listen(self, scope: trio.CancelScope) -> None:
-        """Return when there is something to hear. ``close`` ends it through ``scope``."""
-        self._listening = scope
-        try:
-            await self._wait()
-        finally:
-            self._listening = None
-
     def close(self) -> None:
         """Listen no more. A check in the task that did goes on."""
         self.closed = True
-        if self._listening is not None:
-            self._listening.cancel()
+        if self.listening is not None:
+            self.listening.cancel()
 
     def fail(self, error: Exception) -> None:
         """Nothing can be heard any more, for ``error``."""

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
@@ -14,6 +14,7 @@ from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader
 from reactor.manifest.wording import listed, shown
+from reactor.resource.model import FrozenModel, Model
 from reactor.resource.properties import Flag, did_you_mean
 
 _DATA_KEYS = ("data", "hierarchy", "overrides")
@@ -24,10 +25,8 @@ _FOR_EDITORS = "$schema"
 """Where editors find what a manifest may hold; nothing else reads it."""
 
 
-class Settings(BaseModel):
+class Settings(FrozenModel):
     """How a manifest wants to be converged."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     ordering: Literal["manifest", "graph"] = "graph"
     """``manifest`` runs the resources one after the other as they are written, ``graph`` orders only what depends
@@ -38,19 +37,15 @@ class Settings(BaseModel):
     """How many checks may run at once; unset leaves it to the command line."""
 
 
-class Hierarchy(BaseModel):
+class Hierarchy(Model):
     """The order in which overrides are looked up, and how they are merged with the data."""
-
-    model_config = ConfigDict(extra="forbid")
 
     order: list[str]
     merge: Literal["first", "deep"] = "first"
 
 
-class CcmOptions(BaseModel):
+class CcmOptions(Model):
     """The block ``ccm`` of the other form: its options, next to the resources."""
-
-    model_config = ConfigDict(extra="forbid")
 
     fail_on_error: Flag = False
     """Whether the first failure ends the run."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from reactor.expression.errors import ExpressionError
 from reactor.manifest.collection import Collection, Origin
@@ -24,11 +24,9 @@ from reactor.resource.properties import References
 from reactor.resource.subscription import Subscriptions
 
 _REFERENCES: dict[str, TypeAdapter[Any]] = {
-    "require": TypeAdapter(References),
-    "subscribe": TypeAdapter(Subscriptions),
-    "after": TypeAdapter(References),
+    name: TypeAdapter(taken, config=ConfigDict(defer_build=True))
+    for name, taken in (("require", References), ("subscribe", Subscriptions), ("after", References))
 }
-_ALONE = Meta(automatic_edges=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +168,7 @@ class Maker:
 
 def _wreck(model: type[Resource], values: Values) -> Resource:
     """A resource with nothing but its name and what it refers to: that much can be checked of any of them."""
-    sound = {"name": values.plain["name"], "meta": _ALONE}
+    sound = {"name": values.plain["name"], "meta": Meta(automatic_edges=False)}
     if isinstance(values.plain.get("alias"), str):
         sound["alias"] = values.plain["alias"]
     for name, type_of in _REFERENCES.items():

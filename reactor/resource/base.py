@@ -7,13 +7,14 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from reactor.resource.claim import Claim
 from reactor.resource.control import Control
 from reactor.resource.diagnostic import InvalidPropertiesError, Place, PropertyProblem
 from reactor.resource.health import HealthCheck
 from reactor.resource.late import Late
+from reactor.resource.model import FrozenModel, Model
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
 from reactor.resource.properties import Duration, Flag, Rate, References, did_you_mean
@@ -22,10 +23,8 @@ from reactor.resource.subscription import Quiet, Subscriptions
 from reactor.resource.watch import Watch
 
 
-class Meta(BaseModel):
+class Meta(FrozenModel):
     """How the engine treats a resource, whatever its kind."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     noop: Flag = False
     """Only say what would be done, as in a rehearsal."""
@@ -58,11 +57,11 @@ class Meta(BaseModel):
         return self.noop or self.mode == "warn"
 
 
-DEFAULT_META = Meta()
+DEFAULT_META = Meta.model_construct()
 """The very object that every resource without a ``meta`` of its own has."""
 
 
-class Resource(Presentation, BaseModel, ABC):
+class Resource(Presentation, Model, ABC):
     """One thing on the host with a desired state.
 
     A kind is a subclass: ``class File(Resource, kind="file")``. Its fields are its properties. It writes
@@ -70,8 +69,6 @@ class Resource(Presentation, BaseModel, ABC):
     `uses` and `claims`. Everything else is the engine's. Nothing here may keep what `observe` found as input to a later
     decision, except a stamp that proves the world has not moved since.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     kind: ClassVar[str]
     providers: ClassVar[tuple[str, ...]] = ()

@@ -12,8 +12,6 @@ from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
@@ -24,6 +22,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from reactor.resource.installed import installed
+from reactor.resource.model import FrozenModel
 from reactor.resource.properties import Duration
 
 HEALTH_GROUP = "reactor.health"
@@ -109,10 +108,8 @@ def _adapter(runner: str) -> TypeAdapter[Any]:
     return TypeAdapter(find_runner(runner).takes)
 
 
-class HealthCheck(BaseModel):
+class HealthCheck(FrozenModel):
     """One look at a resource after it was checked. Anything but ``ok`` fails the resource, which is then retried."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     command: Annotated[Any, TakenBy("command")] = None
     """A command that ends as Nagios plugins do: 0 is ok, 1 a warning, 2 critical, anything else unknown."""

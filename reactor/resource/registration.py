@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from reactor.resource.model import FrozenModel
 from reactor.resource.properties import Duration
 
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
@@ -47,10 +48,8 @@ Name = Annotated[
 """A letter, and then letters, digits, ``_`` and ``-``."""
 
 
-class Registration(BaseModel):
+class Registration(FrozenModel):
     """One service that is offered at one address."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     cluster: Name
     service: Name

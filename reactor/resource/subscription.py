@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
+from reactor.resource.model import FrozenModel
 from reactor.resource.properties import Duration, Reference
 
 
-class Quiet(BaseModel):
+class Quiet(FrozenModel):
     """How long refreshes wait for further ones, so that a burst of changes is one refresh."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     calm: Annotated[Duration, Field(gt=0, alias="for")]
     """Until nothing that is subscribed to has changed for so long."""
@@ -20,10 +19,8 @@ class Quiet(BaseModel):
     """But no longer than this after the first change."""
 
 
-class Subscription(BaseModel):
+class Subscription(FrozenModel):
     """A reference with a ``quiet`` of its own, written ``kind#name: {quiet: {for: 2s}}``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     ref: Reference
     quiet: Quiet

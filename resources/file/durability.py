@@ -112,12 +112,14 @@ def sync_file_system(fd: int) -> None:
 _commits: trio.lowlevel.RunVar[dict[int, GroupCommit | None]] = trio.lowlevel.RunVar("commits")
 
 
-async def flush(fd: int) -> None:
+async def flush(fd: int, device: int | None = None) -> None:
     """Return once the file or directory at ``fd`` is on the disk; at once on a file system in memory.
 
-    Raises OSError when the disk refuses. The descriptor must stay open until the return.
+    ``device`` is where it is, if that is known. Raises OSError when the disk refuses. The descriptor must stay open
+    until the return.
     """
-    device = os.fstat(fd).st_dev
+    if device is None:
+        device = os.fstat(fd).st_dev
     try:
         commits = _commits.get()
     except LookupError:

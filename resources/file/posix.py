@@ -37,6 +37,7 @@ _FINISHED = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _DEFAULT_DIRECTORY_MODE = 0o755
 _SPECIAL_BITS = 0o7000
+_READABLE_BY_ALL = 0o444
 
 
 async def store(
@@ -47,21 +48,21 @@ async def store(
     Raises ResourceError when ``validator`` does not approve of it; then ``path`` is as it was.
     """
     with Explaining(f"write {path}"), _Parent(path) as (directory, base):
-        with _Temporary(directory, base, same_suffix=validator is not None) as temporary:
+        with _Temporary(directory, base, attributes.mode, same_suffix=validator is not None) as temporary:
             await content.copy_to(temporary.fd)
             if validator is None:
-                _give(temporary.fd, attributes)
+                device = _give(temporary.fd, attributes)
             else:
                 temporary.finish_writing()
-                _give(temporary.fd, attributes)
+                device = _give(temporary.fd, attributes)
                 await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
-            await flush(temporary.fd)
+            await flush(temporary.fd, device)
             with _former(path) as former:
                 replaced = temporary.replace_target()
                 await former.keep()
             if not replaced:
                 await _overwrite(directory, base, temporary.fd, attributes)
-        await flush(directory)
+        await flush(directory, device)
 
 
 async def set_attributes(path: str, attributes: Attributes) -> None:
@@ -108,11 +109,15 @@ async def remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
 
 
 class _Temporary:
-    """A file that becomes ``base`` or goes: it never outlives the block, however that ends."""
+    """A file that becomes ``base`` or goes: it never outlives the block, however that ends.
 
-    def __init__(self, directory: int, base: str, *, same_suffix: bool) -> None:
+    Until it is given its owner, nobody may do more with it than everybody may with the file that has ``mode``.
+    """
+
+    def __init__(self, directory: int, base: str, mode: int, *, same_suffix: bool) -> None:
         self._directory = directory
         self._base = base
+        self._mode = 0o644 if mode & _READABLE_BY_ALL == _READABLE_BY_ALL else 0o600
         self._same_suffix = same_suffix
         self.name = ""
         self.fd = -1
@@ -121,7 +126,7 @@ class _Temporary:
         while True:
             self.name = temporary_name(self._base, same_suffix=self._same_suffix)
             try:
-                self.fd = os.open(self.name, _TEMPORARY, 0o600, dir_fd=self._directory)
+                self.fd = os.open(self.name, _TEMPORARY, self._mode, dir_fd=self._directory)
             except FileExistsError:
                 continue
             if hold(self.fd):
@@ -161,8 +166,7 @@ async def _overwrite(directory: int, base: str, finished: int, attributes: Attri
     try:
         await copy(finished, fd)
         os.ftruncate(fd, os.lseek(fd, 0, os.SEEK_CUR))
-        _give(fd, attributes)
-        await flush(fd)
+        await flush(fd, _give(fd, attributes))
     finally:
         os.close(fd)
 
@@ -209,11 +213,14 @@ def _is_directory(directory: int, base: str) -> bool:
         return False
 
 
-def _give(fd: int, attributes: Attributes) -> None:
+def _give(fd: int, attributes: Attributes) -> int:
+    """Give the file these attributes. Returns the device it is on."""
     found = os.fstat(fd)
     if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
         os.fchown(fd, attributes.uid, attributes.gid)
-    os.fchmod(fd, attributes.mode)
+    if stat.S_IMODE(found.st_mode) != attributes.mode:
+        os.fchmod(fd, attributes.mode)
+    return found.st_dev
 
 
 def _set_attributes(path: str, directory: int | None, base: str, attributes: Attributes) -> None:

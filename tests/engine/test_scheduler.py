@@ -142,4 +142,4 @@ def test_what_a_refresh_left_unhealthy_is_tried_again_when_its_requirement_recov
     scheduler.elapsed(10.0)
     run(scheduler, A, Outcome.OK, now=10.0)
     assert scheduler.next_ready(10.0) == B
-    assert not scheduler.carries_refresh(B)
+    assert Cause.REFRESH not in scheduler.causes(B)

@@ -28,7 +28,7 @@ def arm(name: str, when: str) -> None:
 
 async def rewrite(path: str, contents: list[str]) -> None:
     for content in itertools.cycle(contents):
-        await converge(make(path, content=content))
+        await converge(make(path, content=content, mode="0755"))
 
 
 def answer(number: int) -> None:

@@ -42,6 +42,29 @@ async def test_the_umask_changes_nothing(path: Path, mask: int):
     assert mode_of(path) == 0o664
 
 
+@pytest.mark.parametrize("mode", ["0644", "0755", "0640", "0600", "0664", "0444", "0666"])
+async def test_an_unfinished_file_gives_nobody_more_than_the_finished_one_gives_everybody(
+    path: Path, mode: str, monkeypatch
+):
+    """Until it has its owner, a group may be another one than the one that is meant."""
+    unfinished = []
+
+    def write(fd: int, data: bytes, real=os.write) -> int:
+        unfinished.append(os.fstat(fd).st_mode & 0o7777)
+        return real(fd, data)
+
+    old = os.umask(0)
+    try:
+        monkeypatch.setattr(os, "write", write)
+        await converge(make(path, content="x", mode=mode))
+        monkeypatch.undo()
+    finally:
+        os.umask(old)
+    everybody = int(mode, 8) & 0o7
+    assert [found & ~(0o600 | everybody << 3 | everybody) for found in unfinished] == [0]
+    assert mode_of(path) == int(mode, 8)
+
+
 @pytest.mark.parametrize("mode", ["644", "0o644", "0O644", "400", "777"])
 async def test_every_way_to_write_a_mode_converges(path: Path, mode: str):
     await converge(make(path, content="x", mode=mode))
@@ -386,7 +409,7 @@ async def test_a_failure_while_writing_leaves_the_old_file_and_no_litter(
     def fail(*_args, **_options):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    (action,) = await look(make(path, content="new"))
+    (action,) = await look(make(path, content="new", mode="0755"))
     monkeypatch.setattr(os, failing, fail)
     with pytest.raises(ResourceError) as caught:
         await action.run()
