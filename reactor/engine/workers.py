@@ -157,18 +157,14 @@ class Workers:
                 return False
             self._checking[vertex] = scope
             voice.vertex = vertex
-            now = await self._check(vertex, now, suspended)
+            ended = None
+            try:
+                now = ended = await _noticing(self._work.check(vertex, now), suspended)
+            finally:
+                del self._checking[vertex]
+                if ended is None:
+                    self._work.void(vertex)
         return True
-
-    async def _check(self, vertex: int, now: float, suspended: Callable[[], None]) -> float:
-        ended = None
-        try:
-            ended = await _noticing(self._work.check(vertex, now), suspended)
-        finally:
-            del self._checking[vertex]
-            if ended is None:
-                self._work.void(vertex)
-        return ended
 
 
 @types.coroutine

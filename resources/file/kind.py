@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, Self
 
@@ -191,9 +191,9 @@ class File(Resource, kind="file", providers=("posix",)):
         if self.source is not None and self.ensure == "present":
             yield PathWatch(self.source)
 
-    async def observe(self) -> FileState:
+    def observe(self) -> Coroutine[Any, Any, FileState]:
         """The state of the path. Raises ResourceError when it can't be told."""
-        return await self._observer.observe()
+        return self._observer.observe()
 
     def plan(self, state: FileState, *, refresh: bool) -> Plan:  # noqa: ARG002  a file has nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""

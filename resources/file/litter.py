@@ -13,6 +13,7 @@ import os
 import re
 import stat
 from hashlib import blake2b
+from random import getrandbits
 
 import trio
 
@@ -33,7 +34,7 @@ _listings: trio.lowlevel.RunVar[dict[str, Listing]] = trio.lowlevel.RunVar("list
 
 def temporary_name(base: str, *, same_suffix: bool = False) -> str:
     """A new name for a temporary file that is to become ``base``."""
-    random = os.urandom(6).hex()
+    random = f"{getrandbits(48):012x}"  # no secret: that nobody else has the name is for open(2) to say
     if not same_suffix and len(base) <= _SURELY_SHORT:
         return f".{base}.{random}.reactor"
     stem, suffix = _shortened(base)

@@ -66,9 +66,9 @@ class Observer:
 
     async def _look(self, found: os.stat_result, wanted: tuple[int, int]) -> FileState:
         desired = self.desired
-        kind = type_of(found.st_mode)
-        if kind is _FILE and desired.ensure == "present" and desired.content is not None:
+        if stat.S_ISREG(found.st_mode) and desired.ensure == "present" and desired.content is not None:
             return await self._compare(found, desired.content, wanted)
+        kind = type_of(found.st_mode)
         if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
             return self._follow(found, wanted)
         occupied = kind is FileType.DIRECTORY and desired.ensure == "absent" and _occupied(desired.path)
