@@ -17,7 +17,8 @@ class Blame:
         self._topology = topology
         self._bad = bytearray(topology.size)
         self._bad_count = [0] * topology.size
-        self._transitions: list[tuple[int, bool]] = []
+        self.transitions: list[tuple[int, bool]] = []
+        """The vertices that became blocked (True) or free again (False) since they were taken, in order."""
         self.failed: set[int] = set()
         self.blocked: set[int] = set()
 
@@ -33,7 +34,7 @@ class Blame:
     def block(self, vertex: int, moves: bytearray) -> None:
         """``vertex`` wanted to start, and something it requires is bad."""
         self.blocked.add(vertex)
-        self._transitions.append((vertex, True))
+        self.transitions.append((vertex, True))
         self._worsen(vertex, moves)
 
     def recover(self, vertex: int, freed: Callable[[int], None]) -> None:
@@ -47,7 +48,7 @@ class Blame:
                 if self._bad_count[below] or below not in self.blocked:
                     continue
                 self.blocked.discard(below)
-                self._transitions.append((below, False))
+                self.transitions.append((below, False))
                 freed(below)
                 if below not in self.failed:
                     self._bad[below] = 0
@@ -63,21 +64,16 @@ class Blame:
         self._bad = bytearray(topology.size)
         self._bad_count = [0] * topology.size
         self.failed, self.blocked = set(), set()
-        pending, self._transitions = self._transitions, []
+        pending, self.transitions = self.transitions, []
         for vertex in failed:
             self.fail(vertex, moves)
-        self._transitions = pending
-        self._transitions += [(vertex, False) for vertex in sorted(blocked_before - self.blocked)]
-        self._transitions += [(vertex, True) for vertex in sorted(self.blocked - blocked_before)]
-
-    @property
-    def has_transitions(self) -> bool:
-        """Whether `take_transitions` is worth asking."""
-        return bool(self._transitions)
+        self.transitions = pending
+        self.transitions += [(vertex, False) for vertex in sorted(blocked_before - self.blocked)]
+        self.transitions += [(vertex, True) for vertex in sorted(self.blocked - blocked_before)]
 
     def take_transitions(self) -> list[tuple[int, bool]]:
-        """The vertices that became blocked (True) or free again (False) since the last call, in order."""
-        taken, self._transitions = self._transitions, []
+        """What `transitions` holds, for the last time."""
+        taken, self.transitions = self.transitions, []
         return taken
 
     def culprits(self, vertex: int) -> list[int]:
@@ -107,7 +103,7 @@ class Blame:
                 if self._bad_count[below] > 1 or moves[below] or below in self.blocked:
                     continue
                 self.blocked.add(below)
-                self._transitions.append((below, True))
+                self.transitions.append((below, True))
                 if not self._bad[below]:
                     self._bad[below] = 1
                     stack.append(below)

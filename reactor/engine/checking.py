@@ -34,6 +34,7 @@ class Run(Protocol):
     """The engine, as the checks know it."""
 
     options: Options
+    clock: trio.abc.Clock
     renew: Callable[[], Awaitable[None]] | None
     roster: Roster
     ledger: Ledger
@@ -65,7 +66,7 @@ class Checking:
     async def check(self, vertex: int, started: float) -> float:
         """Run the check of ``vertex`` and book how it ended; return the time it did."""
         causes = self._scheduler.causes(vertex)
-        refresh = bool(causes.value & _REFRESH)
+        refresh = bool(int(causes) & _REFRESH)
         resource = self._roster.resources[vertex]
         noop = self._roster.noop(vertex)
         monitor_only = self._run.options.monitor_only or resource.meta.monitor_only
@@ -81,7 +82,7 @@ class Checking:
         if verdict.outcome is Outcome.FAILED and await self._renewed(resource):
             self.void(vertex)
             return trio.current_time()
-        now = trio.current_time()
+        now = self._run.clock.current_time()
         retry_in = self._finish(vertex, verdict, causes, now)
         if verdict.outcome is not Outcome.OK:
             causes = self._label(causes, resource)
@@ -152,7 +153,7 @@ class Checking:
     def tell_transitions(self, *checked: int) -> None:
         """Tell who became blocked or free; what stands for them, or for those just checked, is judged anew."""
         blame = self._scheduler.blame
-        crossed = self._herald.transitions(blame) if blame.has_transitions else ()
+        crossed = self._herald.transitions(blame) if blame.transitions else ()
         if self._foregone.has_wholes:
             for whole in self._foregone.restless((*checked, *crossed), blame.blocked):
                 self._run.mark(whole, Cause.DRIFT)
@@ -163,7 +164,7 @@ class Checking:
         A refresh that is owed from an earlier life is reason enough: then nothing need have drifted. What an event
         announced is no drift either, if it was a file that the manifest pulls in.
         """
-        bits = causes.value  # to combine members of the class takes twenty times as long
+        bits = int(causes)  # to combine members of the class takes twenty times as long
         if self._memory is None or not bits & (_INITIAL | _DRIFT):
             return causes
         known = self._memory.cause_of(resource)
@@ -204,7 +205,7 @@ class Checking:
     def _finish(self, vertex: int, verdict: Verdict, causes: Cause, now: float) -> float | None:
         if verdict.outcome is Outcome.CHANGED:
             self.last_change = now
-            if causes.value & _DRIFT:
+            if int(causes) & _DRIFT:
                 self._see_fight(vertex, verdict, now)
         retry_in = self._scheduler.finished(vertex, verdict.outcome, now)
         if self._gatherings.open:

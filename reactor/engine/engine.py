@@ -92,8 +92,8 @@ class Engine:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> Ended:
         """Run to the end: quiescence, a stop, or with ``watch`` never by itself. Returns the last event."""
-        self._clock = trio.lowlevel.current_clock()
-        started = self._unrest_since = self._checking.last_change = self._clock.current_time()
+        self.clock = trio.lowlevel.current_clock()
+        started = self._unrest_since = self._checking.last_change = self.clock.current_time()
         with collector_paused(), trio.CancelScope() as self._everything:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.follow, self._alarm.wait, self._ring)
@@ -226,7 +226,7 @@ class Engine:
         """``vertex`` owes a check for ``cause``, ``delay`` seconds from now; returns at once."""
         if vertex not in self.roster.present:
             return
-        now = self._clock.current_time()
+        now = self.clock.current_time()
         if self._unrest_since is None:
             self._unrest_since = now
         self.scheduler.mark(vertex, cause, now, delay)

@@ -34,6 +34,10 @@ class Foregone:
         self._takers: dict[str, list[int]] = {}
         self._wholes: dict[int, list[int]] = {}
         self._bad: set[int] = set()
+        self.has_takers = False
+        """Whether `publish` is worth asking."""
+        self.has_wholes = False
+        """Whether `restless` is worth asking."""
 
     def adopt(self) -> None:
         """Another generation is in force: learn who takes what from whom, and who stands for whom."""
@@ -45,6 +49,7 @@ class Foregone:
                 self._takers.setdefault(name, []).append(vertex)
             for ref in resource.members:
                 self._wholes.setdefault(self._roster.number(ref), []).append(vertex)
+        self.has_takers, self.has_wholes = bool(self._takers), bool(self._wholes)
 
     def verdict(self, vertex: int, blocked: Collection[int], *, refresh: bool) -> Verdict | None:
         """The verdict when there is nothing to check; None when the resource of ``vertex`` is to be checked as it is now."""
@@ -130,16 +135,6 @@ class Foregone:
         news = [name for name in wanted if self._outputs.get(name) != values]
         self._outputs.update(dict.fromkeys(wanted, values))
         return sorted({taker for name in news for taker in self._takers[name]})
-
-    @property
-    def has_takers(self) -> bool:
-        """Whether `publish` is worth asking."""
-        return bool(self._takers)
-
-    @property
-    def has_wholes(self) -> bool:
-        """Whether `restless` is worth asking."""
-        return bool(self._wholes)
 
 
 def _watches(resource: Resource) -> tuple[list[Watch], frozenset[str]]:

@@ -33,7 +33,7 @@ class Order:
         """``vertex``, which rested, is in motion."""
         self.motion[vertex] = 1
         self.moving += 1
-        if not self.waiting[vertex]:
+        if self._successors[vertex] and not self.waiting[vertex]:
             self._unsettle(vertex)
 
     def begin_all(self, indegree: Sequence[int]) -> None:
@@ -48,7 +48,7 @@ class Order:
         """``vertex`` rests again."""
         self.motion[vertex] = 0
         self.moving -= 1
-        if not self.waiting[vertex]:
+        if self._successors[vertex] and not self.waiting[vertex]:
             self._settle(vertex)
 
     def hold(self, vertex: int) -> None:
@@ -96,7 +96,7 @@ class Order:
     def _settle(self, vertex: int) -> None:
         """``vertex`` is settled: those below wait for one less, and may be ready, blocked or settled by it."""
         successors = self._successors
-        stack = [vertex] if successors[vertex] else []
+        stack = [vertex]
         while stack:
             stack += [below for below in successors[stack.pop()] if self._one_less(below)]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from enum import StrEnum, auto
 
 
-class Outcome(Enum):
+class Outcome(StrEnum):
     """How a run ended, as far as others are concerned. CANCELLED is no answer: the vertex runs again.
 
     UNHEALTHY is a failure after all was done: a refresh that the run carried is not made again.

@@ -58,7 +58,7 @@ class Registration(FrozenModel):
     """An IP address, version 4 or 6."""
     port: Annotated[int, BeforeValidator(_check_number), Field(ge=1, le=65535)]
     priority: Annotated[int, BeforeValidator(_check_number), Field(ge=1, le=255)]
-    annotations: dict[str, str] = {}
+    annotations: Annotated[dict[str, str], Field(default_factory=dict)]
     """What else is to be known of it."""
     ttl: Duration | Literal["never"] | None = None
     """How long the entry is good for."""
