@@ -9,6 +9,7 @@ from reactor.engine.limits import DEFAULT_LIMITS, Limits
 from reactor.graph.graph import Graph
 from reactor.graph.topology import Topology
 from reactor.resource.base import DEFAULT_META, Resource
+from reactor.resource.secrecy import show_names
 
 
 class Difference(NamedTuple):
@@ -43,6 +44,7 @@ class Roster:
     def adopt(self, graph: Graph) -> tuple[Topology, Difference]:
         """Go over to ``graph``. Resources that are equal stay the very objects: they know what they have seen."""
         difference = self._compare(graph)
+        show_names(graph.resources)
         for ref, resource in graph.resources.items():
             if ref not in self._number:
                 self._number[ref] = len(self.refs)

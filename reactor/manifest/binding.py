@@ -97,10 +97,7 @@ class Binder:
         if body is not None and "name" in body:
             at = body.key_at("name")
             self._problems.add("the name is given twice", at, f"the key {shown(key)} is the name already")
-        name = self._reader.name(key, declaration.at)
-        values.plain["name"] = key if name is None else name
-        if name is None:
-            values.spoilt.add("name")
+        self._reader.read_name(values, key, declaration.at)
         self._maker.make(model, declaration, values)
 
     def _defaults(self, model: type[Resource], items: Sequence) -> Mapping | None:

@@ -21,12 +21,14 @@ from reactor.manifest.world import World
 from reactor.resource.base import Meta, Resource
 from reactor.resource.composite import Composite
 from reactor.resource.properties import References
+from reactor.resource.secrecy import scrubbed
 from reactor.resource.subscription import Subscriptions
 
 _REFERENCES: dict[str, TypeAdapter[Any]] = {
     name: TypeAdapter(taken, config=ConfigDict(defer_build=True))
     for name, taken in (("require", References), ("subscribe", Subscriptions), ("after", References))
 }
+_NAMES = frozenset(("name", "alias"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Maker:
 
     def make(self, model: type[Resource], declaration: Declaration, values: Values) -> None:
         """Make a resource of ``model`` with these ``values``; what is wrong with them is reported, and leaves a wreck."""
+        self._keep_secrets_out_of_names(model, declaration, values)
         refs, number = self._claim(model, declaration, values) if "name" not in values.spoilt else ((), 1)
         late = self._late(model, declaration, values)
         resource = None
@@ -88,6 +91,19 @@ class Maker:
         if values.secret:
             resource.keep_secret(values.secret)
         self._add(resource, origin)
+
+    def _keep_secrets_out_of_names(
+        self, model: type[Resource], declaration: Declaration, values: Values
+    ) -> None:
+        """Report a name or an alias that is secret: it is how everybody knows the resource."""
+        if self._problems.source.is_secret:
+            values.secret |= {key for key, value in values.plain.items() if scrubbed(value) != value}
+        for key in values.secret & _NAMES:
+            message = f"the {key} of a resource is shown everywhere, and must not hold a secret"
+            hint = "name it otherwise, and give the secret as a property: exec, for one, has command"
+            self._problems.add(message, declaration.find(model, (key,)).at, hint)
+            self._collection.broken.add(f"{model.kind}#{values.plain.get('name')}")
+            values.spoilt.add("name")
 
     def _add(self, resource: Resource, origin: Origin) -> None:
         index = len(self._collection.resources)

@@ -8,6 +8,7 @@ from typing import Any
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.expression.errors import ExpressionError, FunctionError
+from reactor.expression.secret import SecretText
 from reactor.manifest.binding import Binder
 from reactor.manifest.collection import Collection
 from reactor.manifest.document import Document, Message, read_document
@@ -188,7 +189,7 @@ class Reading:
         except FunctionError as error:
             problems.add(f"resources_jet_file: {error.message}", at, error.hint)
             return None, problems
-        rendered = Problems(Source(f"{file} (rendered)", text))
+        rendered = Problems(Source(f"{file} (rendered)", str(text), isinstance(text, SecretText)))
         entries = parse(rendered)
         if not entries and not rendered:
             hint = "check it for syntax errors: [[ ]] are its delimiters"

@@ -41,10 +41,14 @@ class LineMap(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A manifest's text under the name its user gave it. Positions in it are character offsets."""
+    """A manifest's text under the name its user gave it. Positions in it are character offsets.
+
+    One that ``is_secret`` was made with secrets: whatever holds one of them in it is secret too.
+    """
 
     file: str
     text: str
+    is_secret: bool = False
 
     @cached_property
     def lines(self) -> LineMap:

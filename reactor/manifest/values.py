@@ -91,11 +91,15 @@ class ValueReader:
                 values.secret.add(key)
         return values
 
-    def name(self, text: str, at: int) -> str | None:
-        """The name that the key ``text`` at ``at`` gives; None when its expression has no value, which is reported."""
-        self._is_spoilt = self._may_be_late = False
+    def read_name(self, values: Values, text: str, at: int) -> None:
+        """Add the name that the key ``text`` at ``at`` gives to ``values``."""
+        self._is_spoilt = self._is_secret = self._may_be_late = False
         name = self._text(text, at, _NAME) if "{" in text else text
-        return None if self._is_spoilt else name
+        values.plain["name"] = text if self._is_spoilt else name
+        if self._is_spoilt:
+            values.spoilt.add("name")
+        if self._is_secret:
+            values.secret.add("name")
 
     def _bare(self, node: Any, key: Any, shape: Shape) -> Any:
         scope, self._scope = self._scope, None

@@ -10,6 +10,7 @@ import base64
 import dataclasses
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -18,6 +19,7 @@ SHORTEST = 4
 MASK = "[secret]"
 
 _known: set[str] = set()
+_names: set[str] = set()
 _pattern: re.Pattern[str] | None = None
 
 
@@ -39,10 +41,20 @@ def remember(value: Any) -> None:
         _pattern = None
 
 
+def show_names(refs: Iterable[str]) -> None:
+    """Let `scrubbed` show ``refs`` as they are: by them resources are known, and found again.
+
+    A manifest that makes one with a secret is refused. What is left is chance, and to mask a word that merely happens
+    to be somebody's password as well would tell what it is.
+    """
+    _names.update(refs)
+
+
 def forget_all() -> None:
     """Know no secrets: for tests."""
     global _pattern  # noqa: PLW0603
     _known.clear()
+    _names.clear()
     _pattern = None
 
 
@@ -58,11 +70,14 @@ def scrub(text: str) -> str:
 
 
 def scrubbed(value: Any) -> Any:
-    """A copy of a tree of maps, lists, texts, dataclasses and named tuples with every text scrubbed; while there are no secrets, ``value``."""
+    """A copy of a tree of maps, lists, texts, dataclasses and named tuples with every text scrubbed but refs.
+
+    While there are no secrets, that is ``value`` itself.
+    """
     if not _known:
         return value
     if type(value) is str:  # not an enumeration's member: those are our own words
-        return scrub(value)
+        return value if value in _names else scrub(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: scrubbed(getattr(value, field.name)) for field in dataclasses.fields(value)}
         return dataclasses.replace(value, **fields)

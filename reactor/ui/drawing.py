@@ -12,7 +12,6 @@ import trio
 from reactor.engine.engine import Engine
 from reactor.graph.graph import Edge, Graph
 from reactor.graph.reversal import with_reversals
-from reactor.resource.secrecy import scrub
 from reactor.ui.pace import Pace
 
 PATIENCE = 120.0
@@ -70,7 +69,7 @@ class Drawing:
             await pace.step()
             resource = roster.resources[vertex]
             number[resource.ref] = len(number)
-            shown = (quote(scrub(text)) for text in (resource.ref, resource.kind, resource.name))
+            shown = map(quote, (resource.ref, resource.kind, resource.name))
             vertices.append(f"[{','.join(shown)}]")
         for edge in edges:
             await pace.step()

@@ -9,7 +9,6 @@ from json.encoder import encode_basestring_ascii as quote
 
 from reactor.control.board import Board
 from reactor.engine.engine import Engine
-from reactor.resource.secrecy import scrub
 from reactor.ui.pace import Pace
 
 
@@ -69,7 +68,7 @@ class Standings:
             await pace.step()
             ref = refs[vertex]
             if (text := self._text(vertex, ref, running, now)) is not None:
-                yield ref, f"{quote(scrub(ref))}:{text}"
+                yield ref, f"{quote(ref)}:{text}"
 
     def _text(self, vertex: int, ref: str, running: set[str], now: float) -> str | None:
         standing = self._board.standings.get(ref)

@@ -14,6 +14,7 @@ from contextlib import closing
 import pytest
 
 from reactor.resource import secrecy
+from reactor.resource.diagnostic import ManifestError
 
 
 def forms(secret):
@@ -176,10 +177,83 @@ def test_the_socket_of_a_running_converger_tells_no_secret(planted, tmp_path):
         lines.append(process.stdout.read())
     clean(secret, *lines, *(answer.stdout for answer in answers))
     assert b"exec#fails" in answers[0].stdout
-    with closing(sqlite3.connect(state / "journal.db")) as journal:
-        clean(secret, "\n".join(journal.iterdump()).encode())
+    with closing(sqlite3.connect(f"file:{state / 'journal.sqlite'}?mode=ro", uri=True)) as journal:
+        dump = "\n".join(journal.iterdump()).encode()
+    assert b"exec#fails" in dump
+    clean(secret, dump)
 
 
 def test_a_list_with_a_secret_in_it_is_secret_in_a_property_that_is_read_at_load(site):
     text = "data: {hidden: [a-secret-word]}\nresources: [{exec: [{a: {alias: x, meta: {semaphores: \"${ [secret('a-secret-word')] }\"}}}]}]"
     assert site(text).graph.resources["exec#a"].secrets == {"meta"}
+
+
+# ---- names ----
+
+SECRET_DATA = "data:\n  hidden: a-secret-word  # @secret\n"
+
+
+@pytest.mark.parametrize(
+    ("resources", "place"),
+    [
+        ("[{exec: [{'/bin/echo {{ Data.hidden }}': {}}]}]", "3:22"),
+        ("[{exec: {name: '/bin/echo {{ Data.hidden }}'}}]", "3:27"),
+        ("[{exec: [{a: {alias: 'x-{{ Data.hidden }}', command: /bin/true}}]}]", "3:33"),
+    ],
+)
+def test_a_name_that_holds_a_secret_is_refused_where_it_stands(site, resources, place):
+    with pytest.raises(ManifestError) as caught:
+        site(f"{SECRET_DATA}resources: {resources}")
+    (problem,) = caught.value.diagnostics
+    assert "must not hold a secret" in problem.message
+    assert f"{problem.place.line}:{problem.place.column}" == place
+
+
+def test_so_is_one_that_a_template_makes(site):
+    resources = "- exec:\n    - open: {command: /bin/true}\n    - '/bin/echo [[ Data.hidden ]]': {}\n"
+    with pytest.raises(ManifestError) as caught:
+        site(f"{SECRET_DATA}ccm: {{resources_jet_file: x.jet}}", **{"x.jet": resources})
+    (problem,) = caught.value.diagnostics
+    assert "must not hold a secret" in problem.message
+    assert problem.place.line == 3
+
+
+def test_what_a_template_makes_of_secrets_is_not_shown(site, tmp_path):
+    resources = (
+        "- exec:\n    - open: {command: /bin/true}\n    - hides: {command: '/bin/echo [[ Data.hidden ]]'}\n"
+    )
+    graph = site(f"{SECRET_DATA}ccm: {{resources_jet_file: x.jet}}", **{"x.jet": resources}).graph
+    assert graph.resources["exec#hides"].secrets == {"command"}
+    assert graph.resources["exec#open"].secrets == set()
+
+
+def test_what_refers_to_a_refused_name_is_no_further_problem(site):
+    text = "resources: [{exec: [{'/bin/echo {{ Data.hidden }}': {}}, {b: {command: /bin/true, require: 'exec#/bin/echo {{ Data.hidden }}'}}]}]"
+    with pytest.raises(ManifestError) as caught:
+        site(SECRET_DATA + text)
+    assert len(caught.value.diagnostics) == 1
+
+
+def test_a_word_of_a_name_that_happens_to_be_a_secret_too_keeps_nobody_from_finding_the_resource(tmp_path):
+    """Even the kind may be somebody's password."""
+    path = tmp_path / "site.yaml"
+    text = 'data:\n  one: exec  # @secret\n  other: word  # @secret\nresources: [{exec: [{a-word: {command: "/bin/echo {{ Data.other }}", logoutput: true}}]}]\n'
+    path.write_text(text)
+    state = tmp_path / "state"
+    done = reactor("run", "--converge-once", "--state-dir", state, path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"word" not in done.stdout
+    ref = "exec#a-word"
+    assert f"{ref} was changed".encode() in reactor("why", ref, "--state-dir", state).stdout
+    (resource,) = json.loads(reactor("status", "--all", "--format", "json", "--state-dir", state).stdout)[
+        "resources"
+    ]
+    assert (resource["ref"], resource["state"]) == (ref, "changed")
+
+
+def test_a_ref_is_shown_and_its_words_elsewhere_are_not():
+    secrecy.remember("word")
+    secrecy.show_names(["exec#a-word"])
+    assert secrecy.scrubbed(["exec#a-word", "a-word", {"exec#a-word": "the word"}]) == [
+        "exec#a-word", "a-[secret]", {"exec#a-word": "the [secret]"},
+    ]  # fmt: skip
