@@ -21,12 +21,12 @@ from collections import deque
 from collections.abc import Collection, Mapping
 from functools import partial
 
+from reactor.engine.admission import Admission
 from reactor.engine.agenda import Agenda
 from reactor.engine.blame import Blame
 from reactor.engine.bursts import Bursts
 from reactor.engine.events import CAUSE_SETS, Cause
-from reactor.engine.groups import Groups
-from reactor.engine.limits import DEFAULT_LIMITS, UNLIMITED, Limits, Semaphores
+from reactor.engine.limits import UNLIMITED, Limits
 from reactor.engine.order import Order
 from reactor.engine.outcome import Outcome
 from reactor.engine.retries import Retries
@@ -64,13 +64,11 @@ class Scheduler:
         self.bursts = Bursts()
         self.active = 0
         """How many jobs are taken: one by each vertex that runs, or by all that run together."""
-        self._limits = dict(limits or {})
-        self.groups = Groups(self._limits)
         self._retries = Retries(default_retry, rng or random.Random())  # noqa: S311 - jitter needs no secrecy
         self._agenda = Agenda(self._retries)
         self._start_at = self._agenda.start_at
-        self._semaphores = Semaphores()
-        self._holding = self._semaphores.held
+        self._admission = Admission(limits or {}, self._agenda)
+        self.groups = self._admission.groups
         self._owed = bytearray(topology.size)
         self._running: dict[int, int] = {}
         self._touched: set[int] = set()
@@ -143,13 +141,10 @@ class Scheduler:
     def finished(self, vertex: int, outcome: Outcome, now: float) -> float | None:
         """The run of ``vertex`` ended. Returns the seconds until it is retried, or None when it is not."""
         carried = self._running.pop(vertex)
-        if vertex not in self.groups.party:
+        job_ended, woken = self._admission.leave(vertex)
+        if job_ended:
             self.active -= 1
-        elif (late := self.groups.leave(vertex)) is not None:
-            self.active -= 1
-            self._ready.extend(late)
-        if vertex in self._holding:
-            self._ready.extend(self._semaphores.release(vertex))
+        self._ready.extend(woken)
         if vertex in self._gone:
             self.order.end(vertex)
             return None
@@ -193,8 +188,7 @@ class Scheduler:
         Mark what is new or changed afterwards.
         """
         self.topology = topology
-        self._limits = dict(limits)
-        self.groups.reshape(self._limits)
+        self._admission.reshape(limits)
         self._owed += bytes(topology.size - len(self._owed))
         self._gone = (self._gone & self._running.keys() | set(gone)).difference(changed)
         failed = self.blame.failed - set(changed) - self._gone
@@ -258,26 +252,16 @@ class Scheduler:
             self._stalled.append(vertex)
             return False
         owed, later = self._owed[vertex], 0
-        if (limits := self._limits.get(vertex)) is not None or self.bursts.lasting:
+        if vertex in self._admission.limits or self.bursts.lasting:
             later = self.bursts.held_back(vertex, owed, now)
-            if not self._admits(vertex, limits or DEFAULT_LIMITS, owed ^ later, now):
+            if owed == later:
+                self._schedule(vertex, self.bursts.due(vertex) or now, now)
+                return False
+            if not self._admission.admits(vertex, now):
                 return False
         self._running[vertex] = owed ^ later
         self._owed[vertex] = later
         self._retries.due.pop(vertex, None)
-        return True
-
-    def _admits(self, vertex: int, limits: Limits, causes: int, now: float) -> bool:
-        """Whether ``limits`` let ``vertex`` start for ``causes`` now; if not, somebody comes back to it."""
-        if not causes:
-            self._schedule(vertex, self.bursts.due(vertex) or now, now)
-            return False
-        if limits.group is not None and self.groups.is_late(vertex):
-            return False
-        if limits.semaphores and not self._semaphores.acquire(limits.semaphores, vertex):
-            return False
-        if limits.rate is not None:
-            self._agenda.slow_down(vertex, now + 1 / limits.rate)
         return True
 
     def _schedule(self, vertex: int, start: float, now: float) -> None:
@@ -302,7 +286,7 @@ class Scheduler:
 
     def _fail(self, vertex: int, now: float, **meanwhile: bool) -> float | None:
         self.blame.fail(vertex, self.order.motion)
-        wait = self._retries.failed(vertex, self._limits.get(vertex, DEFAULT_LIMITS), now, **meanwhile)
+        wait = self._retries.failed(vertex, self._admission.limits_of(vertex), now, **meanwhile)
         if wait is not None:
             self._agenda.call(vertex, now + wait)
         return wait
@@ -328,7 +312,7 @@ class Scheduler:
     def _notify(self, vertex: int, outcome: Outcome, now: float) -> None:
         """What subscribes owes a refresh; a change that was only planned reaches only what is in noop too."""
         for below in self.topology.notify[vertex]:
-            limits = self._limits.get(below, DEFAULT_LIMITS)
+            limits = self._admission.limits_of(below)
             if outcome is Outcome.CHANGED or limits.noop:
                 self.bursts.add(below, self.topology.quiet.get((vertex, below), limits.quiet), now)
                 self.mark(below, Cause.REFRESH, now)

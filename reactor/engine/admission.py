@@ -1,0 +1,51 @@
+"""What may keep a vertex from starting besides its place in the graph: its group, its semaphores, its rate.
+
+Part of the scheduler: no I/O and no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reactor.engine.agenda import Agenda
+from reactor.engine.groups import Groups
+from reactor.engine.limits import DEFAULT_LIMITS, Limits, Semaphores
+
+
+class Admission:
+    """The limits of every vertex, and who has to wait because of them. ``agenda`` keeps those back that go too fast."""
+
+    def __init__(self, limits: Mapping[int, Limits], agenda: Agenda) -> None:
+        self.limits = dict(limits)
+        """Only of vertices that have limits of their own."""
+        self.groups = Groups(self.limits)
+        self._semaphores = Semaphores()
+        self._agenda = agenda
+        self.holding = self._semaphores.held
+        """The vertices that have taken semaphores."""
+
+    def limits_of(self, vertex: int) -> Limits:
+        """The limits of ``vertex``."""
+        return self.limits.get(vertex, DEFAULT_LIMITS)
+
+    def admits(self, vertex: int, now: float) -> bool:
+        """Whether ``vertex`` may start now. If not, `leave` of who is in its way names it."""
+        limits = self.limits_of(vertex)
+        if limits.group is not None and self.groups.is_late(vertex):
+            return False
+        if limits.semaphores and not self._semaphores.acquire(limits.semaphores, vertex):
+            return False
+        if limits.rate is not None:
+            self._agenda.slow_down(vertex, now + 1 / limits.rate)
+        return True
+
+    def leave(self, vertex: int) -> tuple[bool, list[int]]:
+        """The run of ``vertex`` ended: whether its job did too, which is that of its party, and who may try again."""
+        late = self.groups.leave(vertex) if vertex in self.groups.party else []
+        woken = self._semaphores.release(vertex) if vertex in self.holding else []
+        return late is not None, [*(late or ()), *woken]
+
+    def reshape(self, limits: Mapping[int, Limits]) -> None:
+        """Go on with other limits. What was taken before is given back as it was taken."""
+        self.limits = dict(limits)
+        self.groups.reshape(self.limits)
