@@ -79,7 +79,8 @@ class _Paths:
         """
         here = path
         while True:
-            if found := [provider for provider in self._provided.get(here, ()) if provider != user]:
+            providers = self._provided.get(here)
+            if providers and (found := [provider for provider in providers if provider != user]):
                 return found
             if here == "/" or not here.startswith("/"):
                 return []
