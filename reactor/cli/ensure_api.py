@@ -58,7 +58,6 @@ def pipe(
     """
     from reactor.cli.ensuring import session_of
     from reactor.ensure.protocol import RequestError, parse_request, response
-    from reactor.resource.secrecy import scrub
 
     session = session_of(directory)
     try:
@@ -68,7 +67,7 @@ def pipe(
         told = response(error="the request is not in UTF-8")
     except RequestError as error:
         told = response(error=str(error))
-    click.echo(scrub(_text(told, as_yaml=as_yaml)), nl=False)
+    click.echo(_text(told, as_yaml=as_yaml), nl=False)
 
 
 def _answer(

@@ -34,7 +34,7 @@ def report(
     from reactor.manifest.report import render
 
     if as_json:
-        click.echo(scrub("".join(line(diagnostic_record(each)) for each in diagnostics)), nl=False)
+        click.echo("".join(line(diagnostic_record(each)) for each in diagnostics), nl=False)
     coloured = wants_colour(sys.stderr)
     click.echo(
         scrub(render(diagnostics, color=coloured, source=source)).rstrip("\n"), err=True, color=coloured

@@ -48,7 +48,7 @@ class Display:
             entries = EntrySink(self._journald, continuous=continuous)
             self._text = entries.text
             return entries
-        self._text = TextSink(self._writer.write, self._style, continuous=continuous)
+        self._text = TextSink(self._print, self._style, continuous=continuous)
         return self._text
 
     def __call__(self, event: Event) -> None:
@@ -59,7 +59,7 @@ class Display:
     def say(self, message: str, record: dict[str, Any]) -> None:
         """Say something that is no event, in its place among them: to people ``message``, to programs ``record``."""
         if self._text:
-            self._writer.write("".join(f"{printable(part)}\n" for part in message.splitlines()))
+            self._print("".join(f"{printable(part)}\n" for part in message.splitlines()))
         else:
             self._writer.write(line(record))
 
@@ -93,13 +93,16 @@ class Display:
     def summarize(self, ended: Ended) -> None:
         """Say how it went. For programs, the last event has said so."""
         if self._text:
-            self._writer.write(self._summary(ended, self._text))
+            self._print(self._summary(ended, self._text))
 
     def flush(self) -> None:
         """Write all that still waits."""
         if self._journald:
             self._journald.finish()
         self._writer.flush()
+
+    def _print(self, text: str) -> None:
+        self._writer.write(scrub(text))
 
     def _summary(self, ended: Ended, text: TextSink) -> str:
         if sys.stdout.isatty():

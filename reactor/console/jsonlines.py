@@ -9,15 +9,20 @@ from typing import Any
 
 from reactor.engine.events import Cause, Checked, Event, Result, as_json
 from reactor.resource.diagnostic import Diagnostic, Place
+from reactor.resource.secrecy import scrubbed_record
 
 
 def line(record: dict[str, Any]) -> str:
-    """The record as one line of JSON."""
+    """The record as one line of JSON, without secrets."""
+    return _encoded(scrubbed_record(record))
+
+
+def _encoded(record: dict[str, Any]) -> str:
     return json.dumps(record, separators=(",", ":")) + "\n"
 
 
 class JsonSink:
-    """Writes every event as one line.
+    """Writes every event as one line. An event has no secrets in it.
 
     A first convergence ends in one plain ``ok`` for each resource, so these are put together by hand: 1 µs
     instead of 9. A test compares both ways.
@@ -32,7 +37,7 @@ class JsonSink:
         if type(event) is Checked and event.result is Result.OK and not (event.actions or event.health):
             self._write(self._plain_ok(event))
         else:
-            self._write(line(as_json(event)))
+            self._write(_encoded(as_json(event)))
 
     def _plain_ok(self, event: Checked) -> str:
         causes = self._causes.get(event.causes) or self._causes.setdefault(

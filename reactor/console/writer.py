@@ -11,8 +11,6 @@ from contextlib import suppress
 
 import trio
 
-from reactor.resource.secrecy import scrub
-
 CHUNK = select.PIPE_BUF
 """What a pipe that polls as writable takes without blocking."""
 
@@ -45,10 +43,10 @@ class Writer:
         return not self._pending and not self._rest
 
     def write(self, text: str) -> None:
-        """Take whole lines, each with its newline."""
+        """Take whole lines, each with its newline, and without secrets."""
         if self.broken.is_set():
             return
-        self._pending.append(text := scrub(text))
+        self._pending.append(text)
         self._pending_size += len(text)
         if len(self._pending) == 1:
             self._wake.set()

@@ -17,7 +17,7 @@ from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.source import Problems, Source
 from reactor.manifest.tree import MAX_DEPTH, parse
 from reactor.resource.base import Resource
-from reactor.resource.secrecy import MASK, scrubbed
+from reactor.resource.secrecy import MASK, scrub, scrubbed_record
 
 REQUEST = "io.choria.ccm.v1.resource.ensure.request"
 RESPONSE = "io.choria.ccm.v1.resource.ensure.response"
@@ -62,7 +62,7 @@ def parse_request(text: str) -> Request:
 
 def response(*, error: str | None = None, state: dict[str, Any] | None = None) -> dict[str, Any]:
     """The answer to a request: how the resource is now, or why that can't be told."""
-    return {"protocol": RESPONSE, **({"error": error} if error is not None else {"state": state})}
+    return {"protocol": RESPONSE, **({"error": scrub(error)} if error is not None else {"state": state})}
 
 
 class Ending(NamedTuple):
@@ -84,7 +84,7 @@ def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
         "refreshed": bool(check and Cause.REFRESH in check.causes and short.refreshed),
         "noop": short.noop,
     }
-    state: dict[str, Any] = scrubbed(
+    return scrubbed_record(
         {
             "protocol": EVENT,
             "event_id": f"{int(short.time * 1e9):016x}{secrets.token_hex(6)}",
@@ -105,7 +105,6 @@ def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
             **{key: value for key, value in optional.items() if value},
         }
     )
-    return state
 
 
 def _state(resource: Resource, ending: Ending, common: dict[str, bool]) -> dict[str, Any]:

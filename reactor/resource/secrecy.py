@@ -11,6 +11,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterable
+from enum import Enum
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -76,7 +77,7 @@ def scrubbed(value: Any) -> Any:
     """
     if not _known:
         return value
-    if type(value) is str:  # not an enumeration's member: those are our own words
+    if isinstance(value, str) and not isinstance(value, Enum):  # members of enumerations are our own words
         return value if value in _names else scrub(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: scrubbed(getattr(value, field.name)) for field in dataclasses.fields(value)}
@@ -87,6 +88,11 @@ def scrubbed(value: Any) -> Any:
         make = getattr(value, "_make", type(value))  # that of a named tuple
         return make(scrubbed(item) for item in value)
     return value
+
+
+def scrubbed_record(record: dict[str, Any]) -> dict[str, Any]:
+    """The same for a map whose keys are our own words, as is the kind of ``event`` that it may tell of."""
+    return {key: value if key == "event" else scrubbed(value) for key, value in record.items()}
 
 
 def _forms(secret: str) -> set[str]:

@@ -257,3 +257,44 @@ def test_a_ref_is_shown_and_its_words_elsewhere_are_not():
     assert secrecy.scrubbed(["exec#a-word", "a-word", {"exec#a-word": "the word"}]) == [
         "exec#a-word", "a-[secret]", {"exec#a-word": "the [secret]"},
     ]  # fmt: skip
+
+
+# ---- what a program reads ----
+
+
+def test_digits_and_words_that_are_secret_leave_json_what_it_is(tmp_path):
+    """A time is a number, and a key a word of ours, even if somebody has a password like them."""
+    path = tmp_path / "site.yaml"
+    path.write_text(
+        "data:\n  digits: '1795'  # @secret\n  word: event  # @secret\n"
+        "resources: [{exec: [{say: {command: '/bin/echo {{ Data.digits }}', logoutput: true}}]}]\n"
+    )
+    program = (
+        "import time, sys; time.time = lambda: 1795000000.5; sys.argv[0] = 'reactor'\n"
+        "from reactor.cli import main; main()"
+    )
+    arguments = [
+        "run",
+        "--converge-once",
+        "--format",
+        "json",
+        "--state-dir",
+        str(tmp_path / "state"),
+        str(path),
+    ]
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, check=True)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {event["time"] for event in told} == {1795000000.5}
+    assert [event["event"] for event in told] == ["output", "checked", "converged", "ended"]
+    assert told[0]["line"] == secrecy.MASK
+
+
+def test_a_complaint_to_a_program_quotes_no_secret(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.write_text(
+        "data:\n  word: message  # @secret\nresources: [{exec: [{say: {command: x, cwd: '{{ Data.word }}'}}]}]\n"
+    )
+    done = reactor("run", "--converge-once", "--format", "json", "--state-dir", tmp_path / "state", path)
+    (problem,) = map(json.loads, done.stdout.splitlines())
+    assert (problem["event"], problem["line"]) == ("diagnostic", 3)
+    assert "message" not in problem["message"]
