@@ -73,7 +73,10 @@ def converge(
 
 
 class _Sinks:
-    """All that the events of a run go to. Without ``diffs``, only the page gets them: it always shows them."""
+    """All that the events of a run go to. Without ``diffs``, only the page gets them: it always shows them.
+
+    What merely looks on, and fails, is told nothing more: a bug there must not end the run.
+    """
 
     engine: Engine
 
@@ -82,21 +85,29 @@ class _Sinks:
         self._journal = company.journal
         self._page = company.page
         self._diffs = diffs
-        accompanying = (company.control, company.tally, company.reporter)
-        self._others = [sink for sink in accompanying if sink is not None]
+        onlookers = (company.page, company.control, company.tally, company.reporter)
+        self._onlookers = [sink for sink in onlookers if sink is not None]
 
     def __call__(self, event: Event) -> None:
-        event = scrubbed(event)
-        if self._page:
-            self._page(event)
-            event = event if self._diffs else lean(event)
+        whole = scrubbed(event)
+        event = whole if self._diffs or self._page is None else lean(whole)
         self._display(event)
         if self._journal:
             if type(event) is Reloaded:
                 self._journal.begin_generation(self.engine.desired())
             self._journal.record(event)
-        for sink in self._others:
-            sink(event)
+        for sink in self._onlookers:
+            try:
+                sink(whole if sink is self._page else event)
+            except Exception as error:  # noqa: BLE001 - whatever it is, repairs go on
+                self._leave_out(sink, error)
+
+    def _leave_out(self, sink: Callable[[Event], None], error: Exception) -> None:
+        self._onlookers = [each for each in self._onlookers if each is not sink]
+        self._display.warn(
+            f"the {type(sink).__name__} of this run failed and is told nothing more: "
+            f"{type(error).__name__}: {error}; this is a bug in reactor, please report it"
+        )
 
 
 def attempt(
