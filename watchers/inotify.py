@@ -91,7 +91,7 @@ class InotifyWatcher(Watcher):
         self._opened.close()
 
     async def _wait(self) -> None:
-        if self._replaced or self._stale:  # what was marked has had its check first
+        if self._replaced:  # what was marked has had its check first
             self._has_stale.set()
         await trio.lowlevel.wait_readable(self._descriptor.fileno())
 
