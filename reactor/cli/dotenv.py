@@ -12,15 +12,15 @@ _QUOTES = ("'", '"')
 
 
 def environment(*, read_file: bool) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The variables, and the file they also came from: ``.env`` in the current directory, if there is one.
+    """The variables, and the file they also come from: ``.env`` in the current directory, whether it is there yet or not.
 
     Raises ManifestError when it can't be read.
     """
     variables = dict(os.environ)
     path = Path(_FILE).absolute()
-    if not (read_file and path.is_file()):
+    if not read_file:
         return variables, ()
-    return variables | parse(_text(path)), (str(path),)
+    return variables | (parse(_text(path)) if path.is_file() else {}), (str(path),)
 
 
 def parse(text: str) -> dict[str, str]:

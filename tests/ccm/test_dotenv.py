@@ -1,5 +1,7 @@
 """The file ``.env`` of the current directory, over the environment of the process."""
 
+import os
+
 import pytest
 
 from reactor.cli.dotenv import environment, parse
@@ -31,7 +33,7 @@ def test_it_goes_over_the_environment_of_the_process(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FROM_PROCESS", "process")
     monkeypatch.setenv("FROM_BOTH", "process")
-    assert environment(read_file=True)[1] == ()
+    assert environment(read_file=True) == (dict(os.environ), (str(tmp_path / ".env"),))
     (tmp_path / ".env").write_text("FROM_BOTH=file\nFROM_FILE=file\n")
     variables, files = environment(read_file=True)
     assert [variables[f"FROM_{name}"] for name in ("PROCESS", "BOTH", "FILE")] == ["process", "file", "file"]

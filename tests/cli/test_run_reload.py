@@ -175,3 +175,19 @@ async def test_an_edit_that_nobody_could_hear_yet_is_found_when_listening_begins
             await armed.wait()
             engine.cancel()
     assert reloader.requests == requests
+
+
+def test_a_file_of_variables_that_comes_or_goes_is_in_force_at_once(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.write_text(manifest_text(tmp_path, {"a": '"<${ Environ.WORD_OF_A_TEST }>"'}))
+    with spawned("run", path, cwd=tmp_path) as process:
+        for setting, content in ((None, "<>"), ("one", "<one>"), (None, "<>"), ("two", "<two>")):
+            if setting:
+                replace(tmp_path / ".env", f"WORD_OF_A_TEST={setting}\n")
+            else:
+                (tmp_path / ".env").unlink(missing_ok=True)
+            wait_until(
+                lambda content=content: (tmp_path / "a").exists() and (tmp_path / "a").read_text() == content
+            )
+        process.send_signal(signal.SIGTERM)
+        finish(process)
