@@ -46,14 +46,15 @@ def resume(ref: str, state_dir: str | None) -> None:
 def _resume_without_run(client: Client, ref: str) -> list[str]:
     """Write it to the file, and ask once more: a run that started meanwhile may have read the file before."""
     from reactor.control.client import NoRunError
-    from reactor.control.pauses import Pauses
+    from reactor.control.pauses import Pauses, effective, patterns
 
     if not os.path.isdir(client.directory):
         return []
     pauses, now = Pauses(client.directory, warn), time.time()
-    before = {pause.pattern for pause in pauses.living(now) if pause.until is not None}
-    left = {pause.pattern for pause in pauses.take_back(ref, now)}
+    before = pauses.living(now)
+    left = pauses.take_back(ref, now)
     try:
         return client.resume(ref)
     except NoRunError:
-        return sorted(before - left)
+        taken_out = {ref} if effective(before, (ref,), now) else set()
+        return sorted(patterns(before) - patterns(left) | taken_out)

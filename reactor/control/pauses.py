@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from reactor.control.names import covers
@@ -41,6 +40,11 @@ def effective(pauses: Sequence[Pause], names: Sequence[str], now: float) -> Paus
         if (pause.until is None or pause.until > now) and covers(pause.pattern, names):
             return None if pause.until is None else pause
     return None
+
+
+def patterns(pauses: Iterable[Pause]) -> set[str]:
+    """What the pauses are about; exceptions are none."""
+    return {pause.pattern for pause in pauses if pause.until is not None}
 
 
 class Pauses:
@@ -80,7 +84,7 @@ class Pauses:
     def take_back(self, pattern: str, now: float) -> tuple[Pause, ...]:
         """End every pause of what matches ``pattern``. Returns all pauses that are left."""
         with self._changing() as pauses:
-            pauses[:] = [p for p in _living(pauses, now) if not fnmatchcase(p.pattern, pattern)]
+            pauses[:] = [p for p in _living(pauses, now) if not covers(pattern, (p.pattern,))]
             pauses.append(Pause(pattern, now, None, ""))
             pauses[:] = _living(pauses, now)
         return tuple(pauses)

@@ -222,3 +222,18 @@ def test_a_second_run_leaves_the_socket_of_the_first_alone(manifest):
         converged()
         assert call("run", path)[0] != 0
         assert status()["run"]["pid"] == process.pid
+
+
+@pytest.mark.parametrize(
+    ("paused", "resumed"),
+    [
+        (["exec#a", "exec#b"], "exec#b"),
+        (["exec#a", "exec#a[b]"], "exec#a[b]"),
+        (["*"], "exec#b"),
+    ],
+)
+def test_without_a_run_a_pause_that_is_taken_back_is_named_whatever_else_is_paused(paused, resumed):
+    for each in paused:
+        assert call("pause", each, "--for", "1h", "--reason", "x")[0] == 0
+    assert call("resume", resumed) == (0, f"{resumed}  resumed\n", "")
+    assert call("resume", resumed) == (0, "", "nothing was paused\n")
