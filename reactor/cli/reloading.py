@@ -68,6 +68,7 @@ class Reloader:
         self._read_at = read_at
         self._listening: dict[str, int] = {}
         self._wanted = trio.Event()
+        self._loading = trio.Lock()
 
     def request(self) -> None:
         """Ask for a reload; several requests may be one."""
@@ -75,7 +76,7 @@ class Reloader:
 
     def attach(self, engine: Engine, emit: Callable[[Event], None]) -> None:
         """Reload when the engine asks for it, and if it watches, when the manifest or what it pulls in changes."""
-        engine.renew = partial(self._renew, engine, emit)
+        engine.renew = partial(self._renew_in_turn, engine, emit)
         self._follow(engine, self._files)
 
     async def run(self, engine: Engine, emit: Callable[[Event], None]) -> None:
@@ -118,6 +119,11 @@ class Reloader:
             await self._wanted.wait()
             await trio.sleep(SETTLE)
             self._wanted = trio.Event()
+            await self._renew_in_turn(engine, emit)
+
+    async def _renew_in_turn(self, engine: Engine, emit: Callable[[Event], None]) -> None:
+        """An edit and an `apply` may ask at the same time: what was read first must not come into force last."""
+        async with self._loading:
             await self._renew(engine, emit)
 
     async def _renew(self, engine: Engine, emit: Callable[[Event], None]) -> None:

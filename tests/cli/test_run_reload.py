@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 
 import pytest
 import trio
+import trio.testing
 from processes_of_cli import finish, spawned, wait_until
 
-from reactor.cli.reloading import Reloader
+from reactor.cli.reloading import Generation, Reloader
 from reactor.engine.engine import Engine
 from reactor.engine.events import WatcherChanged
 from reactor.engine.options import Options
@@ -175,6 +177,39 @@ async def test_an_edit_that_nobody_could_hear_yet_is_found_when_listening_begins
             await armed.wait()
             engine.cancel()
     assert reloader.requests == requests
+
+
+async def test_of_two_reloads_at_once_the_one_that_read_the_manifest_last_is_in_force(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.write_text(manifest_text(tmp_path, {"a": "old"}))
+    program, begun, may_end = load(str(path)), threading.Event(), threading.Event()
+
+    def read():
+        return Generation(load(str(path)).graph, Options(), (str(path),))
+
+    def slowly_at_first():
+        first, generation = not begun.is_set(), read()
+        begun.set()
+        if first:
+            assert may_end.wait(60)
+        return generation
+
+    reloader = Reloader(str(path), [], program.inputs, slowly_at_first, read_at=0)
+    engine = Engine(program.graph, Options(watch=True, audit_interval=None), str)
+    reloader.attach(engine, str)
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(engine.run)
+            nursery.start_soon(engine.renew)
+            await trio.to_thread.run_sync(begun.wait)
+            path.write_text(manifest_text(tmp_path, {"a": "new"}))
+            nursery.start_soon(engine.renew)
+            await trio.testing.wait_all_tasks_blocked(0.3)
+            may_end.set()
+            await trio.testing.wait_all_tasks_blocked(0.3)
+            engine.stop()
+    (resource,) = engine.desired()
+    assert resource.content == "new"
 
 
 def test_a_file_of_variables_that_comes_or_goes_is_in_force_at_once(tmp_path):
