@@ -34,6 +34,10 @@ FACTS_INTERVAL = 10.0
 """Seconds between two looks at the facts that a manifest uses."""
 
 
+in_thread = partial(trio.to_thread.run_sync, abandon_on_cancel=True)
+"""Call something that only reads and may take long, behind a URL that does not answer, say: no run ends later for that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
     """A valid version of the manifest: what to run and how, and the files and facts it was made of."""
@@ -94,7 +98,7 @@ class Reloader:
             inputs = self._inputs
             if not inputs.fact_paths:
                 continue
-            if await trio.to_thread.run_sync(inputs.facts_changed):
+            if await in_thread(inputs.facts_changed):
                 self.request()
 
     async def _refetch(self) -> None:
@@ -102,7 +106,7 @@ class Reloader:
         while True:
             await trio.sleep(REFETCH_INTERVAL)
             with suppress(ManifestError):
-                if not await trio.to_thread.run_sync(self._fetched) <= {*self._files}:
+                if not await in_thread(self._fetched) <= {*self._files}:
                     self.request()
 
     def _fetched(self) -> set[str]:
@@ -129,7 +133,7 @@ class Reloader:
     async def _renew(self, engine: Engine, emit: Callable[[Event], None]) -> None:
         read_at = time.time_ns()
         try:
-            generation = await trio.to_thread.run_sync(self._load)
+            generation = await in_thread(self._load)
         except ManifestError as error:
             self._read_at = read_at
             self._follow(engine, (*self._listening, *error.files))

@@ -17,6 +17,8 @@ from reactor.engine.engine import Engine
 from reactor.engine.events import WatcherChanged
 from reactor.engine.options import Options
 from reactor.loading import load
+from reactor.manifest.inputs import NO_INPUTS
+from reactor.resource.diagnostic import ManifestError
 from reactor.resource.watch import WatchState
 
 
@@ -210,6 +212,28 @@ async def test_of_two_reloads_at_once_the_one_that_read_the_manifest_last_is_in_
             engine.stop()
     (resource,) = engine.desired()
     assert resource.content == "new"
+
+
+async def test_a_run_that_ends_does_not_wait_for_a_manifest_that_is_being_loaded(tmp_path):
+    """It may be behind a URL that takes a minute not to answer."""
+    begun, may_end, loaded = threading.Event(), threading.Event(), threading.Event()
+
+    def load_for_long():
+        begun.set()
+        may_end.wait(5)
+        loaded.set()
+        raise ManifestError([])
+
+    (tmp_path / "site.yaml").write_text("resources: []")
+    engine = Engine(load(str(tmp_path / "site.yaml")).graph, Options(), str)
+    reloader = Reloader(str(tmp_path), [], NO_INPUTS, load_for_long, read_at=0)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(reloader.run, engine, str)
+        reloader.request()
+        await trio.to_thread.run_sync(begun.wait)
+        nursery.cancel_scope.cancel()
+    assert not loaded.is_set()
+    may_end.set()
 
 
 def test_a_file_of_variables_that_comes_or_goes_is_in_force_at_once(tmp_path):
