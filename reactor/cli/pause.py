@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 
 def _duration(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
+    from reactor.control.pauses import is_sane
     from reactor.resource.properties import parse_duration
 
     try:
         seconds = parse_duration(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
-    if seconds <= 0:
-        raise click.BadParameter("a pause lasts some time: write 30s, 10m or 2h")
+    if not is_sane(seconds):
+        raise click.BadParameter("a pause lasts some time, and at most a year: write 30s, 10m or 2h")
     return seconds
 
 

@@ -14,7 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from reactor.control.failures import failure_handlers
 from reactor.control.metrics import METRICS, metrics_response
-from reactor.control.requests import body_of, is_sane_pause, reason_of, refuse
+from reactor.control.pauses import is_sane
+from reactor.control.requests import body_of, reason_of, refuse
 from reactor.control.subject import Question, Subject
 
 PREFIX = "/v1"
@@ -66,7 +67,7 @@ class Endpoints:
         """Pause what matches, for so many seconds."""
         body = await body_of(request, {"match", "for", "reason"})
         seconds = body.get("for")
-        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not is_sane_pause(seconds):
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not is_sane(seconds):
             refuse("'for' must be a number of seconds", "above 0 and at most a year")
         paused = self._subject.pause(_match(body), float(seconds), reason_of(body))
         return JSONResponse({"paused": paused})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import tempfile
 import time
@@ -18,6 +19,8 @@ from typing import Any
 from reactor.control.names import covers
 
 FILE = "pauses.json"
+LONGEST = 366 * 86400.0
+"""Seconds that a pause may last."""
 _LOCK = "pauses.lock"
 
 
@@ -32,6 +35,11 @@ class Pause:
     since: float
     until: float | None
     reason: str
+
+
+def is_sane(seconds: float) -> bool:
+    """Whether something may be paused for so many seconds."""
+    return math.isfinite(seconds) and 0 < seconds <= LONGEST
 
 
 def effective(pauses: Sequence[Pause], names: Sequence[str], now: float) -> Pause | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from contextlib import aclosing
 from typing import Any, NoReturn
 
@@ -11,8 +10,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 _LARGEST_BODY = 65536
-LONGEST_PAUSE = 366 * 86400.0
-"""Seconds."""
 
 
 class BadRequestError(Exception):
@@ -54,8 +51,3 @@ def reason_of(body: dict[str, Any]) -> str:
     if not isinstance(reason, str) or not reason.strip():
         refuse("'reason' must be a text", "say why, for those who wonder later")
     return str(reason)
-
-
-def is_sane_pause(seconds: float) -> bool:
-    """Whether something may be paused for so many seconds."""
-    return math.isfinite(seconds) and 0 < seconds <= LONGEST_PAUSE

@@ -16,7 +16,8 @@ from starlette.routing import Route
 
 from reactor.control.failures import failure_handlers
 from reactor.control.names import matching
-from reactor.control.requests import BadRequestError, body_of, is_sane_pause, reason_of, refuse
+from reactor.control.pauses import is_sane
+from reactor.control.requests import BadRequestError, body_of, reason_of, refuse
 from reactor.control.subject import NoPausesError
 from reactor.resource.properties import parse_duration
 from reactor.resource.secrecy import scrubbed
@@ -151,7 +152,7 @@ def _seconds(body: dict[str, Any]) -> float:
         seconds = parse_duration(body.get("for", ""))
     except ValueError as error:
         raise BadRequestError(f"'for': {error}", "write 30s, 10m or 2h") from error
-    if not is_sane_pause(seconds):
+    if not is_sane(seconds):
         refuse("'for' must be a duration", "above 0 and at most a year")
     return seconds
 

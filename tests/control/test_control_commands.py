@@ -168,6 +168,7 @@ def test_where_nothing_ever_ran_status_says_so(state_directory):
         (("pause", "--for", "2h"), "--reason"),
         (("pause", "--for", "2h", "--reason", " "), "say why"),
         (("pause", "--for", "0", "--reason", "x"), "a pause lasts some time"),
+        (("pause", "--for", "8785h", "--reason", "x"), "at most a year"),
         (("pause", "--for", "2", "--reason", "x"), "write it as 500ms, 30s, 5m or 1h30m"),
         (("status", "--format", "xml"), "xml"),
     ],
