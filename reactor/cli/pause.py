@@ -51,6 +51,7 @@ def pause(ref: str, seconds: float, reason: str, state_dir: str | None) -> None:
       reactor pause 'file#/etc/nginx/*' --for 2h --reason 'trying another limit, ask Ada'
       reactor pause --for 10m --reason 'disk is being replaced'
     """
+    from reactor.console.style import printable
     from reactor.control.client import Client, NoRunError
 
     if not reason.strip():
@@ -63,7 +64,7 @@ def pause(ref: str, seconds: float, reason: str, state_dir: str | None) -> None:
             refs = _pause_without_run(client, ref, seconds, reason)
     until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() + seconds))
     for each in refs:
-        click.echo(f"{each}  paused  until {until}")
+        click.echo(f"{printable(each)}  paused  until {until}")
 
 
 def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) -> list[str]:

@@ -29,6 +29,7 @@ def resume(ref: str, state_dir: str | None) -> None:
       reactor resume
       reactor resume 'file#/etc/nginx/*'
     """
+    from reactor.console.style import printable
     from reactor.control.client import Client, NoRunError
 
     client = Client(directory_of(state_dir))
@@ -38,7 +39,7 @@ def resume(ref: str, state_dir: str | None) -> None:
         except NoRunError:
             refs = _resume_without_run(client, ref)
     for each in refs:
-        click.echo(f"{each}  resumed")
+        click.echo(f"{printable(each)}  resumed")
     if not refs:
         click.echo("nothing was paused", err=True)
 

@@ -238,3 +238,11 @@ def test_without_a_run_a_pause_that_is_taken_back_is_named_whatever_else_is_paus
         assert call("pause", each, "--for", "1h", "--reason", "x")[0] == 0
     assert call("resume", resumed) == (0, f"{resumed}  resumed\n", "")
     assert call("resume", resumed) == (0, "", "nothing was paused\n")
+
+
+def test_a_name_with_control_characters_does_nothing_to_the_terminal(manifest):
+    with spawned("run", manifest('resources: [{{exec: [{{"a\\n\\e[31m": {{command: "true"}}}}]}}]')):
+        converged()
+        _, out, _ = call("pause", "--for", "1h", "--reason", "x")
+        assert out.startswith("exec#a\\x0a\\x1b[31m  paused")
+        assert call("resume") == (0, "exec#a\\x0a\\x1b[31m  resumed\n", "")
