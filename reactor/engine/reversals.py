@@ -11,6 +11,7 @@ from reactor.engine.memory import Memory
 from reactor.graph.graph import Graph
 from reactor.graph.reversal import with_reversals
 from reactor.resource.base import Resource
+from reactor.resource.composite import Composite
 
 
 class Reversals:
@@ -29,7 +30,7 @@ class Reversals:
         """``graph``, which comes into force, and what undoes those that left it."""
         if self._memory is None or not self._undoing:
             return graph
-        if not (found := self._memory.reversals(graph.resources)):
+        if not (found := self._found(self._memory, graph)):
             self.pending = {}
             return graph
         owned = {claim[:2] for resource in graph.resources.values() for claim in resource.claims()}
@@ -40,6 +41,12 @@ class Reversals:
             else:
                 self.pending[reversal.ref] = reversal
         return with_reversals(graph, list(self.pending.values()))
+
+    def _found(self, memory: Memory, graph: Graph) -> list[Resource]:
+        """What undoes those that are not in ``graph``; while a part of the manifest can't be seen, none that is new."""
+        if any(isinstance(each, Composite) and each.refusal is not None for each in graph.resources.values()):
+            return [each for ref, each in self.pending.items() if ref not in graph.resources]
+        return memory.reversals(graph.resources)
 
     async def record(self, resource: Resource, state: Any) -> None:
         """``resource`` is about to be changed: see that ``state`` can be brought back.

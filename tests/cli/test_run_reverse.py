@@ -198,3 +198,47 @@ def killed(site, module, method):
     )
     done = subprocess.run([sys.executable, "-c", code], env=environment(), check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+
+
+def test_a_child_manifest_that_is_away_for_a_while_undoes_nothing(reactor, tmp_path, site):
+    kept, gone, child = tmp_path / "kept", tmp_path / "gone", tmp_path / "child.yaml"
+    site.write_text("resources: [{apply: [child.yaml: {}]}]")
+    child.write_text(manifest_of(entry(kept, "managed\n"), entry(gone, "managed\n")))
+    assert run_once(reactor, site).code == 0
+    child.unlink()
+    done = run_once(reactor, site)
+    assert done.code == 1
+    assert "no such file" in done.out
+    assert (kept.read_text(), gone.read_text()) == ("managed\n", "managed\n")
+    child.write_text(manifest_of(entry(kept, "managed\n")))
+    assert run_once(reactor, site).code == 0
+    assert kept.read_text() == "managed\n"
+    assert not gone.exists()
+
+
+def test_what_is_being_undone_still_is_while_a_child_manifest_is_away(tmp_path, site):
+    directory = tmp_path / "app"
+    made = entry(directory, None, ensure="directory").replace('"content": null, ', "")
+    child = "  - apply: [child.yaml: {}]\n"
+    (tmp_path / "child.yaml").write_text("resources: []")
+    site.write_text(manifest_of(made) + child)
+    with spawned("run", "--format", "json", site) as process:
+
+        def heard(kind, **fields):
+            for line in process.stdout:
+                event = json.loads(line)
+                if event["event"] == kind and all(event[name] == value for name, value in fields.items()):
+                    return event
+            raise AssertionError(f"ended without {kind}")
+
+        heard("converged")
+        (directory / "foreign").write_text("in the way")
+        site.write_text("resources:\n" + child)
+        heard("checked", ref=f"file#{directory}", result="failed")
+        (tmp_path / "child.yaml").unlink()
+        heard("checked", ref="apply#child.yaml", result="failed")
+        (directory / "foreign").unlink()
+        heard("reversed")
+        assert not directory.exists()
+        process.send_signal(signal.SIGTERM)
+        finish(process)
