@@ -51,7 +51,7 @@ class Journal:
         self._store = store
         self._tell = tell
         self._debts = Debts(found.owed)
-        self._originals = Originals(found.originals, os.path.abspath(self._manifest), tell)
+        self._originals = Originals(found.originals, _anywhere(self._manifest), tell)
         self._digests: dict[str, str | None] = {}
         self._applied: dict[str, Resource] = {}
         self._generation = found.generation
@@ -317,3 +317,8 @@ class Journal:
         if self._generation:
             self._backlog.add_generation(self._generation)
         return True
+
+
+def _anywhere(manifest: str) -> str:
+    """What the manifest is called from every directory. An address is no path."""
+    return manifest if "://" in manifest else os.path.abspath(manifest)

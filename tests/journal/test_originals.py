@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 
+import pytest
 from journal_worlds import journal_in, told_by
 
 from reactor.journal.journal import Journal
@@ -73,6 +74,17 @@ async def test_another_manifest_undoes_nothing_and_forgets_nothing(directory):
     other.close()
     with journal_in(directory) as journal:
         assert journal.reversals({}) == [absent("/a")]
+
+
+@pytest.mark.parametrize("manifest", ["https://example.net/site.tar.gz", "/etc/site.yaml"])
+async def test_the_same_manifest_is_the_same_from_every_directory(directory, monkeypatch, manifest):
+    first = Journal.open(str(directory), manifest, str)
+    await first.record_reversal("file#/a", absent("/a"))
+    first.close()
+    monkeypatch.chdir("/")
+    second = Journal.open(str(directory), manifest, str)
+    assert second.reversals({}) == [absent("/a")]
+    second.close()
 
 
 async def test_what_can_not_be_made_any_more_is_told_and_left_as_it_is(directory):
