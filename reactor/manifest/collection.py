@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.source import Problems, Source
-from reactor.resource.base import Resource
+from reactor.resource.base import Resource, numbered
 from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
 
 
@@ -57,7 +57,13 @@ class Collection:
         return False
 
     def repeat(self, ref: str, at: int, problems: Problems) -> int:
-        """Take ``ref`` where names may repeat. Returns which one of that name it is, from 1."""
-        self._taken.setdefault(ref, problems.source.lines.place(at))
-        self._repeats[ref] = self._repeats.get(ref, 0) + 1
-        return self._repeats[ref]
+        """Take ``ref`` where names may repeat. Returns which one of that name it is, from 1.
+
+        A number whose ref somebody else has is passed over: a name may look like one with a number.
+        """
+        number = self._repeats.get(ref, 0) + 1
+        while (own := numbered(ref, number)) in self._taken:
+            number += 1
+        self._taken[own] = problems.source.lines.place(at)
+        self._repeats[ref] = number
+        return number

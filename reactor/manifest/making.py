@@ -81,7 +81,7 @@ class Maker:
         origin = Origin(self._problems.source, declaration)
         if resource is None or values.spoilt or not refs:
             if refs:
-                self._collection.wrecks.append((_wreck(model, values), origin))
+                self._collection.wrecks.append((_wreck(model, values, number), origin))
             return
         resource._place = self._place(declaration.at)  # noqa: SLF001 - the manifest package alone sets it
         if number > 1:
@@ -182,12 +182,18 @@ class Maker:
         return (ref, other), 1
 
 
-def _wreck(model: type[Resource], values: Values) -> Resource:
-    """A resource with nothing but its name and what it refers to: that much can be checked of any of them."""
+def _wreck(model: type[Resource], values: Values, number: int) -> Resource:
+    """A resource with nothing but its name and what it refers to: that much can be checked of any of them.
+
+    It is the one with this ``number`` of its name.
+    """
     sound = {"name": values.plain["name"], "meta": Meta(automatic_edges=False)}
     if isinstance(values.plain.get("alias"), str):
         sound["alias"] = values.plain["alias"]
     for name, type_of in _REFERENCES.items():
         with suppress(ValidationError):
             sound[name] = type_of.validate_python(values.plain.get(name, ()))
-    return model.model_construct(**sound)
+    wreck = model.model_construct(**sound)
+    if number > 1:
+        wreck.repeat(number)
+    return wreck

@@ -61,6 +61,11 @@ DEFAULT_META = Meta.model_construct()
 """The very object that every resource without a ``meta`` of its own has."""
 
 
+def numbered(ref: str, number: int) -> str:
+    """What the resource ``ref`` is called when it is the one with this number of its name, from 1."""
+    return ref if number == 1 else f"{ref} ({number})"
+
+
 class Resource(Presentation, Model, ABC):
     """One thing on the host with a desired state.
 
@@ -127,7 +132,7 @@ class Resource(Presentation, Model, ABC):
 
     def repeat(self, number: int) -> None:
         """Say that others of the same kind and name come before it: ``number`` is 2 and up. For the manifest only."""
-        self.__dict__["ref"] = f"{self.kind}#{self.name} ({number})"
+        self.__dict__["ref"] = numbered(f"{self.kind}#{self.name}", number)
 
     def settle_with(self, late: Late) -> None:
         """Have expressions evaluated before each check. For the manifest only."""

@@ -201,6 +201,35 @@ ccm:
     assert list(graph.resources) == ["exec#a", "exec#b", "exec#a (2)", "exec#c"]
 
 
+@pytest.mark.parametrize(
+    ("parent", "refs"),
+    [
+        (
+            "ccm: {resources: [{exec: [{a: {command: x}}, {a: {command: x}}, {a (2): {command: x}}]}]}",
+            ["exec#a", "exec#a (2)", "exec#a (2) (2)"],
+        ),
+        (
+            "ccm: {resources: [{exec: [{a (2): {command: x}}, {a: {command: x}}, {a: {command: x}}]}]}",
+            ["exec#a (2)", "exec#a", "exec#a (3)"],
+        ),
+        (
+            "resources: [{exec: [{a: {command: x}}]}, {apply: [{child.yaml: {}}]}]",
+            ["exec#a", "apply#child.yaml", "exec#a (2)"],
+        ),
+    ],
+)
+def test_a_name_that_repeats_never_takes_what_another_is_called(site, parent, refs):
+    child = "ccm: {resources: [{exec: [{a: {command: x}}]}]}"
+    assert list(site(parent, **{"child.yaml": child}).graph.resources) == refs
+
+
+def test_names_that_repeat_may_all_be_wrong(site):
+    parent = "ccm: {resources: [{exec: [{a: {command: x}}, {a: {commnd: x}}, {a: {commnd: x}}]}]}"
+    with pytest.raises(ManifestError) as caught:
+        site(parent)
+    assert [found.message for found in caught.value.diagnostics] == ["exec has no property 'commnd'"] * 2
+
+
 async def test_the_order_of_a_ccm_manifest_includes_its_children(site, tmp_path):
     step = "/bin/sh -c 'echo -n {n} >> {dir}/order'"
     files = {
