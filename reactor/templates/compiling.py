@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from reactor.templates.engine import Delimiters
-from reactor.templates.errors import Fault, located
+from reactor.templates.errors import Fault, TemplateSourceError, located
 
 Tree = TypeVar("Tree")
 Parse = Callable[[str, Delimiters], Tree]
@@ -21,11 +21,11 @@ def _tree(parse: Parse[Tree], source: str, delimiters: Delimiters) -> Tree:
 
 
 def parsed(parse: Parse[Tree], source: str, name: str, delimiters: Delimiters) -> Tree:
-    """The tree of ``source``. Raises TemplateError."""
+    """The tree of ``source``. Raises TemplateSourceError."""
     try:
         tree: Tree = _tree(parse, source, delimiters)
     except Fault as fault:
-        raise located(fault, name, source, 0) from fault
+        raise located(fault, name, source, 0, TemplateSourceError) from fault
     except RecursionError as error:
-        raise located(Fault(_TOO_DEEP), name, source, 0) from error
+        raise located(Fault(_TOO_DEEP), name, source, 0, TemplateSourceError) from error
     return tree

@@ -32,6 +32,14 @@ class TemplateError(Exception):
         return f"{self.name}:{self.line}:{self.column}: {self.message}"
 
 
+class TemplateSourceError(TemplateError):
+    """A source that is no template. Its words quote the source, and no data."""
+
+    def without_words(self) -> TemplateError:
+        """Itself: whoever may see the place may see these words."""
+        return self
+
+
 class Fault(FunctionError):  # noqa: N818  half of an error: the other half is the place
     """Something that can't be done. ``offset`` is where in the source, when the raiser knows better than the engine."""
 
@@ -44,9 +52,11 @@ class BoundFault(Fault):
     """A bound was reached."""
 
 
-def located(fault: FunctionError, name: str, source: str, offset: int) -> TemplateError:
-    """The error for ``fault``, at its own offset or else at ``offset`` of ``source``."""
+def located(
+    fault: FunctionError, name: str, source: str, offset: int, error: type[TemplateError] = TemplateError
+) -> TemplateError:
+    """The ``error`` for ``fault``, at its own offset or else at ``offset`` of ``source``."""
     own = fault.offset if isinstance(fault, Fault) else None
     at = offset if own is None else own
     line = source.count("\n", 0, at) + 1
-    return TemplateError(fault.message, name, line, at - source.rfind("\n", 0, at), fault.hint)
+    return error(fault.message, name, line, at - source.rfind("\n", 0, at), fault.hint)

@@ -54,3 +54,10 @@ def test_an_error_keeps_its_words_back_when_there_are_secrets(beside):
     assert caught.value.message.startswith("main.jet:1:")
     assert "not shown" in caught.value.message
     assert caught.value.__cause__ is None
+
+
+def test_an_error_of_the_source_keeps_its_words_when_there_are_secrets(beside):
+    for main, place in (("[[ if ]]", "main.jet:1:"), ('[[ include "other" ]]', "other.jet:1:")):
+        with pytest.raises(FunctionError, match="unexpected token") as caught:
+            beside(secrets=[("Data", "password")], main=main, other="[[ if ]]").jet("main.jet")
+        assert caught.value.message.startswith(place)

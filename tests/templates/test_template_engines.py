@@ -98,6 +98,13 @@ def test_an_object_that_is_no_data_is_not_looked_into(kind):
         render(kind, source, {"o": Thing()})
 
 
+@pytest.mark.parametrize(("kind", "source"), [("jinja", "{% if %}"), ("go", "{{ if }}"), ("jet", "[[ if ]]")])
+def test_what_is_wrong_with_a_source_can_be_told_where_data_are_secret(kind, source):
+    with pytest.raises(TemplateError) as caught:
+        engine(kind).compile(source, name="t", delimiters=None, loader={}.get)
+    assert caught.value.without_words().message == caught.value.message
+
+
 def test_templates_cost_nothing_until_one_is_compiled():
     code = "import sys, reactor.templates; sys.exit('jinja2' in sys.modules or 're2' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

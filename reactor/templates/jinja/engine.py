@@ -15,7 +15,7 @@ from reactor.expression.errors import FunctionError
 from reactor.templates.bounds import Bounds
 from reactor.templates.calls import Functions
 from reactor.templates.engine import Delimiters, Loader
-from reactor.templates.errors import TemplateError
+from reactor.templates.errors import TemplateError, TemplateSourceError
 from reactor.templates.jinja.environment import DEFAULT_DELIMITERS, environment, made, referenced
 from reactor.templates.jinja.rendering import rendering
 
@@ -42,7 +42,7 @@ class JinjaTemplate:
         except TemplateSyntaxError as error:
             raise self._syntax_error(error) from error
         except RecursionError as error:
-            raise TemplateError("the template is nested too deep", self._name, 1, 1) from error
+            raise TemplateSourceError("the template is nested too deep", self._name, 1, 1) from error
 
     @cached_property
     def dependencies(self) -> frozenset[str]:
@@ -85,7 +85,7 @@ class JinjaTemplate:
 
     def _syntax_error(self, error: TemplateSyntaxError) -> TemplateError:
         name = error.name or self._name
-        return TemplateError(
+        return TemplateSourceError(
             error.message or "this is no template", name, error.lineno, self._column(name, error.lineno)
         )
 
