@@ -42,15 +42,19 @@ class Expression:
 
     def evaluate(self, scope: Scope) -> Any:
         """Its value, in plain lists and maps; texts are SecretText when a secret was touched."""
+        self.check(scope)
         run = Run(scope)
         return _guarded(run, lambda: run.given(self.run(run)), len(self.text))
 
-    def run(self, run: Run) -> Any:
-        """Its value as a part of the evaluation ``run``."""
-        scope = run.scope
+    def check(self, scope: Scope) -> None:
+        """Raise ExpressionError for a name that ``scope`` does not have: that can be said, whatever is secret."""
         for node in self._outer:
             if not _known(node, scope):
                 raise _unknown(node, scope)
+
+    def run(self, run: Run) -> Any:
+        """Its value as a part of the evaluation ``run``, in a scope that has passed `check`."""
+        scope = run.scope
         if scope.secrets and any(meet(path, secret) for path in self._reads for secret in scope.secrets):
             run.tainted = True
         return self._evaluate(run)
@@ -91,6 +95,7 @@ class Template:
 
     def render(self, scope: Scope) -> str:
         """The text with each expression replaced by the text of its value."""
+        self._check(scope)
         run = Run(scope)
         return run.marked(_guarded(run, lambda: "".join(self._shown(run)), len(self.text)))
 
@@ -98,12 +103,14 @@ class Template:
         """The value itself if the text is exactly one expression, with spaces around it at most; else the text."""
         if len(self._expressions) != 1 or any(isinstance(part, str) and part.strip() for part in self._parts):
             return self.render(scope)
+        self._check(scope)
         run = Run(scope)
         expression, start = self._expressions[0]
         return _guarded(run, lambda: run.given(_moved(expression, start, run)), len(self.text))
 
     def match(self, scope: Scope) -> tuple[str, bool]:
         """The text, and whether any expression gave something: neither nil nor an empty text."""
+        self._check(scope)
         run = Run(scope)
         matched: list[bool] = []
         text = _guarded(run, lambda: "".join(self._shown(run, matched)), len(self.text))
@@ -120,6 +127,14 @@ class Template:
     def names(self) -> frozenset[str]:
         """The roots and the functions of the host that it uses, ``lookup`` among them."""
         return frozenset().union(*(expression.names() for expression, _ in self._expressions))
+
+    def _check(self, scope: Scope) -> None:
+        """Check all expressions before the first of them touches a secret."""
+        for expression, start in self._expressions:
+            try:
+                expression.check(scope)
+            except ExpressionError as error:
+                raise error.moved(start) from None
 
     def _shown(self, run: Run, matched: list[bool] | None = None) -> Iterator[str]:
         """The pieces of the result; ``matched`` learns of each expression whether it gave something."""

@@ -88,6 +88,17 @@ def test_an_error_never_quotes_a_secret(source):
     assert 5 <= error.start < error.end <= len(text), "the place is still told"
 
 
+@pytest.mark.parametrize(
+    "source", ["{{ Data.url }} {{ Dat.x }}", "${ Data.url + Dat.x }", "{{ Dat.x }}{{ Data.url }}"]
+)
+def test_a_name_that_nobody_knows_is_told_also_beside_a_secret(source):
+    for evaluate in (parse(source).render, parse(source).value, parse(source).match):
+        with pytest.raises(ExpressionError, match="unknown name Dat") as caught:
+            evaluate(SCOPE)
+        assert caught.value.hint == "did you mean Data?"
+        assert source[caught.value.start : caught.value.end] == "Dat"
+
+
 def test_the_representation_of_a_secret_is_not_the_secret():
     assert repr(SecretText("s3cret")) == "<secret>"
     assert f"{[SecretText('s3cret')]}" == "[<secret>]"
