@@ -20,7 +20,8 @@ _ADVICE = {
         "a list item is expected here",
         "check the indentation: the items of one list start in the same column, each with '- '",
     ),
-    "did not find expected ','": ("the list is not closed", "a ',' or ']' is missing"),
+    "did not find expected ',' or ']'": ("the list is not closed", "a ',' or ']' is missing"),
+    "did not find expected ',' or '}'": ("the map is not closed", "a ',' or '}' is missing"),
     "expected ',' or '": ("the list or map is not closed", "a ',', ']' or '}' is missing"),
     "did not find expected node content": ("a value is expected here", "a ',', ']' or '}' may be missing"),
     "could not find expected ':'": (

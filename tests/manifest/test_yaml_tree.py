@@ -170,6 +170,7 @@ def test_merged_values_keep_their_place_and_text(tree):
         ("a: 1\n\tb: 2\n", 2, 1, "bad YAML: a tab in the indentation"),
         ("a: 'b\n\n", 1, 4, "bad YAML: the quoted text is not closed"),
         ("a: [1,\n 2\n", 1, 4, "bad YAML: the list is not closed"),
+        ("a: {b: 1,\n c: 2\n", 1, 4, "bad YAML: the map is not closed"),
         ("a: b: c\n", 1, 5, "bad YAML: a map can't start here"),
         ("a:\n  b: 1\n c: 2\n", 3, 2, "bad YAML: a key is expected here"),
         ("- a\nb: c\n", 2, 1, "bad YAML: a list item is expected here"),
