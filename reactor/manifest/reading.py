@@ -138,6 +138,8 @@ class Reading:
             problems.add(f"maximum apply depth of {MAX_DEPTH} exceeded", at, hint)
         elif not os.path.exists(path):
             composite.refuse(f"open {path}: no such file or directory", is_missing=True)
+        elif not (os.path.isfile(path) or os.path.isdir(path)):  # to open a pipe is to wait for its writer
+            problems.add(f"can't read the manifest: {path} is not a regular file", at, "name a file")
         elif isinstance(source := read_source(path), Diagnostic):
             self._collection.problems.append(source)
         else:

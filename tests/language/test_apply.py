@@ -1,5 +1,7 @@
 """The kind `apply`: other manifests as parts of the same graph."""
 
+import os
+
 import pytest
 
 from reactor import ManifestError, Options, Result
@@ -147,6 +149,15 @@ def test_a_manifest_that_applies_itself_is_an_error_that_names_the_chain(site, t
     names = f"{tmp_path}/a.yaml -> {tmp_path}/b.yaml -> {tmp_path}/a.yaml"
     assert problem.message == f"a manifest applies itself: {names}"
     assert problem.place.file == f"{tmp_path}/b.yaml"
+
+
+def test_a_child_that_is_a_pipe_is_an_error_and_not_waited_for(site, tmp_path):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(ManifestError) as caught:
+        site("resources: [{apply: [{pipe.yaml: }]}]")
+    [found] = caught.value.diagnostics
+    assert found.message == f"can't read the manifest: {tmp_path}/pipe.yaml is not a regular file"
+    assert (found.place.line, found.place.column) == (1, 23)
 
 
 def test_eleven_manifests_deep_is_too_deep(site):
