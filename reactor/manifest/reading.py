@@ -60,7 +60,10 @@ class Reading:
             site.check(result[1].values, result[1].secrets)
             self._collection.warnings += site.warnings
             self._collection.problems += site.problems.sorted()
-        self._collection.problems.sort(key=lambda found: found.place or Place("", 0, 0))
+        found = dict.fromkeys(
+            self._collection.problems
+        )  # a file that is applied twice has each of its own twice
+        self._collection.problems = sorted(found, key=lambda each: each.place or Place("", 0, 0))
         return result
 
     def _site_data(self) -> SiteData | None:

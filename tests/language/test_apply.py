@@ -178,6 +178,22 @@ def test_what_is_wrong_with_a_child_is_told_with_the_rest_and_at_its_place(site,
     }
 
 
+def test_what_is_wrong_with_a_child_that_is_applied_twice_is_told_once(site):
+    with pytest.raises(ManifestError) as caught:
+        site(
+            "resources: [{apply: [{c.yaml: {data: {a: 1}}}, {c.yaml: {data: {a: 2}}}]}]",
+            **{
+                "c.yaml": "resources: [{exec: [{'c{{ Data.a }}': {command: '{{ Dat.x }}'}}, {d: {bogus: 1}}]}]"
+            },
+        )
+    messages = [found.message for found in caught.value.diagnostics]
+    assert sorted(messages) == [
+        "exec has no property 'bogus'",
+        "exec#d is declared twice",
+        "unknown name Dat",
+    ]
+
+
 def test_paths_are_relative_to_the_manifest_that_says_them(site, tmp_path):
     files = {
         "sub/child.yaml": "resources: [{apply: [{deeper/leaf.yaml: }]}]",
