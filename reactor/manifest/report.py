@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from reactor.manifest.source import with_line_feeds
 from reactor.resource.diagnostic import Diagnostic, Place
 
 _WIDTH = 100
@@ -43,7 +44,7 @@ class _Report:
         self._files: dict[str, list[str]] = {}
 
     def know(self, name: str, text: str) -> None:
-        self._files[name] = text.split("\n")
+        self._files[name] = with_line_feeds(text).split("\n")
 
     def diagnostic(self, diagnostic: Diagnostic) -> Iterator[str]:
         yield from self._finding("error", diagnostic.message, diagnostic.place)
@@ -85,8 +86,8 @@ class _Report:
                 content = Path(file).read_bytes() if Path(file).is_file() else b""
             except (OSError, ValueError):
                 content = b""
-            lines = content.decode("utf-8-sig", errors="replace").split("\n") if content else []
-            self._files[file] = lines[:-1] if lines and not lines[-1] else lines
+            lines = with_line_feeds(content.decode("utf-8-sig", errors="replace")).split("\n")
+            self._files[file] = lines if lines[-1] else lines[:-1]
         return self._files[file]
 
     def _paint(self, text: str, style: str) -> str:
@@ -99,7 +100,7 @@ def _window_start(line: str, column: int) -> int:
 
 
 def _window(line: str, start: int) -> str:
-    text = _printable(line.rstrip("\r")[start : start + _WIDTH])
+    text = _printable(line[start : start + _WIDTH])
     return f"{'…' if start else ''}{text}{'…' if len(line) > start + _WIDTH else ''}"
 
 

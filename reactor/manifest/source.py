@@ -91,9 +91,14 @@ def read_source(path: str | os.PathLike[str]) -> Source | Diagnostic:
         hint = "is this the right file? A manifest this large must be split"
         return Diagnostic(f"the manifest is larger than {MAX_BYTES // 2**20} MiB", Place(file, 1, 1), hint)
     try:
-        return Source(file, content.decode("utf-8-sig"))
+        return Source(file, with_line_feeds(content.decode("utf-8-sig")))
     except UnicodeDecodeError as error:
         return _not_text(file, content, error)
+
+
+def with_line_feeds(text: str) -> str:
+    """``text`` with a line feed for each line end, as YAML reads it: a carriage return alone ends a line too."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _unreadable(file: str, error: OSError | ValueError) -> Diagnostic:

@@ -105,6 +105,15 @@ def test_a_byte_order_mark_is_no_part_of_the_text(read):
     assert read(b"\xef\xbb\xbfresurces: []\n").positions == [(1, 1)]
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_a_secret_is_one_whatever_ends_the_lines(read, end):
+    reading = read(
+        "data:\n  # @secret\n  a: 1234\nresources:\n- page: [{'/{{ Data.a }}': }]\n".replace("\n", end)
+    )
+    assert "the name of a resource is shown everywhere, and must not hold a secret" in reading.messages
+    assert reading.positions[0] == (5, 11)
+
+
 @pytest.mark.parametrize("root", ["hello", "12", "'quoted'"])
 def test_a_manifest_that_is_a_scalar_is_an_error(read, root):
     assert read(root).messages[0].startswith("a manifest is a map with the key 'resources', not ")
