@@ -43,6 +43,16 @@ def test_an_edge_of_the_manifests_order_says_so_and_the_hint_knows_it():
     assert "ordering: graph" in problem.hint
 
 
+def test_a_long_stretch_of_the_manifests_order_is_one_note():
+    between = [Thing(name=f"b{number}") for number in range(50)]
+    _, [problem] = built(Thing(name="a", require="thing#c"), *between, Thing(name="c"), ordering="manifest")
+    assert problem.message == "these 2 resources wait for each other in a circle, so none can go first"
+    assert problem.notes == (
+        ("thing#a requires thing#c (require in thing#a)", place(0, ("require", 0))),
+        ("thing#c comes after thing#a (the order of the manifest)", place(51, ())),
+    )
+
+
 @pytest.mark.parametrize(
     ("requirements", "lengths"),
     [

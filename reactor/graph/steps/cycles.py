@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
 from reactor.graph.digraph import Successors, tangled
-from reactor.graph.draft import Draft
+from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
 from reactor.graph.steps.ordering import MANIFEST_ORDER
 from reactor.resource.diagnostic import Diagnostic, Place
@@ -67,16 +68,34 @@ def _cycle_through(start: int, successors: Successors, inside: set[int]) -> list
 
 
 def _report(draft: Draft, cycle: list[int]) -> Diagnostic:
-    edges = list(zip(cycle, cycle[1:] + cycle[:1], strict=True))
-    notes = tuple(_note(draft, first, second) for first, second in reversed(edges))
+    steps = _steps(draft, cycle)
+    notes = tuple(_note(draft, step) for step in reversed(steps))
     hint = "take one of these references away"
-    if any(draft.successors[first][second].reason == MANIFEST_ORDER for first, second in edges):
+    if any(step.edge.reason == MANIFEST_ORDER for step in steps):
         hint += ", or change the order of the resources, or set 'ordering: graph' in the settings"
-    message = f"these {len(cycle)} resources wait for each other in a circle, so none can go first"
+    message = f"these {len(steps)} resources wait for each other in a circle, so none can go first"
     return Diagnostic(message, notes[0][1], hint, notes)
 
 
-def _note(draft: Draft, first: int, second: int) -> tuple[str, Place | None]:
-    edge = draft.successors[first][second]
+class _Step(NamedTuple):
+    """``second`` waits for ``first``, because of ``edge``."""
+
+    first: int
+    second: int
+    edge: Edge
+
+
+def _steps(draft: Draft, cycle: list[int]) -> list[_Step]:
+    """The edges of ``cycle``; a stretch that is only the order of the manifest is one step, however long."""
+    steps: list[_Step] = []
+    for first, second in zip(cycle, cycle[1:] + cycle[:1], strict=True):
+        edge = draft.successors[first][second]
+        continues = bool(steps) and edge.reason == steps[-1].edge.reason == MANIFEST_ORDER
+        steps.append(_Step(steps.pop().first if continues else first, second, edge))
+    return steps
+
+
+def _note(draft: Draft, step: _Step) -> tuple[str, Place | None]:
+    first, second, edge = step
     text = f"{draft.refs[second]} {_VERBS[edge.kind]} {draft.refs[first]} ({edge.reason})"
     return text, draft.locate(edge.owner, edge.path)
