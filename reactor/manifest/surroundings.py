@@ -14,6 +14,7 @@ from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
 from reactor.manifest.evaluation import bare_expression, parse_template
 from reactor.manifest.networked import kv_get, registrations
+from reactor.manifest.source import LineMap
 from reactor.resource.late import Outputs
 
 MAX_FILE = 16 * 1024 * 1024
@@ -91,15 +92,13 @@ class Surroundings:
         """The value of a text with expressions, or of the file that it names: ``x.templ``, or ``x.jet`` for Jet."""
         if text.endswith(".jet"):
             return self.jet(text)
-        body = self.read_file(text) if text.endswith(".templ") else text
-        parsed = parse_template(body)
-        if parsed is None:
-            return body
+        is_file = text.endswith(".templ")
+        body = self.read_file(text) if is_file else text
         with self._deeper():
             try:
-                return parsed.value(self.scope)
+                return body if (parsed := parse_template(body)) is None else parsed.value(self.scope)
             except ExpressionError as error:
-                what = f"template {text}" if text.endswith(".templ") else "the template"
+                what = LineMap.of(text, body).place(error.start) if is_file else "the template"
                 raise FunctionError(f"{what}: {error.message}", error.hint) from error
 
     def jet(self, *arguments: str) -> str:

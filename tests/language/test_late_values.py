@@ -229,3 +229,22 @@ resources:
 """).graph
     await converge_once(graph=graph)
     assert contents(tmp_path / "out") == "0"
+
+
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [
+        ("one\ntwo {{ Data.nope.x }}\n", "t.templ:2:18: cannot fetch x from <nil>"),
+        ("one\ntwo {{ 1 + }}\n", "t.templ:2:11: unexpected end of the expression"),
+    ],
+)
+def test_an_error_in_a_template_is_told_with_its_place_there_and_where_it_is_used(site, body, where):
+    manifest = (
+        "data: {a: 1}\nresources:\n- file: [{/tmp/x: {{own}, content: \"{{ template('t.templ') }}\"}}]\n"
+    )
+    with pytest.raises(ManifestError) as caught:
+        site(manifest, **{"t.templ": body})
+    [found] = caught.value.diagnostics
+    assert found.message == where
+    line = site.filled(manifest).splitlines()[2]
+    assert (found.place.line, found.place.column) == (3, line.index("template(") + 1)
