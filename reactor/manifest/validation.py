@@ -77,10 +77,11 @@ class Inspector:
     def _report_missing(self, path: PropertyPath) -> None:
         if len(path) == 1 and self._is_doubtful(path[0]):
             return
-        at = self._declaration.find(self._model, path[:-1]).at
+        holder = self._declaration.find(self._model, path[:-1])
         choices = self._shape_at(path).choices
         hint = f"add '{path[-1]}: ...'" + (f" with {listed(choices)}" if choices else "")
-        self._problems.add(f"{self._subject} needs the property {'.'.join(map(str, path))!r}", at, hint)
+        name = f"{holder.label}.{path[-1]}" if holder.label else str(path[-1])
+        self._problems.add(f"{self._subject} needs the property {name!r}", holder.at, hint)
 
     def _report_unknown(self, path: PropertyPath) -> None:
         word, known = str(path[-1]), sorted(self._shape_at(path[:-1]).fields)

@@ -26,13 +26,18 @@ class Subscription(FrozenModel):
     quiet: Quiet
 
 
+_EXAMPLE = "file#/etc/motd: {quiet: {for: 2s}}"
+
+
 def _with_ref(item: Any) -> Any:
     """``{kind#name: {quiet: ...}}`` as the fields of a `Subscription`."""
-    if isinstance(item, dict) and len(item) == 1:
+    if not isinstance(item, dict) or item.keys() == Subscription.model_fields.keys():
+        return item
+    if len(item) == 1:
         [(ref, properties)] = item.items()
         if isinstance(properties, dict):
             return {"ref": ref, **properties}
-    return item
+    raise ValueError(f"a map here is one reference with its 'quiet', as in {_EXAMPLE}")
 
 
 def _form(item: Any) -> str:

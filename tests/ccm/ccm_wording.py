@@ -29,7 +29,7 @@ WORDING = [
     (r"Unterminated (single|double)-quoted string", "unterminated {0} quote"),
     (r"Unterminated backslash-escape", "a backslash at the end escapes nothing"),
     (r"'format' flag is required", "needs 'command' or 'goss_rules'"),
-    (r"(\w+) is required", "the property '(?:[\\w.]+\\.)?{0}'"),
+    (r"(\w+) is required", "the property '(?:[\\w.\\[\\]]+\\.)?{0}'"),
     (r"(\w+) '?\"?[^'\"]+['\"]? (?:must be between|is not a valid name|is not a valid Address)", "{0}: "),
     (r"additional properties '(\w+)'", "no property '{0}'"),
 ]
