@@ -108,14 +108,15 @@ def _forms(secret: str) -> set[str]:
 
 
 def _base64_forms(secret: bytes) -> set[str]:
-    """What every base64 text holds that encodes ``secret``, wherever in the encoded bytes it stands."""
-    forms = set()
+    """What every base64 text holds that encodes ``secret``, wherever in the encoded bytes it stands.
+
+    Where it ends them, its last characters are in the form too, with the padding or without.
+    """
+    forms: set[str] = set()
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for before in range(3):
             encoded = encode(b"\0" * before + secret)
-            whole = (before + len(secret)) // 3 * 4
-            start = (before * 8 + 5) // 6
-            form = encoded[start:whole].decode()
-            if len(form) >= SHORTEST:
-                forms.add(form)
-    return forms
+            start, end = (before * 8 + 5) // 6, (before + len(secret)) * 8 // 6  # of what nothing else is in
+            inside, at_the_end = encoded[start:end].decode(), encoded[start:].decode()
+            forms.update((inside, at_the_end, at_the_end.rstrip("=")))
+    return {form for form in forms if len(form) >= SHORTEST}

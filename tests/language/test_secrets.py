@@ -48,6 +48,20 @@ def test_a_secret_is_masked_in_all_its_forms(secret):
     assert len(secrecy.scrub(hidden)) < len(hidden)
 
 
+@pytest.mark.parametrize("before", ["", "u", "us", "usr", "user:"])
+@pytest.mark.parametrize("secret", ["hunter22", "hunter222", "hunter2222"])
+def test_nothing_of_a_secret_can_be_read_from_what_is_left_of_its_base64(secret, before):
+    secrecy.remember(secret)
+    at_the_end = base64.b64encode(f"{before}{secret}".encode()).decode()
+    for form in (at_the_end, at_the_end.rstrip("=")):
+        assert secrecy.scrub(form).endswith("[secret]")
+    in_the_middle = base64.b64encode(f"{before}{secret}@ho".encode()).decode()
+    left = secrecy.scrub(in_the_middle).partition("[secret]")[2]
+    assert len(left) * 6 < 6 + 8 * len("@ho") + 8 * in_the_middle.count("="), (
+        "no whole character of the secret"
+    )
+
+
 def test_without_secrets_nothing_is_touched():
     text = "nothing to hide"
     assert secrecy.scrub(text) is text
