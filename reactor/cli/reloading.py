@@ -130,7 +130,8 @@ class Reloader:
         async with self._loading:
             await self._renew(engine, emit)
 
-    async def _renew(self, engine: Engine, emit: Callable[[Event], None]) -> None:
+    async def _renew(self, engine: Engine, emit: Callable[[Event], None]) -> bool:
+        """Load the manifest, and put it into force if it is valid; return whether it is."""
         read_at = time.time_ns()
         try:
             generation = await in_thread(self._load)
@@ -142,12 +143,13 @@ class Reloader:
             )
             report(error.diagnostics, as_json=False)
             emit(ReloadRejected(time.time(), problems))
-        else:
-            self._inputs, self._files, self._read_at = generation.inputs, generation.files, read_at
-            self._follow(engine, generation.files)
-            if self.adopted is not None:
-                self.adopted(generation.graph)
-            engine.reload(generation.graph, generation.options)
+            return False
+        self._inputs, self._files, self._read_at = generation.inputs, generation.files, read_at
+        self._follow(engine, generation.files)
+        if self.adopted is not None:
+            self.adopted(generation.graph)
+        engine.reload(generation.graph, generation.options)
+        return True
 
     def _follow(self, engine: Engine, files: Iterable[str]) -> None:
         """Listen to ``files`` and to no others. After an invalid version, those of the last valid one are kept too."""

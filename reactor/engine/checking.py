@@ -35,7 +35,7 @@ class Run(Protocol):
 
     options: Options
     clock: trio.abc.Clock
-    renew: Callable[[], Awaitable[None]] | None
+    renew: Callable[[], Awaitable[bool]] | None
     roster: Roster
     ledger: Ledger
     reversals: Reversals
@@ -79,9 +79,11 @@ class Checking:
             verdict = await self._foregone_verdict(vertex, refresh, noop, monitor_only)
         if noop and verdict.outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
             verdict = self._excuse(vertex, verdict)
-        if verdict.outcome is Outcome.FAILED and await self._renewed(resource):
-            self.void(vertex)
-            return trio.current_time()
+        if verdict.outcome is Outcome.FAILED and isinstance(resource, Composite) and resource.has_appeared():
+            if (found := await self._renewed(resource, verdict)) is None:
+                self.void(vertex)
+                return trio.current_time()
+            verdict = found
         now = self._run.clock.current_time()
         retry_in = self._finish(vertex, verdict, causes, now)
         if verdict.outcome is not Outcome.OK:
@@ -130,12 +132,14 @@ class Checking:
             return await examined(resource, verdict)
         return verdict
 
-    async def _renewed(self, resource: Resource) -> bool:
-        """Whether ``resource`` failed for want of a manifest that has been made meanwhile, and is loaded now."""
-        if self._run.renew is None or not (isinstance(resource, Composite) and resource.has_appeared()):
-            return False
-        await self._run.renew()
-        return True
+    async def _renewed(self, resource: Composite, verdict: Verdict) -> Verdict | None:
+        """Load the manifest of ``resource``, which has been made meanwhile: None when it is in force, else the failure."""
+        if self._run.renew is None:
+            return verdict
+        if await self._run.renew():
+            return None
+        message = f"{resource.manifest_path} has been made, and can't be used"
+        return Verdict(Outcome.FAILED, error=message, hint="mend what was wrong with it when it was loaded")
 
     async def _published(self, resource: Resource, verdict: Verdict) -> Verdict:
         """Hand on what others take from ``resource``; those that rest are checked if it is news to them."""

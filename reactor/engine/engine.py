@@ -56,8 +56,8 @@ class Engine:
     ) -> None:
         self.options = options
         self.emit = emit
-        self.renew: Callable[[], Awaitable[None]] | None = None
-        """Loads the manifest anew and calls `reload`, if somebody does that for this run."""
+        self.renew: Callable[[], Awaitable[bool]] | None = None
+        """Loads the manifest anew and calls `reload`, if somebody does that for this run; false when it can't be used."""
         self.roster = Roster(noop=options.noop)
         self.ledger = Ledger()
         self._herald = Herald(self.roster, self.ledger, emit)

@@ -180,3 +180,17 @@ def test_converged_timeout_ends_a_continuous_run(reactor, manifest):
     done = reactor("run", "--converged-timeout", "0.05", manifest(FILE))
     assert done.code == 0
     assert "\nconverged  1 resource in " in done.out
+
+
+def test_a_child_that_is_made_and_can_not_be_used_ends_the_run_with_a_failure(reactor, manifest, tmp_path):
+    path = manifest("""
+resources:
+  - file:
+      - {dir}/made.yaml: { ensure: present, content: "resources: [{exec: [{a: {bogus: 1}}]}]", {own} }
+  - apply:
+      - {dir}/made.yaml: { require: "file#{dir}/made.yaml" }
+""")
+    done = once(reactor, path)
+    assert done.code == 1
+    assert done.err.count("exec has no property 'bogus'") == 1
+    assert f"{tmp_path}/made.yaml has been made, and can't be used" in done.out

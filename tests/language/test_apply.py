@@ -3,6 +3,7 @@
 import os
 
 import pytest
+import trio
 
 from reactor import ManifestError, Options, Result
 from reactor.testing.story import Story, converge_once, running
@@ -282,6 +283,7 @@ resources:
 
     async def renew():
         story.engine.reload(site(text).graph)
+        return True
 
     story.engine.renew = renew
     ended = await story.engine.run()
@@ -289,6 +291,30 @@ resources:
     assert story.result("apply#made.yaml") is Result.CHANGED
     assert ended.counts["failed"] == 0
     assert not [c for c in story.checks("apply#made.yaml") if c.error]
+
+
+async def test_a_manifest_that_a_resource_makes_and_nobody_can_use_fails_its_apply_alone(site, tmp_path):
+    program = site("""
+resources:
+  - apply: [{made.yaml: }]
+  - exec: [{after: {command: /bin/true, require: apply#made.yaml}}, {else: {command: /bin/true}}]
+  - file: [{'{dir}/made.yaml': {{own}, content: "resources: 5"}}]
+""")
+    story = Story(program.graph, Options())
+    loads = []
+
+    async def renew():
+        loads.append(trio.current_time())
+        return False
+
+    story.engine.renew = renew
+    with trio.fail_after(5):
+        await story.engine.run()
+    assert len(loads) == 1
+    [failed] = story.checks("apply#made.yaml")
+    assert failed.error == f"{tmp_path}/made.yaml has been made, and can't be used"
+    assert story.result("exec#after") is Result.BLOCKED
+    assert story.result("exec#else") is Result.CHANGED
 
 
 async def test_a_child_whose_apply_is_not_managed_here_is_left_alone(site, tmp_path):
