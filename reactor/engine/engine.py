@@ -186,6 +186,8 @@ class Engine:
 
     def _declare(self, vertices: Iterable[int]) -> None:
         """Watch ``vertices``, but not what undoes a resource: once that has succeeded, drift is no concern of ours."""
+        if not self.options.watch:
+            return
         for vertex in vertices:
             if self.roster.refs[vertex] not in self.reversals.pending:
                 self._watching.declare(vertex, self.roster.resources[vertex])

@@ -6,6 +6,7 @@ import pytest
 import trio
 
 from reactor import ManifestError, Options, Result
+from reactor.engine.events import WatcherChanged
 from reactor.testing.story import Story, converge_once, running
 
 CHILD = """
@@ -276,7 +277,7 @@ async def test_a_manifest_that_a_resource_makes_is_spliced_in(site, tmp_path):
     text = """
 resources:
   - apply: [{made.yaml: }]
-  - file: [{'{dir}/made.yaml': {{own}, content: "resources: [{exec: [{'/bin/touch {dir}/spliced': }]}]"}}]
+  - file: [{'{dir}/made.yaml': {{own}, content: "resources: [{exec: [{'/bin/touch {dir}/spliced': }]}, {file: [{'{dir}/not': {ensure: absent}}]}]"}}]
 """
     program = site(text)
     story = Story(program.graph, Options())
@@ -291,6 +292,7 @@ resources:
     assert story.result("apply#made.yaml") is Result.CHANGED
     assert ended.counts["failed"] == 0
     assert not [c for c in story.checks("apply#made.yaml") if c.error]
+    assert not story.all(WatcherChanged), "a one-shot run watches nothing, and says nothing of that"
 
 
 async def test_a_manifest_that_a_resource_makes_and_nobody_can_use_fails_its_apply_alone(site, tmp_path):
