@@ -125,10 +125,10 @@ class Reloader:
             self._wanted = trio.Event()
             await self._renew_in_turn(engine, emit)
 
-    async def _renew_in_turn(self, engine: Engine, emit: Callable[[Event], None]) -> None:
+    async def _renew_in_turn(self, engine: Engine, emit: Callable[[Event], None]) -> bool:
         """An edit and an `apply` may ask at the same time: what was read first must not come into force last."""
         async with self._loading:
-            await self._renew(engine, emit)
+            return await self._renew(engine, emit)
 
     async def _renew(self, engine: Engine, emit: Callable[[Event], None]) -> bool:
         """Load the manifest, and put it into force if it is valid; return whether it is."""
