@@ -115,16 +115,18 @@ class Builder:
             raise errors[0]
 
     async def _write(self, file: Difference) -> None:
-        if file.text is None:
+        if file.text is not None:
+            await posix.store(file.path, Inline(file.text), file.attributes)
+        else:
             await posix.set_attributes(file.path, file.attributes)
-            return
-        await posix.store(file.path, Inline(file.text), file.attributes)
+            if self._target.has_accepted(file.path):  # what the commands made of the attributes, too
+                return
         name = os.path.basename(file.path)
         matching = [command for command in self._commands if fnmatchcase(name, command.pattern)]
         for command in matching:
             await _perform(command.arguments(file.path), file.path)
         if matching:
-            self._target.accept(file.path, file.text)
+            self._target.accept(file.path)
 
     async def _remove(self, paths: Sequence[str]) -> None:
         """Remove files, and the directories below the root that this leaves empty."""

@@ -7,6 +7,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
+from typing import NamedTuple
 
 from reactor import ResourceError
 from resources.file.content import read
@@ -22,6 +23,22 @@ _PERMISSIONS = 0o777
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
+class _Accepted(NamedTuple):
+    """What commands made of a file with this text: the digest of what it holds, and its attributes."""
+
+    text: str
+    digest: bytes
+    attributes: Attributes
+
+    def adjust(self, wish: Wish) -> Wish:
+        """The same wish, with what the commands made of the attributes that are managed."""
+        return wish._replace(
+            uid=None if wish.uid is None else self.attributes.uid,
+            gid=None if wish.gid is None else self.attributes.gid,
+            file_mode=None if wish.file_mode is None else self.attributes.mode,
+        )
+
+
 class TargetTree:
     """What is below ``root``."""
 
@@ -29,8 +46,8 @@ class TargetTree:
         self.root = root
         self._same: dict[str, tuple[Stamp, str]] = {}
         """The stamp with which a file last held this text."""
-        self._accepted: dict[str, tuple[str, bytes]] = {}
-        """For a text, the digest of what commands made of it."""
+        self._accepted: dict[str, _Accepted] = {}
+        """What commands made of a file."""
         self._wish: Wish | None = None
         self._texts: Mapping[str, str] = {}
         self._paths: dict[str, str] = {}
@@ -96,10 +113,20 @@ class TargetTree:
     def _is_litter(self, path: str) -> bool:
         return is_litter(path, 0 if self._wish is None else self._wish.uid or 0)
 
-    def accept(self, path: str, text: str) -> None:
-        """Take what the file at the absolute ``path`` holds now for ``text``: commands have made it so."""
+    def accept(self, path: str) -> None:
+        """Take the file at the absolute ``path``, as it is now, for what its template makes: commands have made it so."""
+        relative = os.path.relpath(path, self.root)
         with Explaining(f"read {path}"):
-            self._accepted[os.path.relpath(path, self.root)] = text, _digest(_content(path))
+            found = os.lstat(path)
+            digest = _digest(_content(path))
+        given = Attributes(found.st_uid, found.st_gid, found.st_mode & _PERMISSIONS)
+        self._accepted[relative] = _Accepted(self._texts[relative], digest, given)
+
+    def has_accepted(self, path: str) -> bool:
+        """Whether it is known what commands make of the file at the absolute ``path``, as its template is now."""
+        relative = os.path.relpath(path, self.root)
+        accepted = self._accepted.get(relative)
+        return accepted is not None and accepted.text == self._texts[relative]
 
     def absolute(self, path: str) -> str:
         """The absolute path of one from the root on."""
@@ -135,6 +162,9 @@ class TargetTree:
             raise ResourceError(
                 f"{absolute} is a directory, where a file of the scaffold belongs", "move it away"
             )
+        accepted = self._accepted.get(path)
+        if accepted is not None and accepted.text == text:
+            wish = accepted.adjust(wish)
         wanted = _attributes(found, wish.uid, wish.gid, wish.file_mode, _FILE_MODE)
         if not stat.S_ISREG(found.st_mode) or not self._holds(path, text, found):
             return Difference(absolute, wanted, text, _changes(found, wanted))
@@ -149,7 +179,7 @@ class TargetTree:
         with Explaining(f"read {self.absolute(path)}"):
             content = _content(self.absolute(path))
         accepted = self._accepted.get(path)
-        same = content == text.encode() or (accepted is not None and accepted == (text, _digest(content)))
+        same = content == text.encode() or (accepted is not None and accepted[:2] == (text, _digest(content)))
         if same and settled(found, now):
             self._same[path] = stamp, text
         return same

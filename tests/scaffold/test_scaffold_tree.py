@@ -219,6 +219,20 @@ async def test_commands_run_for_the_files_that_changed(tmp_path):
     assert not os.access(out / "a.sh", os.X_OK), "it did not change"
 
 
+async def test_what_a_command_makes_of_a_managed_mode_is_as_desired(tmp_path):
+    grow(tmp_path / "templates", {"a.sh": "echo a", "b": "b"})
+    wanted = {"post": [{"*.sh": f"sh -c 'chmod u+x {{}}; echo >>{tmp_path}/ran'"}], "file_mode": "0640"}
+    scaffold, script = make(tmp_path, **wanted), tmp_path / "out" / "a.sh"
+    await converge(scaffold)
+    script.chmod(0o600)
+    assert await converge(scaffold) == ["changed 1 scaffold files"]
+    assert stat.S_IMODE(script.stat().st_mode) == 0o740
+    assert stat.S_IMODE((tmp_path / "out" / "b").stat().st_mode) == 0o640
+    assert (tmp_path / "ran").read_text() == "\n", "the file itself had not changed"
+    await converge(make(tmp_path, **wanted))
+    assert stat.S_IMODE(script.stat().st_mode) == 0o740, "a new process runs the command again"
+
+
 async def test_a_command_that_fails_is_told_with_its_file(tmp_path):
     grow(tmp_path / "templates", {"a": "a"})
     (action,) = await look(make(tmp_path, post=[{"*": "sh -c 'echo no >&2; exit 3'"}]))
