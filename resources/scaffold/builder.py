@@ -123,9 +123,10 @@ class Builder:
                 return
         name = os.path.basename(file.path)
         matching = [command for command in self._commands if fnmatchcase(name, command.pattern)]
-        for command in matching:
-            await _perform(command.arguments(file.path), file.path)
         if matching:
+            self._target.doubt(file.path)
+            for command in matching:
+                await _perform(command.arguments(file.path), file.path)
             self._target.accept(file.path)
 
     async def _remove(self, paths: Sequence[str]) -> None:
@@ -152,7 +153,7 @@ async def _perform(arguments: Sequence[str], path: str) -> None:
     completed = await run(Command(arguments, "/", ENVIRONMENT))
     if completed.exit_code != 0:
         words = last_words(completed.stdout, completed.stderr)
-        hint = "the file is in place; mend the command in `post`"
+        hint = "the file is in place, and is made anew with the next attempt; mend the command in `post`"
         raise ResourceError(
             f"post: exit code {completed.exit_code} of {arguments[0]} for {path}{words}", hint
         )

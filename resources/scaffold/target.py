@@ -48,6 +48,8 @@ class TargetTree:
         """The stamp with which a file last held this text."""
         self._accepted: dict[str, _Accepted] = {}
         """What commands made of a file."""
+        self._doubted: set[str] = set()
+        """Files that are to be made anew, whatever they hold."""
         self._wish: Wish | None = None
         self._texts: Mapping[str, str] = {}
         self._paths: dict[str, str] = {}
@@ -113,6 +115,10 @@ class TargetTree:
     def _is_litter(self, path: str) -> bool:
         return is_litter(path, 0 if self._wish is None else self._wish.uid or 0)
 
+    def doubt(self, path: str) -> None:
+        """Take the file at the absolute ``path`` for wrong until it is accepted: its commands have not all succeeded."""
+        self._doubted.add(os.path.relpath(path, self.root))
+
     def accept(self, path: str) -> None:
         """Take the file at the absolute ``path``, as it is now, for what its template makes: commands have made it so."""
         relative = os.path.relpath(path, self.root)
@@ -121,6 +127,7 @@ class TargetTree:
             digest = _digest(_content(path))
         given = Attributes(found.st_uid, found.st_gid, found.st_mode & _PERMISSIONS)
         self._accepted[relative] = _Accepted(self._texts[relative], digest, given)
+        self._doubted.discard(relative)
 
     def has_accepted(self, path: str) -> bool:
         """Whether it is known what commands make of the file at the absolute ``path``, as its template is now."""
@@ -173,6 +180,8 @@ class TargetTree:
 
     def _holds(self, path: str, text: str, found: os.stat_result) -> bool:
         """Whether the regular file at ``path`` holds this text, or what commands made of it."""
+        if path in self._doubted:
+            return False
         stamp, now = stamp_of(found), time.time_ns()
         if self._same.get(path) == (stamp, text):
             return True

@@ -240,6 +240,17 @@ async def test_a_command_that_fails_is_told_with_its_file(tmp_path):
         await action.run()
 
 
+async def test_a_command_that_failed_is_run_again(tmp_path):
+    grow(tmp_path / "templates", {"a": "a", "b": "b"})
+    scaffold = make(tmp_path, post=[{"a": f"test -e {tmp_path}/ready -a"}])
+    (action,) = await look(scaffold)
+    with pytest.raises(ResourceError, match="post: exit code 1 of test"):
+        await action.run()
+    (tmp_path / "ready").touch()
+    assert await converge(scaffold) == ["changed 1 scaffold files"]
+    assert await look(scaffold) == ()
+
+
 async def test_modes_of_the_tree_are_kept(tmp_path):
     grow(tmp_path / "templates", {"d/a": "a"})
     scaffold = make(tmp_path, file_mode="0600", directory_mode="0750")
