@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -16,6 +17,7 @@ from resources.file.state import Desired, FileState, FileType, type_of
 _PERMISSIONS = 0o777
 _ALL_BITS = 0o7777
 _FILE = FileType.FILE  # looking a member up in its class costs a tenth of an lstat, and there are many files
+_LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -102,7 +104,9 @@ class Observer:
         """The state of a symlink, with type and attributes of what it leads to."""
         try:
             found = os.stat(self.desired.path)
-        except FileNotFoundError:
+        except OSError as error:
+            if error.errno not in _LEADS_NOWHERE:
+                raise
             return self._state(FileType.SYMLINK, found, wanted)
         return self._state(FileType.SYMLINK, found, wanted, target=type_of(found.st_mode))
 

@@ -226,6 +226,14 @@ async def test_attributes_are_never_set_through_a_symlink(path: Path):
     assert mode_of(target) == 0o600
 
 
+@pytest.mark.parametrize("target", ["nowhere", "/etc/hostname/x", "f"])
+async def test_a_symlink_that_leads_nowhere_is_a_symlink(path: Path, target: str):
+    path.symlink_to(target)
+    with pytest.raises(ResourceError, match="is a symlink; refusing to set attributes through it"):
+        await look(make(path))
+    assert await converge(make(path, ensure="directory")) == ["created the directory in place of a symlink"]
+
+
 async def test_a_fifo_and_a_socket_are_replaced_by_the_file(path: Path):
     os.mkfifo(path)
     await converge(make(path, content="x"))
