@@ -207,7 +207,10 @@ class File(Resource, kind="file", providers=("posix",)):
         if state.type is not whole and not (self.ensure == "absent" and state.type is FileType.DIRECTORY):
             words = f"{self.name} is {state.type.value}, which could not be brought back"
             raise ResourceError(words, "remove it yourself, or remove reverse")
-        found = {"owner": str(state.uid), "group": str(state.gid), "mode": f"{state.mode & _MAX_MODE:04o}"}
+        if state.mode > _MAX_MODE:
+            words = f"the setuid, setgid or sticky bit of {self.name} could not be brought back"
+            raise ResourceError(words, "take it away yourself, or remove reverse")
+        found = {"owner": str(state.uid), "group": str(state.gid), "mode": f"{state.mode:04o}"}
         if state.type is FileType.DIRECTORY:
             return type(self)(name=self.name, ensure="directory", **found)
         if self.ensure == "absent" or self.content is not None or self.source is not None:

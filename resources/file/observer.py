@@ -120,7 +120,8 @@ class Observer:
         occupied: bool = False,
         target: FileType | None = None,
     ) -> FileState:
-        mode = found.st_mode & (_PERMISSIONS if stat.S_ISDIR(found.st_mode) else _ALL_BITS)
+        is_kept = stat.S_ISDIR(found.st_mode) and self.desired.ensure == "directory"
+        mode = found.st_mode & (_PERMISSIONS if is_kept else _ALL_BITS)
         litter = self._litter(wanted)
         return FileState(
             kind, mode, found.st_uid, found.st_gid, wanted, same_content, occupied, target, litter

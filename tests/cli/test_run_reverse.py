@@ -109,6 +109,33 @@ def test_a_symlink_in_the_way_is_not_touched_because_it_could_not_come_back(reac
     assert os.readlink(path) == "/nowhere"
 
 
+@pytest.mark.parametrize("ensure", ["present", "absent"])
+def test_a_setuid_file_is_not_touched_because_no_mode_could_bring_that_back(reactor, tmp_path, site, ensure):
+    path = tmp_path / "tool"
+    path.write_text("x")
+    path.chmod(0o4755)
+    content = "y" if ensure == "present" else None
+    site.write_text(manifest_of(entry(path, content, ensure=ensure)))
+    done = run_once(reactor, site)
+    assert done.code == 1
+    assert "could not be brought back" in done.out
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("x", 0o4755)
+
+
+def test_a_setgid_directory_is_not_removed_but_may_get_another_mode_and_back(reactor, tmp_path, site):
+    path = tmp_path / "shared"
+    path.mkdir()
+    path.chmod(0o2755)
+    site.write_text(manifest_of(entry(path, None, ensure="absent")))
+    assert run_once(reactor, site).code == 1
+    site.write_text(manifest_of(entry(path, None, ensure="directory", mode="0700")))
+    assert run_once(reactor, site).code == 0
+    assert stat.S_IMODE(path.stat().st_mode) == 0o2700
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert stat.S_IMODE(path.stat().st_mode) == 0o2755
+
+
 def test_noop_a_part_of_the_manifest_and_another_manifest_undo_nothing(reactor, tmp_path, site):
     path, other = tmp_path / "motd", tmp_path / "other"
     path.write_text("before")
