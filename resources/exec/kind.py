@@ -28,6 +28,7 @@ from resources.exec.properties import ExitCodes, Location, SearchPath, Variable
 from resources.exec.provider import Provider
 from resources.exec.shell import Shell
 from resources.exec.state import ExecState
+from resources.file.errors import Explaining
 from resources.process import ENVIRONMENT, Command, Completed, last_words, run
 
 _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
@@ -203,11 +204,12 @@ def _find_fault(provider: Provider, text: str) -> str | None:
 
 
 def _exists(path: str) -> bool:
-    """Whether the path leads to something. Raises OSError when that can't be told."""
-    try:
-        Path(path).stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
+    """Whether the path leads to something. Raises ResourceError when that can't be told."""
+    with Explaining(f"look at {path}"):
+        try:
+            Path(path).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
     return True
 
 

@@ -33,6 +33,8 @@ ENVIRONMENT: Final = {
 
 _DRAIN_GRACE = 0.25  # what a daemon left behind writes to inherited pipes is not the command's output
 
+_MAY_ENTER = "run as root, or as a user who may enter every directory of the path"
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -183,13 +185,12 @@ def _find_program(command: Command) -> str:
 
 def _explain(error: OSError, command: Command, program: str) -> ResourceError:
     """What kept the program from starting, in words that say which of the paths involved is meant."""
-    if not Path(command.cwd).is_dir():
-        return ResourceError(
-            f"the working directory {command.cwd} does not exist",
-            "require a file resource that ensures the directory, or correct `cwd`",
-        )
-    if not Path(program).exists():
-        return ResourceError(f"the executable {program} does not exist")
+    if error.filename == command.cwd != program:
+        return _explain_directory(error)
+    if not os.path.exists(program):
+        denied = isinstance(error, PermissionError)
+        what, hint = ("can't be reached", _MAY_ENTER) if denied else ("does not exist", None)
+        return ResourceError(f"the executable {program} {what}", hint)
     if isinstance(error, FileNotFoundError):
         return ResourceError(f"the interpreter named in the first line of {program} does not exist")
     if isinstance(error, PermissionError):
@@ -202,6 +203,16 @@ def _explain(error: OSError, command: Command, program: str) -> ResourceError:
             "begin its first line with #!, as in #!/bin/sh",
         )
     return ResourceError(f"{program} can't be started: {error.strerror}")
+
+
+def _explain_directory(error: OSError) -> ResourceError:
+    """What kept the program from starting in the directory that the error names."""
+    where = f"the working directory {error.filename}"
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        what = "does not exist" if isinstance(error, FileNotFoundError) else "is not a directory"
+        hint = "require a file resource that ensures the directory, or correct `cwd`"
+        return ResourceError(f"{where} {what}", hint)
+    return ResourceError(f"{where} can't be entered: {error.strerror}", _MAY_ENTER)
 
 
 def _signal_name(number: int) -> str:

@@ -148,6 +148,45 @@ async def test_a_missing_working_directory_is_not_mistaken_for_a_missing_program
         await run(posix("/bin/true", cwd="/no/such/place"))
 
 
+async def test_a_working_directory_that_is_a_file_is_told_as_such(tmp_path):
+    (tmp_path / "f").touch()
+    with pytest.raises(ResourceError, match=f"^the working directory {tmp_path}/f is not a directory$"):
+        await run(posix("/bin/true", cwd=tmp_path / "f"))
+
+
+AS_NOBODY = """
+import os, sys, trio
+from resources.exec import Exec
+from reactor.resource.plan import ResourceError
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+async def error(**properties):
+    try:
+        execution = Exec(name="x", **properties)
+        for action in execution.plan(await execution.observe(), refresh=False):
+            await action.run()
+    except ResourceError as e:
+        print(e.message, e.hint, sep="; ")
+trio.run(lambda: error(command="/bin/true", cwd=sys.argv[1]))
+trio.run(lambda: error(command=sys.argv[1] + "/tool"))
+trio.run(lambda: error(command="/bin/true", creates=sys.argv[1] + "/made"))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes somebody else")
+async def test_permission_denied_names_the_path_that_was_denied(tmp_path):
+    for directory in (tmp_path, *list(tmp_path.parents)[:2]):
+        directory.chmod(0o755)
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    ran = await trio.run_process([sys.executable, "-c", AS_NOBODY, str(closed)], capture_stdout=True)
+    may_enter = "run as root, or as a user who may enter every directory of the path"
+    assert ran.stdout.decode().splitlines() == [
+        f"the working directory {closed} can't be entered: Permission denied; {may_enter}",
+        f"the executable {closed}/tool can't be reached; {may_enter}",
+        f"cannot look at {closed}/made: Permission denied; {may_enter.replace('enter', 'use')}",
+    ]
+
+
 async def test_arguments_too_long_for_the_kernel_are_an_error_of_the_resource():
     with pytest.raises(ResourceError, match=r"^/bin/true can't be started: Argument list too long$"):
         await run(posix("/bin/true", "x" * 300_000))
