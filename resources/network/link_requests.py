@@ -22,11 +22,13 @@ VXLAN_PORT = 4789
 DEFAULT_MACVLAN_MODE = "bridge"
 """The kernel's own, vepa, needs a switch that sends packets back where they came from."""
 
+_COMES_BY_ITSELF = "say its type to have it made; one that comes by itself is waited for. See: ip link"
+
 _ATTRIBUTES = {"address": "IFLA_ADDRESS", "mtu": "IFLA_MTU"}
 
 
 async def create(wanted: LinkProperties) -> None:
-    """Make the link, with all that is wanted of it, in one step. Raises ResourceError when it can't."""
+    """Make the link, with all that is wanted of it. Raises ResourceError when it can't."""
     with Conversation(wanted.netns) as kernel:
         parent = None if wanted.parent is None else await index_of(kernel, wanted.parent)
         master = None if wanted.master is None else await index_of(kernel, wanted.master)
@@ -39,12 +41,14 @@ async def create(wanted: LinkProperties) -> None:
                 words = f"this kernel can't make a {wanted.type}: {error.strerror}"
                 hint = "its module is missing: load or install it, or choose another type"
                 raise ResourceError(words, hint) from error
+    if wanted.type == "bridge" and wanted.mtu is not None:
+        await configure(wanted, ("mtu",))
 
 
 async def configure(wanted: LinkProperties, names: Sequence[str], *, goes_down_first: bool = False) -> None:
     """Change what has these names, in one step. Raises ResourceError when that can't be done."""
     with Conversation(wanted.netns) as kernel, explained(f"change {wanted.interface}"):
-        index = await index_of(kernel, wanted.interface)
+        index = await index_of(kernel, wanted.interface, _COMES_BY_ITSELF)
         master = await index_of(kernel, wanted.master) if wanted.master and "master" in names else None
         if goes_down_first:
             await kernel.change_slowly(message(RTM_NEWLINK, index=index, flags=0, change=IFF_UP))
@@ -58,14 +62,18 @@ async def delete(wanted: LinkProperties) -> None:
 
 
 def creation(wanted: LinkProperties, parent: int | None, master: int | None) -> Frame:
-    """The request for a new link. Its parent and its master are numbers here."""
+    """The request for a new link. Its parent and its master are numbers here.
+
+    A bridge takes the MTU of the ports that come, unless one was set since it was made.
+    """
     info: list[tuple[str, Any]] = [("IFLA_INFO_KIND", wanted.type)]
     if data := _data(wanted, parent):
         info.append(("IFLA_INFO_DATA", {"attrs": data}))
     attrs: list[tuple[str, Any]] = [("IFLA_IFNAME", wanted.interface), ("IFLA_LINKINFO", {"attrs": info})]
     if parent is not None and wanted.type != "vxlan":
         attrs.append(("IFLA_LINK", parent))
-    return _request(wanted, ("address", "mtu", "state"), attrs, master, header=NLM_F_CREATE | NLM_F_EXCL)
+    names = ("address", "state") if wanted.type == "bridge" else ("address", "mtu", "state")
+    return _request(wanted, names, attrs, master, header=NLM_F_CREATE | NLM_F_EXCL)
 
 
 def change(wanted: LinkProperties, names: Sequence[str], index: int, master: int | None) -> Frame:

@@ -24,11 +24,12 @@ async def find_index(kernel: Conversation, name: str) -> int | None:
     return None if frame is None else index_and_name(frame)[0]
 
 
-async def index_of(kernel: Conversation, name: str) -> int:
-    """The number of the link of that name. Raises ResourceError when there is none."""
+async def index_of(kernel: Conversation, name: str, hint: str | None = None) -> int:
+    """The number of the link of that name. Raises ResourceError, with that hint, when there is none."""
     index = await find_index(kernel, name)
     if index is None:
-        raise ResourceError(f"there is no link {name}", f"manage it as link#{name}, or see: ip link")
+        hint = hint or f"manage it as link#{name}, or see: ip link"
+        raise ResourceError(f"there is no link {name}", hint)
     return index
 
 

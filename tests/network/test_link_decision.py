@@ -103,9 +103,10 @@ def test_a_new_link_is_asked_for_in_one_request(properties, parent, data):
     found = decoded(frame)
     assert frame.flags == NLM_F_CREATE | NLM_F_EXCL
     assert (found["index"], found["flags"], found["change"]) == (0, 1, 1)
+    mtu = None if properties["type"] == "bridge" else 1400  # set afterwards, or else ports would change it
     assert (found.get_attr("IFLA_IFNAME"), found.get_attr("IFLA_MTU"), found.get_attr("IFLA_MASTER")) == (
         "x",
-        1400,
+        mtu,
         9,
     )
     assert found.get_attr("IFLA_LINK") == (None if properties["type"] == "vxlan" else parent)

@@ -24,6 +24,15 @@ async def apply(resource):
     return check
 
 
+async def test_a_new_bridge_keeps_its_mtu_and_address_when_a_port_comes(world):
+    inside = {"netns": world.name}
+    bridge = Link(name="x", type="bridge", mtu=1400, address="fe:00:00:00:00:01", **inside)
+    resources = bridge, Link(name="p", type="veth", peer="q", master="x", **inside)
+    await converge(*resources)
+    assert (world.link("x")["mtu"], world.link("x")["address"]) == (1400, "fe:00:00:00:00:01")
+    assert {check.result for check in (await converge(*resources)).values()} == {Result.OK}
+
+
 MADE = {
     "bridge": {},
     "veth": {"peer": "y"},
@@ -196,6 +205,12 @@ async def test_other_metrics_tables_and_types_of_service_are_left_alone(world):
     assert world.routes() == before | {f"10.0.0.0/8 {VIA} proto static"}
     await apply(Route(name="10.0.0.0/8", ensure="absent", netns=world.name))
     assert world.routes() == before
+
+
+async def test_a_link_that_is_not_made_is_not_told_to_be_managed(world):
+    check = await apply(Link(name="nope", netns=world.name))
+    assert check.error == "there is no link nope"
+    assert check.hint.startswith("say its type")
 
 
 REFUSED = [
