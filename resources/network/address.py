@@ -19,6 +19,7 @@ from resources.network.properties import (
     addresses_path,
     fault_of_name,
     link_path,
+    network_name,
     parse_cidr,
     qualified,
 )
@@ -64,8 +65,10 @@ class Address(Resource, kind="address"):
         yield NetlinkWatch(self.netns, Subject(Topic.PRESENCE, self.link))
 
     def provides(self) -> Iterable[str]:
-        """What routes through the link rely on."""
-        return () if self.ensure == "absent" else (self._path,)
+        """What routes through the link rely on, and those through a gateway in its network."""
+        if self.ensure == "present":
+            yield self._path
+            yield network_name(self.netns, self._wanted.network)
 
     def uses(self) -> Iterable[str]:
         """The link, and with it its namespace."""

@@ -137,6 +137,11 @@ def addresses_path(netns: str | None, link: str, version: int) -> str:
     return f"{link_path(netns, link)}/ipv{version}"
 
 
+def network_name(netns: str | None, network: IPNetwork) -> str:
+    """What stands for all addresses in a network, on whatever link."""
+    return qualified(netns, f"network {network}")
+
+
 def qualified(netns: str | None, name: str) -> str:
     """The key of a claim, unique over all namespaces."""
     return name if netns is None else f"{name} in {netns}"

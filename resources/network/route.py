@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -18,6 +19,7 @@ from resources.network.properties import (
     NamespaceName,
     addresses_path,
     fault_of_name,
+    network_name,
     parse_ip,
     parse_network,
     qualified,
@@ -93,11 +95,19 @@ class Route(Resource, kind="route"):
             yield NetlinkWatch(self.netns, Subject(topic, self.link or ANY_LINK))
 
     def uses(self) -> Iterable[str]:
-        """The addresses of the link, in whose networks a gateway must be; if none is managed, the link."""
+        """The addresses of the link, in whose networks a gateway must be; if none is managed, the link.
+
+        Without a link, those in whose networks the gateway is: the kernel takes the link from them.
+        """
         if self.link is not None:
             yield addresses_path(self.netns, self.link, self._network.version)
-        elif self.netns is not None:
+            return
+        if self.netns is not None:
             yield f"/run/netns/{self.netns}"
+        if self.gateway is not None and self.ensure == "present":
+            host = ipaddress.ip_network(parse_ip(self.gateway))
+            for length in range(1, host.prefixlen + 1):
+                yield network_name(self.netns, host.supernet(new_prefix=length))
 
     def claims(self) -> Iterable[Claim]:
         """The entry of the table, by all that tells it from others."""

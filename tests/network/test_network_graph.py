@@ -34,6 +34,21 @@ def test_what_is_on_a_link_goes_after_it(netns):
     }
 
 
+@pytest.mark.parametrize("netns", [None, "blue"])
+def test_a_route_without_a_link_goes_after_the_addresses_that_reach_its_gateway(netns):
+    inside = {"netns": netns}
+    found = edges(
+        Route(name="default", gateway="192.0.2.9", **inside),
+        Route(name="six", destination="default", gateway="2001:db8::9", **inside),
+        Route(name="away", destination="10.0.0.0/8", ensure="absent", gateway="192.0.2.9", **inside),
+        Address(name="192.0.2.1/24", link="br0", **inside),
+        Address(name="192.0.3.1/24", link="br0", **inside),
+        Address(name="2001:db8::1/64", link="br0", **inside),
+        Address(name="elsewhere", address="192.0.2.2/24", link="br0", netns="red"),
+    )
+    assert found == {("address#192.0.2.1/24", "route#default"), ("address#2001:db8::1/64", "route#six")}
+
+
 def test_what_is_in_a_namespace_goes_after_what_makes_it():
     found = edges(
         Link(name="br0", type="bridge", netns="blue"),
