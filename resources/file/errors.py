@@ -14,6 +14,8 @@ _HINTS = {
     errno.ENOSPC: "the file system is full: free some space or inodes",
     errno.EDQUOT: "the disk quota is used up: free some space or raise it",
     errno.EBUSY: "something is mounted there: unmount it first",
+    errno.EEXIST: "one of the directories above it is something else: see namei -l",
+    errno.ENOTDIR: "one of the directories above it is something else: see namei -l",
     errno.ENAMETOOLONG: "shorten the path",
     errno.ELOOP: "its directories hold a loop of symlinks: see namei -l",
     errno.EMFILE: "raise the limit of open files: ulimit -n",

@@ -323,6 +323,16 @@ async def test_a_symlink_to_a_directory_as_desired_is_left_alone(path: Path):
     assert mode_of(target) == 0o755
 
 
+@pytest.mark.parametrize("below", ["d", "d/e"])
+async def test_a_directory_below_a_file_is_an_error_that_says_where_to_look(path: Path, below: str):
+    path.write_text("x")
+    (action,) = await look(make(path / below, ensure="directory"))
+    with pytest.raises(ResourceError, match=f"^cannot create the directory {path}/{below}: ") as caught:
+        await action.run()
+    assert caught.value.hint == "one of the directories above it is something else: see namei -l"
+    assert path.read_text() == "x"
+
+
 async def test_the_root_is_a_directory_like_any_other():
     found = Path("/").stat()
     root = make(
