@@ -148,10 +148,9 @@ class Sysctl(Resource, kind="sysctl"):
         if text is None:
             words = f"removed {path}"
             return Action(f"Would have {words}", words, partial(remove, path, recursive=False))
-        words = f"wrote {path}"
         return Action(
-            would=f"Would have {words}",
-            did=words,
+            would=f"Would have written {path}",
+            did=f"wrote {path}",
             run=partial(textfile.replace, path, text),
             diff=partial(textfile.diff, path, lambda _: text),
         )
