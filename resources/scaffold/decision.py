@@ -32,15 +32,16 @@ def decide(ensure: str, state: ScaffoldState, hands: Hands, *, purge: bool) -> P
     files = len(state.changed) + (len(state.purged) if purge else 0)
     if not (files or state.directories or state.litter):
         return ()
-    words = (
-        f"{files} scaffold files"
-        if files or not state.directories
-        else f"{len(state.directories)} scaffold directories"
-    )
+    if files:
+        words = f"changed {files} scaffold files"
+    elif state.directories:
+        words = f"changed {len(state.directories)} scaffold directories"
+    else:
+        words = "removed temporary files of an interrupted run"
     return (
         Action(
-            f"Would have changed {words}",
-            f"changed {words}",
+            f"Would have {words}",
+            words,
             partial(hands.build, state, purge=purge),
             partial(hands.diff, state, purge=purge),
         ),

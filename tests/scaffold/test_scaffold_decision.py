@@ -32,6 +32,9 @@ def found(*, changed=0, stable=0, purged=0, exists=True, managed=0, directories=
     )
 
 
+LITTERED = ScaffoldState(target_exists=True, litter=("/t/.a.0123456789ab.reactor",))
+
+
 @pytest.mark.parametrize(
     ("ensure", "state", "purge", "sentence"),
     [
@@ -54,6 +57,7 @@ def found(*, changed=0, stable=0, purged=0, exists=True, managed=0, directories=
         ),
         ("present", found(exists=False, directories=1), False, "Would have changed 1 scaffold directories"),
         ("present", found(stable=2, directories=2), False, "Would have changed 2 scaffold directories"),
+        ("present", LITTERED, False, "Would have removed temporary files of an interrupted run"),
         ("present", found(), False, None),
     ],
 )
