@@ -162,7 +162,7 @@ def _read(key: Key) -> str | None:
         try:
             with open(key.path, errors="surrogateescape") as file:
                 return " ".join(file.read().split())
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
 

@@ -147,9 +147,10 @@ async def test_a_value_that_the_kernel_refuses_is_not_kept_for_the_next_boot():
     assert world() == before
 
 
-async def test_a_parameter_that_the_kernel_has_not_is_named():
-    resource = Sysctl(name="net.ipv4.ip_froward", value="1")
-    with pytest.raises(ResourceError, match=r"the kernel has no parameter net\.ipv4\.ip_froward"):
+@pytest.mark.parametrize("name", ["net.ipv4.ip_froward", "net.ipv4"])
+async def test_a_parameter_that_the_kernel_has_not_is_named(name):
+    resource = Sysctl(name=name, value="1")
+    with pytest.raises(ResourceError, match=f"the kernel has no parameter {name}$"):
         resource.plan(await resource.observe(), refresh=False)
 
 
