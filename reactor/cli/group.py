@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -63,14 +65,28 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Parse the command line, which may already write: a help, the version."""
+        with _telling_refusals():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. What the system refuses on the way is told in a line."""
-        try:
+        """Run the command."""
+        with _telling_refusals():
             return super().invoke(ctx)
-        except BrokenPipeError:
-            raise  # click ends quietly
-        except OSError as error:
-            raise click.ClickException(str(error)) from error
+
+
+@contextmanager
+def _telling_refusals() -> Iterator[None]:
+    """What the system refuses on the way is told in a line."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # click ends quietly
+    except OSError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

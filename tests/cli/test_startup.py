@@ -1,5 +1,7 @@
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from processes_of_cli import environment
@@ -76,3 +78,14 @@ def test_a_closed_stdout_never_becomes_a_managed_file(manifest, tmp_path):
     done = subprocess.run(["sh", "-c", command], env=environment(), check=False)
     assert done.returncode == 0
     assert (tmp_path / "a").read_text() == "x"
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_a_full_disk_costs_the_help_in_a_line(option):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "reactor", option],
+            stdout=full, stderr=subprocess.PIPE, text=True, env=environment(), check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "Error: [Errno 28] No space left on device\n"
