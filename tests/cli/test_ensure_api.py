@@ -7,9 +7,12 @@ import json
 import os
 import pwd
 import re
+import subprocess
+import sys
 
 import pytest
 import yaml
+from processes_of_cli import environment
 
 REQUEST = "io.choria.ccm.v1.resource.ensure.request"
 RESPONSE = "io.choria.ccm.v1.resource.ensure.response"
@@ -186,3 +189,10 @@ def test_bytes_that_are_no_text_are_an_answer(pipe):
 def test_a_requirement_without_a_session_is_an_answer(pipe):
     error = pipe(request("exec", {"name": "true", "require": "exec#x"}))["error"]
     assert error.startswith("nothing in this session is called exec#x")
+
+
+def test_a_closed_stdin_is_an_empty_request():
+    command = f"'{sys.executable}' -m reactor ensure api pipe <&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, env=environment(), check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout) == {"protocol": RESPONSE, "error": 'invalid protocol ""'}
