@@ -11,6 +11,7 @@ from types import TracebackType
 
 def main() -> None:
     """Run the ``reactor`` command and exit."""
+    _speak_utf8()
     gc.disable()  # starting makes no garbage, and looking for it takes a tenth of the time; the engine enables it
     _open_standard_descriptors()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -24,6 +25,13 @@ def main() -> None:
         reactor(prog_name="reactor")
     except SystemExit as ended:
         _leave(ended.code)
+
+
+def _speak_utf8() -> None:
+    """Begin again where the locale asks for another encoding: manifests are UTF-8, and so are the names in them."""
+    if sys.getfilesystemencoding() != "utf-8" and sys.executable:
+        words = (sys.executable, "-X", "utf8", *sys.orig_argv[1:])
+        os.execv(sys.executable, words)  # noqa: S606 - ourselves, with the same words: there is no shell to ask
 
 
 def _show_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

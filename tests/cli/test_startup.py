@@ -89,3 +89,15 @@ def test_a_full_disk_costs_the_help_in_a_line(option):
         )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr == "Error: [Errno 28] No space left on device\n"
+
+
+def test_names_are_utf8_in_every_locale(manifest, tmp_path):
+    path = manifest("resources:\n  - file:\n      - {dir}/ä€: { ensure: present, content: ü, {own} }\n")
+    locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}  # as under LANG=de_DE.ISO-8859-1
+    done = subprocess.run(
+        [sys.executable, "-m", "reactor", "run", "--converge-once", path],
+        capture_output=True, env=environment(**locale), check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done
+    assert f"{tmp_path}/ä€".encode() in done.stdout
+    assert "ä€".encode() in os.listdir(os.fsencode(tmp_path))
