@@ -188,7 +188,7 @@ def _open(path: str) -> tuple[sqlite3.Connection, int]:
 
 def _connect(path: str) -> sqlite3.Connection:
     """Open read-only. In a directory we may not write to, that works for a file nobody has open, as `immutable`."""
-    address = f"file:{quote(path)}?mode=ro"
+    address = f"file:{quote(os.fsencode(path))}?mode=ro"
     connection = sqlite3.connect(address, uri=True)
     try:
         refuse_foreign(connection)

@@ -40,7 +40,8 @@ def salvage(path: str) -> Salvage:
         found.complete = False
         return found
     try:
-        with closing(sqlite3.connect(f"file:{quote(path)}?mode=rw", uri=True)) as connection:
+        address = f"file:{quote(os.fsencode(path))}?mode=rw"
+        with closing(sqlite3.connect(address, uri=True)) as connection:
             if connection.execute("PRAGMA application_id").fetchone() == (APPLICATION,):
                 _read(connection, OWED, found.owed, found)
                 rows: list[Any] = []

@@ -1,5 +1,6 @@
 """What is owed is read out of a journal that is of no use otherwise."""
 
+import os
 import sqlite3
 from contextlib import closing
 
@@ -7,6 +8,7 @@ import pytest
 import trio
 from journal_worlds import changed, journal_in, owed_on_disk
 
+from reactor.journal.history import History
 from reactor.journal.schema import APPLICATION, FILE_NAME
 from resources.file import File
 
@@ -52,6 +54,17 @@ def test_what_is_owed_is_kept_when_the_rest_is_of_no_use(directory, harm):
         assert journal.reversals({}) == [REVERSAL]
     (note,) = notes
     assert note.endswith("; refreshes owed from before are kept")
+
+
+def test_a_state_directory_may_have_a_name_that_is_no_text(tmp_path):
+    directory = tmp_path / os.fsdecode(b"\xff")
+    directory.mkdir(mode=0o700)
+    filled(directory)
+    other_version(directory / FILE_NAME)
+    with journal_in(directory, []) as journal:
+        assert set(journal.owed_refreshes()) == {"exec#x", "exec#y"}
+        with closing(History(str(directory))) as history:
+            assert {debt.subscriber for debt in history.refreshes()} == {"exec#x", "exec#y"}
 
 
 def test_a_damaged_record_of_debts_is_read_up_to_the_damage(directory):
