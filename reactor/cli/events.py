@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from reactor.cli.running import directory_of, state_dir_option
+from reactor.cli.running import TEXT, directory_of, state_dir_option
 from reactor.console.jsonlines import line
 from reactor.console.past import entry_line, headline
 from reactor.console.style import Style, wants_colour
@@ -43,7 +43,9 @@ def _moment(_context: click.Context, _parameter: click.Parameter, value: str | N
     "--since", callback=_moment, metavar="TIME",
     help="Not what is older: 1h30m, or 2026-01-31T14:00.  [default: all, or with --follow what comes]",
 )  # fmt: skip
-@click.option("--ref", metavar="REF", help="Only of this resource. REF may be a glob: 'file#/etc/*'.")
+@click.option(
+    "--ref", type=TEXT, metavar="REF", help="Only of this resource. REF may be a glob: 'file#/etc/*'."
+)
 @click.option("--failed", is_flag=True, help="Only what failed or was blocked.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,

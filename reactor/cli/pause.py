@@ -9,7 +9,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_journal
-from reactor.cli.running import complain, directory_of, refusing, state_dir_option, warn
+from reactor.cli.running import TEXT, complain, directory_of, refusing, state_dir_option, warn
 
 if TYPE_CHECKING:
     from reactor.control.client import Client
@@ -29,12 +29,12 @@ def _duration(_context: click.Context, _parameter: click.Parameter, value: str) 
 
 
 @click.command(short_help="Leave resources alone for a while.")
-@click.argument("ref", default="*", metavar="[REF-GLOB]", shell_complete=complete_journal)
+@click.argument("ref", type=TEXT, default="*", metavar="[REF-GLOB]", shell_complete=complete_journal)
 @click.option(
     "--for", "seconds", required=True, callback=_duration, metavar="DURATION",
     help="How long, as in 30m or 2h; then the pause ends by itself.",
 )  # fmt: skip
-@click.option("--reason", required=True, metavar="TEXT", help="Why, for those who wonder later.")
+@click.option("--reason", type=TEXT, required=True, metavar="TEXT", help="Why, for those who wonder later.")
 @state_dir_option
 def pause(ref: str, seconds: float, reason: str, state_dir: str | None) -> None:
     """Start no check of what REF-GLOB names (without it: of anything) until the time is over or 'reactor resume'.

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.completing import complete_journal
-from reactor.cli.running import directory_of, refusing, state_dir_option, warn
+from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option, warn
 
 if TYPE_CHECKING:
     from reactor.control.client import Client
 
 
 @click.command(short_help="End pauses before their time.")
-@click.argument("ref", default="*", metavar="[REF-GLOB]", shell_complete=complete_journal)
+@click.argument("ref", type=TEXT, default="*", metavar="[REF-GLOB]", shell_complete=complete_journal)
 @state_dir_option
 def resume(ref: str, state_dir: str | None) -> None:
     """End every pause of what REF-GLOB names (without it: of everything). Checks that are owed start at once.

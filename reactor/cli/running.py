@@ -13,6 +13,21 @@ from reactor.cli import exitcodes
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+class Text(click.types.StringParamType):
+    """What is compared with names, or kept with them: a command line can hold what is no text, names are texts."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text as it is."""
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            self.fail("there is something in it that is not UTF-8 text", param, ctx)
+        return value
+
+
+TEXT = Text()
+
+
 def state_dir_option(command: _Command) -> _Command:
     """The option ``--state-dir``, as ``run`` has it."""
     option = click.option(

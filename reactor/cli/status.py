@@ -11,11 +11,11 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_journal
-from reactor.cli.running import directory_of, refusing, state_dir_option, warn
+from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option, warn
 
 
 @click.command(short_help="How everything stands, and why.")
-@click.argument("ref", required=False, metavar="[REF-GLOB]", shell_complete=complete_journal)
+@click.argument("ref", type=TEXT, required=False, metavar="[REF-GLOB]", shell_complete=complete_journal)
 @click.option("--all", "everything", is_flag=True, help="Also what is as desired.")
 @click.option("--failed", is_flag=True, help="Only what has failed or is blocked.")
 @click.option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.completing import complete_journal
-from reactor.cli.running import complain, directory_of, state_dir_option
+from reactor.cli.running import TEXT, complain, directory_of, state_dir_option
 from reactor.console.style import printable
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Explain the state of one resource.")
-@click.argument("ref", metavar="REF", shell_complete=complete_journal)
+@click.argument("ref", type=TEXT, metavar="REF", shell_complete=complete_journal)
 @state_dir_option
 def why(ref: str, state_dir: str | None) -> None:
     """Explain how REF came to the state it is in: the last event, the check, the change, and whom that refreshed.
