@@ -66,11 +66,11 @@ class Pauses:
     def read(self) -> tuple[Pause, ...]:
         """All pauses, the last asked for last. A file that makes no sense is moved aside, and `tell` hears of it."""
         try:
-            with open(self._path, encoding="utf-8") as file:
+            with open(self._path, encoding="utf-8", opener=_without_waiting) as file:
                 return tuple(map(_parsed, json.load(file)))
         except FileNotFoundError:
             return ()
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError, IsADirectoryError) as error:
             aside = f"{self._path}.broken-{time.time_ns()}"
             os.replace(self._path, aside)
             self._tell(
@@ -122,6 +122,11 @@ class Pauses:
             os.unlink(temporary)
             raise
         _sync(self._directory)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a pipe that somebody has put there without waiting for a writer."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _living(pauses: Iterable[Pause], now: float) -> list[Pause]:

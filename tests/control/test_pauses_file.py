@@ -75,7 +75,7 @@ def test_a_name_with_brackets_means_itself(pauses):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '[{"pattern": "*"}]', '[{"pattern":1,"since":0,"until":1,"reason":""}]',
-    '[{"pattern":"*","since":0,"until":"soon","reason":""}]', '{"a": 1}'])  # fmt: skip
+    '[{"pattern":"*","since":0,"until":"soon","reason":""}]', '{"a": 1}', "[" * 100_000])  # fmt: skip
 def test_a_file_that_makes_no_sense_is_moved_aside_loudly(tmp_path, pauses, told, text):
     (tmp_path / FILE).write_text(text)
     assert pauses.read() == ()
@@ -84,6 +84,14 @@ def test_a_file_that_makes_no_sense_is_moved_aside_loudly(tmp_path, pauses, told
     assert aside.read_text() == text
     pauses.add("*", 0.0, 10.0, "works again")
     assert in_force(pauses, "file#/a", 1.0) == "works again"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_moved_aside_and_not_waited_for(tmp_path, pauses, told, make):
+    make(tmp_path / FILE)
+    assert pauses.read() == ()
+    assert "nothing is paused; it is kept as " in told[0]
+    assert len(list(tmp_path.glob(f"{FILE}.broken-*"))) == 1
 
 
 def test_the_file_is_replaced_as_a_whole_and_is_private(tmp_path, pauses):
