@@ -63,6 +63,11 @@ class Composite(Resource):
         if self._refusal is not None:
             raise ResourceError(self._refusal)
 
+    async def present(self) -> Mapping[str, Any]:
+        """Present, by the resources it stands for. Whether those are as desired is theirs to say."""
+        await self.observe()
+        return {"ensure": "present", **await self.outputs()}
+
     def plan(self, state: None, *, refresh: bool) -> Plan:  # noqa: ARG002 - its members do all there is to do
         """Nothing."""
         return ()

@@ -196,3 +196,11 @@ def test_a_closed_stdin_is_an_empty_request():
     done = subprocess.run(["sh", "-c", command], capture_output=True, env=environment(), check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout) == {"protocol": RESPONSE, "error": 'invalid protocol ""'}
+
+
+def test_an_applied_manifest_is_present_by_the_resources_it_stands_for(pipe, tmp_path):
+    child = tmp_path / "child.yaml"
+    child.write_text("resources:\n  - exec:\n      - echo: {refreshonly: true}\n")
+    state = pipe(request("apply", {"name": str(child)}))["state"]
+    assert (state["requested_ensure"], state["final_ensure"]) == ("present", "present")
+    assert (state["status"]["ensure"], state["status"]["members"]) == ("present", ["exec#echo"])
