@@ -14,7 +14,6 @@ from reactor.cli.ensuring import backups_of, blocked, ensured, outlook_of, sessi
 from reactor.cli.inputs import entry_options
 from reactor.cli.kind_options import KindOptions
 from reactor.cli.manifests import report
-from reactor.cli.run import DETAILED, RunCommand
 from reactor.cli.running import state_dir_option
 from reactor.cli.session import Company, converge
 from reactor.cli.state import refuse_managed
@@ -60,7 +59,7 @@ OPTIONS = (
         ["--session"], metavar="DIR", help="The session it belongs to.  [default: $REACTOR_SESSION]"
     ),
     click.Option(
-        [DETAILED], is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage."
+        [exitcodes.DETAILED], is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage."
     ),
 )  # fmt: skip
 """What the command has for every kind, beside options for properties."""
@@ -70,7 +69,7 @@ def kind_command(kind: str) -> click.Command:
     """The command ``reactor ensure KIND``. Raises ClickException when the kind can't be loaded."""
     model = found_kind(kind)
 
-    @click.command(kind, cls=RunCommand, params=[*OPTIONS], help=_help(model))
+    @click.command(kind, params=[*OPTIONS], help=_help(model))
     @entry_options
     @state_dir_option
     def command(inputs: Callable[[], Inputs], **given: Any) -> None:

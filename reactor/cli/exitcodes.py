@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import click
+
 from reactor.engine.events import Ended, Result
+
+DETAILED = "--detailed-exitcodes"
 
 BAD_USAGE = 2
 BAD_USAGE_DETAILED = 1
@@ -10,6 +14,12 @@ NOT_CONVERGED = 1
 CHANGED_BIT = 2
 FAILED_BIT = 4
 SIGNAL_BASE = 128
+
+
+class DetailedUsageError(click.UsageError):
+    """Wrong usage with detailed exit codes, where 2 means "changed"."""
+
+    exit_code = BAD_USAGE_DETAILED
 
 
 def of_bad_usage(*, detailed: bool) -> int:

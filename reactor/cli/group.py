@@ -69,13 +69,21 @@ class LazyGroup(click.Group):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Parse the command line, which may already write: a help, the version."""
+        words = tuple(args)
         with _telling_refusals():
-            return super().make_context(info_name, args, parent, **extra)
+            return super().make_context(info_name, args, parent, obj=words, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        with _telling_refusals():
-            return super().invoke(ctx)
+        """Run the command. Wherever it finds wrong usage, that respects ``--detailed-exitcodes``."""
+        try:
+            with _telling_refusals():
+                return super().invoke(ctx)
+        except click.UsageError as error:
+            from reactor.cli.exitcodes import DETAILED, DetailedUsageError
+
+            if DETAILED not in ctx.obj:
+                raise
+            raise DetailedUsageError(error.format_message(), error.ctx) from error
 
 
 @contextmanager

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from reactor.control.address import Address
     from reactor.manifest.inputs import Inputs
 
-DETAILED = "--detailed-exitcodes"
-
-
 _HELP = """Bring this host into the state MANIFEST describes, and keep it there.
 
 The whole manifest is validated before anything is touched. Then every resource is checked, in the order its
@@ -44,26 +41,14 @@ Examples:
 """
 
 
-class DetailedUsageError(click.UsageError):
-    """Wrong usage with detailed exit codes, where 2 means "changed"."""
-
-    exit_code = exitcodes.of_bad_usage(detailed=True)
-
-
 class RunCommand(click.Command):
-    """A command whose usage errors respect ``--detailed-exitcodes``."""
+    """A command some of whose options contradict each other."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Parse the command line."""
-        detailed = DETAILED in args
-        try:
-            return _without_contradictions(super().make_context(info_name, args, parent, **extra))
-        except click.UsageError as error:
-            if not detailed:
-                raise
-            raise DetailedUsageError(error.format_message(), error.ctx) from error
+        return _without_contradictions(super().make_context(info_name, args, parent, **extra))
 
 
 def _without_contradictions(context: click.Context) -> click.Context:
@@ -126,7 +111,9 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     help="All but these, and what requires them. Repeatable.",
 )
 @click.option(
-    DETAILED, is_flag=True, help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage or manifest."
+    exitcodes.DETAILED,
+    is_flag=True,
+    help="0 nothing changed, 2 changed, 4 failed, 6 both, 1 bad usage or manifest.",
 )
 @click.option(
     "--render", is_flag=True, help="Only show the manifest as it is after loading, as reactor render does."

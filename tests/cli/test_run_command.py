@@ -57,6 +57,7 @@ def records(done):
         (FILE, ("--detailed-exitcodes", "--only", "file#/nowhere"), 1),
         (FILE, ("--detailed-exitcodes", "--jobs", "0"), 1),
         (FILE, ("--detailed-exitcodes", "--nop"), 1),
+        (FILE, ("--detailed-exitcodes", "--fact", "no value"), 1),
     ],
 )
 def test_exit_codes(reactor, manifest, text, options, code):
