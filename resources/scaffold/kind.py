@@ -101,6 +101,10 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         if (self.left_delimiter is None) != (self.right_delimiter is None):
             missing = "right_delimiter" if self.right_delimiter is None else "left_delimiter"
             yield PropertyProblem((), "delimiters come in pairs", f"add {missing}")
+        for name in ("left_delimiter", "right_delimiter"):
+            if (delimiter := getattr(self, name)) is not None and not delimiter.strip():
+                words = f"{name} cannot be empty or a space"
+                yield PropertyProblem((name,), words, "leave both out for the usual ones, or write << and >>")
         if os.path.commonpath((self.name, self.source)) in (self.name, self.source):
             words = "source and target must not lie inside of each other"
             yield PropertyProblem(("source",), words, "keep the templates elsewhere")

@@ -12,6 +12,16 @@ from resources.scaffold import Scaffold
         ({"left_delimiter": "<<"}, (), "delimiters come in pairs"),
         ({"right_delimiter": ">>"}, (), "delimiters come in pairs"),
         (
+            {"left_delimiter": " ", "right_delimiter": ">>"},
+            ("left_delimiter",),
+            "left_delimiter cannot be empty or a space",
+        ),
+        (
+            {"left_delimiter": "<<", "right_delimiter": ""},
+            ("right_delimiter",),
+            "right_delimiter cannot be empty or a space",
+        ),
+        (
             {"source": "/srv/out/templates"},
             ("source",),
             "source and target must not lie inside of each other",

@@ -92,3 +92,10 @@ def test_there_is_no_way_into_python(source):
     with pytest.raises(TemplateError):
         render("jinja", source, context, {"f": lambda: 1})
     assert context == CONTEXT
+
+
+@pytest.mark.parametrize("left", ["{%", "{#"])
+def test_a_delimiter_that_means_something_else_in_jinja_is_an_error_of_the_template(left):
+    with pytest.raises(TemplateError, match=f"^t:1:1: {left} can't begin an expression") as caught:
+        render("jinja", "x", delimiters=(left, "%}"))
+    assert "<<" in caught.value.hint

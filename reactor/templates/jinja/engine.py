@@ -19,6 +19,9 @@ from reactor.templates.errors import TemplateError, TemplateSourceError
 from reactor.templates.jinja.environment import DEFAULT_DELIMITERS, environment, made, referenced
 from reactor.templates.jinja.rendering import rendering
 
+_OF_JINJA = ("{%", "{#")
+"""What begins statements and comments."""
+
 _UNDEFINED = re.compile(r"'(\w+)' is undefined|has no attribute '(\w+)'")
 
 
@@ -128,4 +131,7 @@ class JinjaEngine:
         self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
     ) -> JinjaTemplate:
         """``source``, ready to be rendered. Raises TemplateError."""
+        if delimiters is not None and delimiters[0] in _OF_JINJA:
+            words = f"{delimiters[0]} can't begin an expression: it begins something else in Jinja"
+            raise TemplateError(words, name, 1, 1, "choose other delimiters, such as << and >>")
         return JinjaTemplate(name, source, delimiters or DEFAULT_DELIMITERS, loader, self._bounds)
