@@ -11,7 +11,7 @@ from reactor import ResourceError
 from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversation, explained, message
 from resources.network.link_properties import BOND_MODES, LinkProperties
 from resources.network.link_state import IFF_UP
-from resources.network.links import index_of
+from resources.network.links import find_link, index_of
 from resources.network.properties import IPV4
 from watchers.netlink_socket import Frame
 from watchers.netlink_subjects import RTM_DELLINK, RTM_NEWLINK
@@ -21,6 +21,8 @@ VXLAN_PORT = 4789
 
 DEFAULT_MACVLAN_MODE = "bridge"
 """The kernel's own, vepa, needs a switch that sends packets back where they came from."""
+
+_MASTERS = ("bridge", "bond")
 
 _COMES_BY_ITSELF = "say its type to have it made; one that comes by itself is waited for. See: ip link"
 
@@ -38,6 +40,7 @@ async def create(wanted: LinkProperties) -> None:
             except OSError as error:
                 if error.errno != errno.EOPNOTSUPP:
                     raise
+                await _check_master(kernel, wanted)
                 words = f"this kernel can't make a {wanted.type}: {error.strerror}"
                 hint = "its module is missing: load or install it, or choose another type"
                 raise ResourceError(words, hint) from error
@@ -52,13 +55,26 @@ async def configure(wanted: LinkProperties, names: Sequence[str], *, goes_down_f
         master = await index_of(kernel, wanted.master) if wanted.master and "master" in names else None
         if goes_down_first:
             await kernel.change_slowly(message(RTM_NEWLINK, index=index, flags=0, change=IFF_UP))
-        await kernel.change_slowly(change(wanted, names, index, master))
+        try:
+            await kernel.change_slowly(change(wanted, names, index, master))
+        except OSError as error:
+            if error.errno == errno.EOPNOTSUPP and master is not None:
+                await _check_master(kernel, wanted)
+            raise
 
 
 async def delete(wanted: LinkProperties) -> None:
     """Remove the link. Raises ResourceError when that can't be done."""
     with Conversation(wanted.netns) as kernel, explained(f"remove {wanted.interface}"):
         await kernel.change_slowly(message(RTM_DELLINK, index=await index_of(kernel, wanted.interface)))
+
+
+async def _check_master(kernel: Conversation, wanted: LinkProperties) -> None:
+    """Raise ResourceError when the master takes no members: the kernel says only that something is not supported."""
+    found = None if wanted.master is None else await find_link(kernel, wanted.master)
+    if found is not None and found.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") not in _MASTERS:
+        words = f"{wanted.master} is neither a bridge nor a bond, so {wanted.interface} can't belong to it"
+        raise ResourceError(words, "correct `master`, or make that link with type: bridge")
 
 
 def creation(wanted: LinkProperties, parent: int | None, master: int | None) -> Frame:
