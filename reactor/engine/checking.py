@@ -181,9 +181,12 @@ class Checking:
         """The point of no return of a check that found ``state``: from here on, the world may have changed."""
         if (resource := self._roster.resources[vertex]).meta.reverse:
             await self._reversals.record(resource, state)
-        if self._memory is not None and (subscribers := self._scheduler.topology.notify[vertex]):
+        if self._memory is not None:
             refs = self._roster.refs
-            await self._memory.intend(refs[vertex], [refs[below] for below in subscribers])
+            subscribers = [refs[below] for below in self._scheduler.topology.notify[vertex]]
+            subscribers += self._roster.left_out.get(refs[vertex], ())
+            if subscribers:
+                await self._memory.intend(refs[vertex], subscribers)
         self._scheduler.touched(vertex)
 
     def _retire_undone(self, vertex: int, checked: Resource) -> None:

@@ -30,6 +30,8 @@ class Roster:
         self.limits: dict[int, Limits] = {}
         """Only of vertices that have limits of their own."""
         self.present: set[int] = set()
+        self.left_out: dict[str, list[str]] = {}
+        """Who is not in this run, and owes a refresh when a ref changes; as in `Graph`."""
         self._usual = Limits(noop=True) if noop else DEFAULT_LIMITS
         self._number: dict[str, int] = {}
 
@@ -53,6 +55,7 @@ class Roster:
         for vertex in (*difference.changed, *difference.added):
             self.resources[vertex] = graph.resources[self.refs[vertex]]
         self.present = {self._number[ref] for ref in graph.resources}
+        self.left_out = graph.left_out
         for vertex in (*difference.changed, *difference.added, *difference.gone):
             self._set_limits(vertex)
         return Topology.of(graph, self._number), difference

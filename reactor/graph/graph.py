@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +27,10 @@ class EdgeKind(StrEnum):
     SUBSCRIBE = "subscribe"
 
 
+REFRESHING = frozenset((EdgeKind.SUBSCRIBE, EdgeKind.NOTIFY))
+"""The kinds of edges that carry a refresh."""
+
+
 class Edge(NamedTuple):
     """``first`` goes before ``second``, for a ``reason`` in words (``require in file#/etc/motd``).
 
@@ -42,10 +46,14 @@ class Edge(NamedTuple):
 
 @dataclass
 class Graph:
-    """Resources and the DAG between them. ``resources`` maps each ref to its resource, in the manifest's order."""
+    """Resources and the DAG between them. ``resources`` maps each ref to its resource, in the manifest's order.
+
+    When it is a part of another graph, ``left_out`` maps a ref to those it would refresh that are not in this part.
+    """
 
     resources: dict[str, Resource]
     edges: list[Edge]
+    left_out: dict[str, list[str]] = field(default_factory=dict)
 
     @cached_property
     def dag(self) -> nx.DiGraph[str]:

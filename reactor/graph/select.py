@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from reactor.graph.graph import Edge, EdgeKind, Graph
+from reactor.graph.graph import REFRESHING, Edge, EdgeKind, Graph
 from reactor.graph.names import Names
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
@@ -69,7 +69,8 @@ def around(graph: Graph, name: str, depth: int) -> Graph:
 def restricted(graph: Graph, kept: set[str]) -> Graph:
     """The graph of ``kept`` alone, in the same order.
 
-    Where a way from one to another led through what is gone, an ``after`` edge keeps their order.
+    Where a way from one to another led through what is gone, an ``after`` edge keeps their order. Who is gone still
+    owes a refresh when what it subscribes to changes.
     """
     resources = {ref: resource for ref, resource in graph.resources.items() if ref in kept}
     edges = [edge for edge in graph.edges if edge.first in kept and edge.second in kept]
@@ -79,7 +80,11 @@ def restricted(graph: Graph, kept: set[str]) -> Graph:
             if (first, second) not in near:
                 near.add((first, second))
                 edges.append(Edge(first, second, EdgeKind.AFTER, "order through what is left out"))
-    return Graph(resources, edges)
+    left_out = defaultdict(list)
+    for edge in graph.edges:
+        if edge.kind in REFRESHING and edge.first in kept and edge.second not in kept:
+            left_out[edge.first].append(edge.second)
+    return Graph(resources, edges, left_out)
 
 
 def _beyond(graph: Graph, start: str, kept: set[str]) -> Iterator[str]:

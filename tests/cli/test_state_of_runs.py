@@ -41,6 +41,17 @@ def test_a_refresh_that_failed_is_owed_in_the_next_life_and_paid_once(reactor, m
     assert "exec#restart" not in once(reactor, path).out
 
 
+@pytest.mark.parametrize("part", [("--only", "file#*"), ("--exclude", "exec#*")])
+def test_who_is_left_out_of_a_run_is_refreshed_by_the_next_that_has_it(reactor, manifest, tmp_path, part):
+    path = manifest(TWO)
+    assert "selected 1 of 2" in once(reactor, path, *part).out
+    assert not (tmp_path / "restarted").exists()
+    done = once(reactor, path)
+    assert "exec#restart  changed  executed via subscribe" in done.out
+    assert (tmp_path / "restarted").exists()
+    assert "exec#restart" not in once(reactor, path).out
+
+
 def test_scenario_15_a_refresh_survives_a_kill_between_the_change_and_the_refresh(
     reactor, manifest, tmp_path
 ):

@@ -15,6 +15,7 @@ ELSEWHERE = {
     "only tells (noop, mode: warn)": "tests/engine/test_detect_only.py",
     "is changed by it, but a health check is not ok": "tests/health/test_health_engine.py",
     "has quiet": "tests/engine/test_quiet.py",
+    "is left out by --only or --exclude": "tests/cli/test_state_of_runs.py",
     "is killed, with reactor and the whole host": "tests/crash",
 }
 
