@@ -183,6 +183,13 @@ def _find_program(command: Command) -> str:
     )
 
 
+_EXHAUSTED = {
+    errno.EMFILE: "let fewer run at once, with --jobs, or raise the limit of open files, `ulimit -n`",
+    errno.EAGAIN: "let fewer run at once, with --jobs, or raise the limit of processes, `ulimit -u`",
+}
+"""What to do when a limit of our own is reached."""
+
+
 def _explain(error: OSError, command: Command, program: str) -> ResourceError:
     """What kept the program from starting, in words that say which of the paths involved is meant."""
     if error.filename == command.cwd != program:
@@ -202,7 +209,7 @@ def _explain(error: OSError, command: Command, program: str) -> ResourceError:
             f"{program} is neither a program nor a script that names its interpreter",
             "begin its first line with #!, as in #!/bin/sh",
         )
-    return ResourceError(f"{program} can't be started: {error.strerror}")
+    return ResourceError(f"{program} can't be started: {error.strerror}", _EXHAUSTED.get(error.errno or 0))
 
 
 def _explain_directory(error: OSError) -> ResourceError:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -190,6 +191,20 @@ async def test_permission_denied_names_the_path_that_was_denied(tmp_path):
 async def test_arguments_too_long_for_the_kernel_are_an_error_of_the_resource():
     with pytest.raises(ResourceError, match=r"^/bin/true can't be started: Argument list too long$"):
         await run(posix("/bin/true", "x" * 300_000))
+
+
+async def test_what_does_not_start_for_want_of_descriptors_says_how_to_have_more():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        with pytest.raises(
+            ResourceError, match=r"^/bin/true can't be started: Too many open files$"
+        ) as raised:
+            await run(posix("/bin/true"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert "--jobs" in raised.value.hint
+    assert "ulimit -n" in raised.value.hint
 
 
 @pytest.mark.parametrize(
