@@ -88,11 +88,13 @@ class LateBinding(Late):
     def try_values(self) -> dict[str, Any]:
         """Those values that are known while the manifest is loaded. Raises MisplacedError when one never will be."""
         known: dict[str, Any] = {}
-        with self._world.surroundings.reading() as reads:
-            for key, tree in self._trees.items():
-                with suppress(NotYetError):
-                    known[key] = evaluated(tree, self._world.scope)
-        self._read_by_values = frozenset(reads)
+        try:
+            with self._world.surroundings.reading() as reads:
+                for key, tree in self._trees.items():
+                    with suppress(NotYetError):
+                        known[key] = evaluated(tree, self._world.scope)
+        finally:
+            self._read_by_values = frozenset(reads)
         self.secret = _secret_keys(known)
         if known.keys() == self._trees.keys():
             self._values = known

@@ -80,6 +80,8 @@ class Maker:
             Inspector(self._problems, model, declaration, model.kind).report(error, values)
         origin = Origin(self._problems.source, declaration)
         if resource is None or values.spoilt or not refs:
+            if late is not None:  # what it reads may be what is wrong: nobody else looks at that now
+                self._collection.files.update(dict.fromkeys(sorted(late.reads)))
             if refs:
                 self._collection.wrecks.append((_wreck(model, values, number), origin))
             return

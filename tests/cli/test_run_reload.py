@@ -102,6 +102,29 @@ def test_a_manifest_that_vanishes_is_no_reason_to_stop(follow, tmp_path):
     assert heard("reloaded")["changed"] == [f"file#{tmp_path}/b"]
 
 
+@pytest.mark.parametrize(
+    ("uses", "bad", "good"),
+    [
+        ("content: \"{{ template('t.templ') }}\"", "{{ nope }}", "new"),
+        ("content: \"{{ template('t.templ') }}\"", "{{ 1 + }}", "new"),
+        ("content: new, control: {if: \"template('t.templ')\"}", "no bool", "${ true }"),
+    ],
+)
+def test_a_manifest_that_a_file_made_invalid_is_in_force_when_that_is_mended(
+    follow, tmp_path, uses, bad, good
+):
+    _, path, heard = follow
+    template, c = tmp_path / "t.templ", f"      - {tmp_path}/c: {{{uses}}}\n"
+    template.write_text(bad)
+    replace(path, manifest_text(tmp_path, {"a": "three", "b": "two"}, c))
+    heard("reloadrejected")
+    template.write_text(good)
+    wait_until((tmp_path / "c").exists)
+    assert heard("reloaded")["changed"] == [f"file#{tmp_path}/a"]
+    heard("converged")
+    assert [(tmp_path / name).read_text() for name in "abc"] == ["three", "two", "new"]
+
+
 def test_a_hangup_reloads(follow):
     process, _, heard = follow
     process.send_signal(signal.SIGHUP)
