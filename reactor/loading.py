@@ -80,7 +80,8 @@ def _connected(manifest: Manifest, problems: list[Diagnostic]) -> Graph:
         broken=manifest.broken,
     )
     if problems or conflicts:
-        raise ManifestError(sorted([*problems, *conflicts], key=_position), manifest.files)
+        found = sorted([*problems, *conflicts], key=_position)
+        raise ManifestError(found, manifest.files, manifest.texts)
     return graph
 
 

@@ -111,8 +111,8 @@ class Call:
             refuse_managed(entry.program.graph.resources.values(), self._location)
             outlook = self._outlook(entry, problems)
         except ManifestError as error:
-            source = (self._line.source.file, self._line.source.text)
-            report(error.diagnostics, as_json=self._form == "json", source=source)
+            texts = {self._line.source.file: self._line.source.text, **error.texts}
+            report(error.diagnostics, as_json=self._form == "json", texts=texts)
             raise click.exceptions.Exit(self._bad_usage) from error
         witness = Witness(self._form, resources=len(entry.program.graph.resources), continuous=False)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import click
@@ -20,22 +20,20 @@ def rejecting(*, as_json: bool, exit_code: int) -> Iterator[None]:
     try:
         yield
     except ManifestError as error:
-        report(error.diagnostics, as_json=as_json)
+        report(error.diagnostics, as_json=as_json, texts=error.texts)
         raise click.exceptions.Exit(exit_code) from error
 
 
 def report(
-    diagnostics: Sequence[Diagnostic], *, as_json: bool, source: tuple[str, str] | None = None
+    diagnostics: Sequence[Diagnostic], *, as_json: bool, texts: Mapping[str, str] | None = None
 ) -> None:
     """Show the problems on stderr; for a program that asked for JSON, on stdout too.
 
-    ``source`` is the name and the text of a source that is no file.
+    ``texts`` are those of sources that are no files, by their names.
     """
     from reactor.manifest.report import render
 
     if as_json:
         click.echo("".join(line(diagnostic_record(each)) for each in diagnostics), nl=False)
     coloured = wants_colour(sys.stderr)
-    click.echo(
-        scrub(render(diagnostics, color=coloured, source=source)).rstrip("\n"), err=True, color=coloured
-    )
+    click.echo(scrub(render(diagnostics, color=coloured, texts=texts)).rstrip("\n"), err=True, color=coloured)

@@ -141,7 +141,7 @@ class Reloader:
             problems = tuple(
                 f"{each.place or shown(self._name)}: {each.message}" for each in error.diagnostics
             )
-            report(error.diagnostics, as_json=False)
+            report(error.diagnostics, as_json=False, texts=error.texts)
             emit(ReloadRejected(time.time(), problems))
             return False
         self._inputs, self._files, self._read_at = generation.inputs, generation.files, read_at

@@ -73,7 +73,7 @@ def _bound(options: KindOptions, given: dict[str, Any], inputs: Callable[[], Inp
         except ManifestError as error:
             failures.append((error.diagnostics, line.source))
     diagnostics, source = failures[0]
-    report(diagnostics, as_json=False, source=(source.file, source.text))
+    report(diagnostics, as_json=False, texts={source.file: source.text})
     raise click.exceptions.Exit(exitcodes.BAD_USAGE)
 
 

@@ -12,7 +12,7 @@ from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import report
 from reactor.cli.running import warn
 from reactor.console.jsonlines import line
-from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.diagnostic import ManifestError
 
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
@@ -41,10 +41,10 @@ def validate(manifests: tuple[str, ...], form: Literal["text", "json"], inputs: 
     """
     invalid = False
     for manifest in manifests:
-        resources, problems = _problems(manifest, inputs)
-        if problems:
+        resources, error = _loaded(manifest, inputs)
+        if error is not None:
             invalid = True
-            report(problems, as_json=form == "json")
+            report(error.diagnostics, as_json=form == "json", texts=error.texts)
         elif form == "json":
             click.echo(line({"event": "valid", "manifest": manifest, "resources": resources}), nl=False)
         else:
@@ -53,13 +53,14 @@ def validate(manifests: tuple[str, ...], form: Literal["text", "json"], inputs: 
         raise click.exceptions.Exit(exitcodes.BAD_USAGE)
 
 
-def _problems(manifest: str, inputs: Callable[[], Inputs]) -> tuple[int, list[Diagnostic]]:
+def _loaded(manifest: str, inputs: Callable[[], Inputs]) -> tuple[int, ManifestError | None]:
+    """How many resources the manifest has; or what is wrong with it."""
     from reactor.loading import load
 
     try:
         program = load(manifest, inputs())
     except ManifestError as error:
-        return 0, error.diagnostics
+        return 0, error
     for warning in program.warnings:
         warn(warning)
-    return len(program.graph.resources), []
+    return len(program.graph.resources), None

@@ -30,6 +30,7 @@ class Collection:
     ``wrecks`` are what is left of resources that could not be built, name and references only, with their origins.
     ``broken`` holds the refs of what left not even that, so that a reference to it is no further problem. ``chains``
     are the indices of resources that go one after the other. ``files`` are the absolute paths of all that was read. ``warnings`` keep nothing from being used.
+    ``texts`` are those that templates have made, by the names that places in them have.
     """
 
     resources: list[Resource] = field(default_factory=list)
@@ -40,6 +41,7 @@ class Collection:
     files: dict[str, None] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
     _taken: dict[str, Place] = field(default_factory=dict)
     _repeats: dict[str, int] = field(default_factory=dict)
 

@@ -42,6 +42,7 @@ class Manifest:
     pre_message: str | None = None
     post_message: str | None = None
     origins: list[Origin] | None = field(default=None, repr=False)
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def locate(self, index: int, path: PropertyPath = ()) -> Place | None:
         """The place of a property's value in the resource at ``index``, or of what is closest around it.
@@ -98,4 +99,5 @@ def _manifest(path: str, collection: Collection, document: Document, data: Resol
         pre_message=document.pre_message.text if document.pre_message else None,
         post_message=document.post_message.text if document.post_message else None,
         origins=[*collection.origins, *(origin for _, origin in collection.wrecks)],
+        texts=collection.texts,
     )

@@ -183,6 +183,12 @@ class Reading:
         }
         return {name: True for name, is_wanted in wanted.items() if is_wanted}
 
+    def _keep_text(self, source: Source) -> None:
+        """Let problems show the text of ``source``, unless it is secret, or one of several of that name."""
+        if not source.is_secret:
+            text = self._collection.texts.setdefault(source.file, source.text)
+            self._collection.texts[source.file] = text if text == source.text else ""
+
     def _rendered(
         self, file: str, at: int, world: World, problems: Problems
     ) -> tuple[Sequence | None, Problems]:
@@ -194,7 +200,9 @@ class Reading:
         except FunctionError as error:
             problems.add(f"resources_jet_file: {error.message}", at, error.hint)
             return None, problems
-        rendered = Problems(Source(f"{file} (rendered)", str(text), isinstance(text, SecretText)))
+        name = f"{os.path.join(os.path.dirname(problems.source.file), file)} (rendered)"
+        rendered = Problems(Source(name, str(text), isinstance(text, SecretText)))
+        self._keep_text(rendered.source)
         entries = parse(rendered)
         if not entries and not rendered:
             hint = "check it for syntax errors: [[ ]] are its delimiters"

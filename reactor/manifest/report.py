@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from reactor.manifest.source import with_line_feeds
@@ -22,16 +22,16 @@ _STYLES = {
 _RESET = "\x1b[0m"
 
 
-def render(diagnostics: Iterable[Diagnostic], *, color: bool, source: tuple[str, str] | None = None) -> str:
+def render(diagnostics: Iterable[Diagnostic], *, color: bool, texts: Mapping[str, str] | None = None) -> str:
     """All diagnostics in the order given, and a last line that counts them.
 
-    The files are read again for the lines shown; one that is gone or has changed only costs its excerpt. ``source`` is
-    the name and the text of one that is no file.
+    The files are read again for the lines shown; one that is gone or has changed only costs its excerpt. ``texts`` are
+    those of sources that are no files, by their names.
     """
     found = list(diagnostics)
     report = _Report(color=color)
-    if source is not None:
-        report.know(*source)
+    for name, text in (texts or {}).items():
+        report.know(name, text)
     blocks = ["\n".join(report.diagnostic(each)) for each in found]
     return "\n\n".join([*blocks, report.count(found)]) + "\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 PropertyPath = tuple[str | int, ...]
@@ -35,13 +35,20 @@ class Diagnostic(NamedTuple):
 class ManifestError(Exception):
     """The manifest can't be used. Carries every problem found, in the order of their places.
 
-    ``files`` is all it was made of, as far as that is known: a change of one may mend it.
+    ``files`` is all it was made of, as far as that is known: a change of one may mend it. ``texts`` are those with
+    places in them that are in no file, by the names that the places have.
     """
 
-    def __init__(self, diagnostics: list[Diagnostic], files: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        diagnostics: list[Diagnostic],
+        files: Sequence[str] = (),
+        texts: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__("; ".join(d.message for d in diagnostics))
         self.diagnostics = diagnostics
         self.files = files
+        self.texts = texts or {}
 
 
 class PropertyProblem(NamedTuple):

@@ -48,3 +48,19 @@ def test_diagnostics_are_coloured_only_where_asked(reactor, manifest, monkeypatc
     assert "\x1b[" in reactor("validate", path).err
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in reactor("validate", path).err
+
+
+def test_what_is_wrong_with_rendered_resources_is_shown_in_their_text(reactor, manifest, tmp_path):
+    path = manifest("data: {say: hello}\nccm: {resources_jet_file: r.jet}\n")
+    (tmp_path / "r.jet").write_text("- exec:\n    - a:\n        comand: /bin/echo [[ Data.say ]]\n")
+    done = reactor("validate", path)
+    assert f"{tmp_path}/r.jet (rendered):3:9: error: exec has no property 'comand'" in done.err
+    assert "\n  3 |         comand: /bin/echo hello\n    |         ^\n" in done.err
+
+
+def test_rendered_resources_with_a_secret_in_them_are_not_shown(reactor, manifest, tmp_path):
+    path = manifest("data:\n  say: hey  # @secret\nccm: {resources_jet_file: r.jet}\n")
+    (tmp_path / "r.jet").write_text("- exec:\n    - a:\n        comand: /bin/echo [[ Data.say ]]\n")
+    done = reactor("validate", path)
+    assert "exec has no property 'comand'" in done.err
+    assert "hey" not in done.err
