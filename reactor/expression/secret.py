@@ -17,6 +17,7 @@ and loses its words, because words quote values.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -34,3 +35,12 @@ def holds_secret(value: Any) -> bool:
     if isinstance(value, (dict, list)):
         return any(map(holds_secret, value.values() if isinstance(value, dict) else value))
     return isinstance(value, SecretText)
+
+
+def paths_of_secrets(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The keys that lead to what is secret in ``values``. A list with something secret in it is secret as a whole."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from ((key, *path) for path in paths_of_secrets(value))
+        elif holds_secret(value):
+            yield (key,)

@@ -8,7 +8,7 @@ from typing import Any
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.expression.errors import ExpressionError, FunctionError
-from reactor.expression.secret import SecretText
+from reactor.expression.secret import SecretText, paths_of_secrets
 from reactor.manifest.binding import Binder
 from reactor.manifest.collection import Collection
 from reactor.manifest.document import Document, Message, read_document
@@ -154,7 +154,8 @@ class Reading:
         if composite.data is None:
             over = (Layer("the manifest above", data.values, data.secrets),)
         else:
-            over = (Layer(f"data of {composite.ref}", composite.data), *self._outside)
+            secrets = frozenset(paths_of_secrets(composite.data))
+            over = (Layer(f"data of {composite.ref}", composite.data, secrets), *self._outside)
         self._chain[composite.manifest_path] = composite
         problems = Problems(source)
         document, _ = self._read(problems, parse(problems), over, composite)

@@ -312,3 +312,20 @@ def test_a_complaint_to_a_program_quotes_no_secret(tmp_path):
     (problem,) = map(json.loads, done.stdout.splitlines())
     assert (problem["event"], problem["line"]) == ("diagnostic", 3)
     assert "message" not in problem["message"]
+
+
+def test_a_secret_that_is_handed_to_a_child_is_one_to_its_templates(site):
+    parent = """
+data:
+  # @secret
+  pin: "4711pin"
+resources: [{apply: [{child.yaml: {data: {deep: {pin: "{{ Data.pin }}"}, open: abc}}}]}]
+"""
+    files = {
+        "child.yaml": "ccm: {resources_jet_file: r.jet}",
+        "r.jet": "- exec: [{a: {command: 'x [[ Data.deep.pin ]]'}}]",
+    }
+    assert "command" in site(parent, **files).graph.resources["exec#a"].secrets
+    files["r.jet"] = "- exec: [{a: {command: 'x [[ Data.deep.pin.x ]]'}}]"
+    with pytest.raises(ManifestError, match="why is not shown"):
+        site(parent, **files)
