@@ -44,11 +44,11 @@ def data(
       reactor data site.yaml web.port --explain
       reactor data site.yaml --fact role=db --data web.port=8080
     """
+    from reactor.data.resolve import masked
+
     with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
         resolved = _resolved(manifest, inputs())
-    values: Any = resolved.values
-    for path in resolved.secrets:
-        values = _without(values, path)
+    values: Any = masked(resolved.values, resolved.secrets, _HIDDEN)
     if explain:
         values = _explained(values, resolved.layers)
     show(found(values, query, "key"), form)
@@ -78,16 +78,6 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
     for text in [*(warning(each, source) for each in resolved.warnings), *(site.warnings if site else ())]:
         warn(text)
     return resolved
-
-
-def _without(values: Any, path: tuple[str, ...]) -> Any:
-    """The values with the one at ``path`` hidden."""
-    if not path:
-        return _HIDDEN
-    first, *rest = path
-    if not isinstance(values, dict) or first not in values:
-        return values
-    return {**values, first: _without(values[first], tuple(rest))}
 
 
 def _explained(value: Any, layers: Mapping[LeafPath, str], path: LeafPath = ()) -> Any:

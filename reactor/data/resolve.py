@@ -96,3 +96,20 @@ def _applicable(order: Sequence[str], overrides: dict[str, Any], expander: Expan
 def _section(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     section = document.get(name)
     return section if isinstance(section, dict) else {}
+
+
+def masked(values: Mapping[str, Any], paths: Iterable[Path], mask: str) -> dict[str, Any]:
+    """``values`` with ``mask`` in place of what is at ``paths``."""
+    shown = dict(values)
+    for path in paths:
+        shown = _masked(shown, path, mask)
+    return shown
+
+
+def _masked(value: Any, path: Path, mask: str) -> Any:
+    if not path:
+        return mask
+    first, *rest = path
+    if not isinstance(value, dict) or first not in value:
+        return value
+    return {**value, first: _masked(value[first], tuple(rest), mask)}

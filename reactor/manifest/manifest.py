@@ -25,7 +25,8 @@ class Manifest:
 
     ``wrecks`` are what is left of these, name and references only, to be checked with the others. ``broken`` holds
     the refs of what left nothing, by name and by alias: a reference to one is no further problem. ``chains`` are the
-    indices of resources that go one after the other. ``files`` are all the files it was made of. ``origins`` may be
+    indices of resources that go one after the other. ``files`` are all the files it was made of.
+    ``secrets`` are the paths in ``data`` of what must not be shown. ``origins`` may be
     set to None once nothing is located any more.
     """
 
@@ -36,6 +37,7 @@ class Manifest:
     settings: Settings = field(default_factory=Settings)
     broken: frozenset[str] = frozenset()
     data: Mapping[str, Any] = field(default_factory=dict)
+    secrets: frozenset[tuple[str, ...]] = frozenset()
     files: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     is_ccm: bool = False
@@ -93,6 +95,7 @@ def _manifest(path: str, collection: Collection, document: Document, data: Resol
         settings=document.settings,
         broken=frozenset(collection.broken),
         data=data.values,
+        secrets=data.secrets,
         files=tuple(collection.files),
         warnings=tuple(collection.warnings),
         is_ccm=document.is_ccm,

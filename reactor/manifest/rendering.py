@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from reactor.data.resolve import masked
 from reactor.manifest.late import LateBinding
 from reactor.manifest.manifest import Manifest
 from reactor.resource.base import Resource
@@ -22,7 +23,7 @@ def rendered(manifest: Manifest) -> dict[str, Any]:
         for index, resource in enumerate(manifest.resources)
         if resource.ref not in elsewhere
     ]
-    data = scrubbed(dict(manifest.data))
+    data = scrubbed(masked(manifest.data, manifest.secrets, MASK))
     if manifest.is_ccm:
         options = {"fail_on_error": manifest.settings.fail_fast, "resources": resources}
         return {"ccm": options, "data": data}

@@ -21,6 +21,12 @@ settings: {jobs: 3}
 """
 
 
+def test_secrets_in_the_data_are_masked_however_short_they_are(reactor, manifest):
+    text = "data:\n  pin: 123  # @secret\n  deep:\n    flag: true  # @secret\n    open: abc\nresources: []\n"
+    shown = yaml.safe_load(reactor("render", manifest(text)).out)
+    assert shown["data"] == {"pin": "[secret]", "deep": {"flag": "[secret]", "open": "abc"}}
+
+
 def test_a_manifest_is_shown_as_it_is_after_loading(reactor, manifest, tmp_path):
     done = reactor("render", manifest(MANIFEST))
     assert done.code == 0, done.err
