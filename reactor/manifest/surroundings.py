@@ -16,11 +16,18 @@ from reactor.manifest.evaluation import bare_expression, parse_template
 from reactor.manifest.networked import kv_get, registrations
 from reactor.manifest.source import LineMap
 from reactor.resource.late import Outputs
+from reactor.resource.secrecy import remember
 
 MAX_FILE = 16 * 1024 * 1024
 """Bytes of a file that an expression reads."""
 MAX_TEMPLATES = 10
 """How deep templates may use each other."""
+
+
+def secret(value: Any) -> SecretText:
+    """``value`` as a secret: neither it nor what is made of it is shown."""
+    remember(value)
+    return SecretText(value)
 
 
 class NotYetError(Exception):
@@ -49,7 +56,7 @@ class Surroundings:
             "template": self.template,
             "jet": self.jet,
             "output": self.output,
-            "secret": SecretText,
+            "secret": secret,
             "registrations": registrations,
             "kvGet": kv_get,
         }

@@ -329,3 +329,8 @@ resources: [{apply: [{child.yaml: {data: {deep: {pin: "{{ Data.pin }}"}, open: a
     files["r.jet"] = "- exec: [{a: {command: 'x [[ Data.deep.pin.x ]]'}}]"
     with pytest.raises(ManifestError, match="why is not shown"):
         site(parent, **files)
+
+
+def test_what_is_given_to_secret_is_masked_also_where_it_is_but_a_part_of_a_value(site):
+    site("resources: [{exec: [{a: {command: \"echo Bearer {{ secret('t0ken-t0ken') }}\"}}]}]")
+    assert secrecy.scrub("Bearer t0ken-t0ken") == "Bearer [secret]"
