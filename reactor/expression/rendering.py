@@ -11,6 +11,7 @@ from reactor.expression.builtins import BUILTINS, PREDICATES
 from reactor.expression.delimiters import pieces
 from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.evaluator import compiled
+from reactor.expression.kinds import kind
 from reactor.expression.nodes import Call, Constant, Root, walk
 from reactor.expression.parser import parse as parse_tree
 from reactor.expression.reads import Path, meet, reads
@@ -142,16 +143,24 @@ class Template:
             if isinstance(part, str):
                 yield part
                 continue
-            expression, start = part
-            value = _moved(expression, start, run)
-            if matched is not None:
-                matched.append(value is not None and value != "")
+            touched, run.tainted = run.tainted, False
             try:
-                yield run.shown(value)
-            except FunctionError as error:
-                raise ExpressionError(
-                    error.message, start, start + len(expression.text), error.hint
-                ) from None
+                shown = self._piece(*part, run, matched)
+            finally:
+                run.tainted |= touched
+            yield shown
+
+    def _piece(self, expression: Expression, start: int, run: Run, matched: list[bool] | None) -> str:
+        value = _moved(expression, start, run)
+        if matched is not None:
+            matched.append(value is not None and value != "")
+        try:
+            shown = run.shown(value)
+        except FunctionError as error:
+            raise ExpressionError(error.message, start, start + len(expression.text), error.hint) from None
+        if run.tainted and kind(value) not in ("nil", "bool"):
+            run.scope.hide(shown)
+        return shown
 
 
 @lru_cache(maxsize=16_384)

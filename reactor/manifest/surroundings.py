@@ -43,7 +43,7 @@ class Surroundings:
     def __init__(self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:
         self.base = base
         self.reads: set[str] = set()
-        self.scope = Scope(names, self._functions, secrets=secrets)
+        self.scope = Scope(names, self._functions, secrets=secrets, hide=remember)
         self._outputs: Outputs | None = None
         self._may_wait = False
         self._depth = 0
@@ -122,7 +122,9 @@ class Surroundings:
 
     def lookup(self, path: str, default: Any = None) -> Any:
         """What stands at a gjson path of the roots: `lookup` of expressions, for templates."""
-        scope = Scope({**self.scope.names, "Path": path, "Default": default}, secrets=self.scope.secrets)
+        scope = Scope(
+            {**self.scope.names, "Path": path, "Default": default}, secrets=self.scope.secrets, hide=remember
+        )
         return bare_expression("lookup(Path, Default)").evaluate(scope)
 
     def output(self, ref: str) -> Mapping[str, Any] | None:

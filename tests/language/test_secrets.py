@@ -202,6 +202,16 @@ def test_a_list_with_a_secret_in_it_is_secret_in_a_property_that_is_read_at_load
     assert site(text).graph.resources["exec#a"].secrets == {"meta"}
 
 
+@pytest.mark.parametrize("expression", ["secret('a-literal')", "Data.hidden | upper()", "Data.hidden"])
+def test_what_is_made_of_a_secret_is_masked_where_it_shows_without_the_text_around_it(tmp_path, expression):
+    """A command says its arguments one by one, not its command line."""
+    path = tmp_path / "site.yaml"
+    command = f"/bin/echo a ${{ 'open' }} ${{ {expression} }} ${{ Data.hidden == 'x' }} b"
+    path.write_text(f'{SECRET_DATA}resources: [{{exec: [{{a: {{command: "{command}", logoutput: true}}}}]}}]')
+    done = reactor("run", "--converge-once", "--state-dir", tmp_path / "state", path)
+    assert done.stdout.startswith(b"exec#a | a open [secret] false b\n")
+
+
 # ---- names ----
 
 SECRET_DATA = "data:\n  hidden: a-secret-word  # @secret\n"
