@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.secrecy import remember
     from reactor.resource.speech import say
+    from reactor.resource.threads import in_thread
     from reactor.resource.watch import Heard, PathWatch, TimerWatch, Watch, Watcher, WatchSink, WatchState
     from reactor.templates.engine import template_engine
     from reactor.templates.errors import TemplateError
@@ -87,6 +88,7 @@ _HOMES = {
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.secrecy": ("remember",),
     "reactor.resource.speech": ("say",),
+    "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("Heard", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.templates.engine": ("template_engine",),
     "reactor.templates.errors": ("TemplateError",),
@@ -101,7 +103,7 @@ __all__ = [
     "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "Heard",
     "InvalidPropertiesError", "ManifestError", "Meta", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "hold", "load", "remember", "say", "size_in_words", "template_engine",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "hold", "in_thread", "load", "remember", "say", "size_in_words", "template_engine",
     "unpack",
 ]  # fmt: skip
 

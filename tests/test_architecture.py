@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "reactor.data": {"reactor.resource", "reactor.expression"},
     "reactor.documents": {"reactor.resource", "reactor.manifest"},
     "reactor.facts": {"reactor.resource", "reactor.data"},
-    "reactor.backup": set(),
+    "reactor.backup": {"reactor.resource"},
     "reactor.manifest": {"reactor.resource", "reactor.expression", "reactor.data", "reactor.templates"},
     "reactor.graph": {"reactor.resource"},
     "reactor.source": {"reactor.resource", "reactor.unpacking"},

@@ -23,6 +23,7 @@ import trio
 
 from reactor.backup.entry import Name, Version, decode, key_of, parse_name
 from reactor.backup.pruning import ENTRY_COST, Limits, cost, survivors
+from reactor.resource.threads import in_thread
 
 _INLINE_LIMIT = 64 * 1024
 """Bytes. A thread costs more than to keep so much on the spot."""
@@ -61,9 +62,7 @@ class Store:
         if found.st_size > self._limits.file:
             raise OSError(errno.EFBIG, f"it is larger than {self._limits.file} bytes")
         if not self._kept_at_once(path, ref, fd, found):
-            await trio.to_thread.run_sync(
-                self._keep, path, ref, fd, found, fcntl.LOCK_SH, limiter=self._threads
-            )
+            await in_thread(self._keep, path, ref, fd, found, fcntl.LOCK_SH, limiter=self._threads)
         if self._room < 0:
             self._crowded.set()
 
@@ -72,7 +71,7 @@ class Store:
 
         Returns the path of a file that holds the same, which is on the disk. Raises OSError when that can't be done.
         """
-        return await trio.to_thread.run_sync(self._hold, path, ref, limiter=self._threads)
+        return await in_thread(self._hold, path, ref, limiter=self._threads)
 
     def hold_only(self, refs: Iterable[str]) -> None:
         """Free what is held for others than ``refs``."""
@@ -86,7 +85,7 @@ class Store:
         """Keep within the limits until cancelled."""
         while True:
             with suppress(OSError):  # keeping meets the same error, and tells it
-                await trio.to_thread.run_sync(self.prune)
+                await in_thread(self.prune)
             self._crowded = trio.Event()
             with trio.move_on_after(_LOOK_EVERY):
                 await self._crowded.wait()

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import TypeVar
 
 import trio
 
@@ -18,8 +20,11 @@ from reactor.engine.options import Options
 from reactor.graph.graph import Graph
 from reactor.loading import is_elsewhere, located, shown, with_site
 from reactor.manifest.inputs import NO_INPUTS, Inputs
-from reactor.resource.diagnostic import ManifestError
+from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.threads import in_thread
 from reactor.resource.watch import PathWatch
+
+_Result = TypeVar("_Result")
 
 SETTLE = 0.01
 """Seconds to wait after a change: an editor that replaces a file does so in several steps."""
@@ -34,10 +39,6 @@ FACTS_INTERVAL = 10.0
 """Seconds between two looks at the facts that a manifest uses."""
 
 
-in_thread = partial(trio.to_thread.run_sync, abandon_on_cancel=True)
-"""Call something that only reads and may take long, behind a URL that does not answer, say: no run ends later for that."""
-
-
 @dataclass(frozen=True, slots=True)
 class Generation:
     """A valid version of the manifest: what to run and how, and the files and facts it was made of."""
@@ -46,6 +47,11 @@ class Generation:
     options: Options
     files: tuple[str, ...] = ()
     inputs: Inputs = NO_INPUTS
+
+
+async def _read(work: Callable[[], _Result]) -> _Result:
+    """Call something that only reads, and may take long when a URL does not answer: no run ends later for that."""
+    return await in_thread(work, abandon_on_cancel=True)
 
 
 class Reloader:
@@ -98,15 +104,16 @@ class Reloader:
             inputs = self._inputs
             if not inputs.fact_paths:
                 continue
-            if await in_thread(inputs.facts_changed):
-                self.request()
+            with suppress(OSError):  # then it is asked again
+                if await _read(inputs.facts_changed):
+                    self.request()
 
     async def _refetch(self) -> None:
         """Nobody tells of a new version behind a URL: ask now and then."""
         while True:
             await trio.sleep(REFETCH_INTERVAL)
-            with suppress(ManifestError):
-                if not await in_thread(self._fetched) <= {*self._files}:
+            with suppress(ManifestError, OSError):
+                if not await _read(self._fetched) <= {*self._files}:
                     self.request()
 
     def _fetched(self) -> set[str]:
@@ -134,7 +141,7 @@ class Reloader:
         """Load the manifest, and put it into force if it is valid; return whether it is."""
         read_at = time.time_ns()
         try:
-            generation = await in_thread(self._load)
+            generation = await self._loaded()
         except ManifestError as error:
             self._read_at = read_at
             self._follow(engine, (*self._listening, *error.files))
@@ -150,6 +157,19 @@ class Reloader:
             self.adopted(generation.graph)
         engine.reload(generation.graph, generation.options)
         return True
+
+    async def _loaded(self) -> Generation:
+        """Raises ManifestError, also for what could be read when the run began and can't be now."""
+        try:
+            return await _read(self._load_again)
+        except OSError as error:
+            hint = "once there is room again, touch the manifest, or send SIGHUP"
+            raise _refusal(f"can't load the manifest: {error.strerror}", hint) from error
+
+    def _load_again(self) -> Generation:
+        if Path(self._name).is_fifo():
+            raise _refusal("the manifest is a pipe, which can be read only once", "put a file in its place")
+        return self._load()
 
     def _follow(self, engine: Engine, files: Iterable[str]) -> None:
         """Listen to ``files`` and to no others. After an invalid version, those of the last valid one are kept too."""
@@ -168,3 +188,7 @@ class Reloader:
             changed = max(os.stat(path).st_ctime_ns, os.lstat(path).st_ctime_ns)
             if changed > self._read_at - CLOCK_TICK_NS:
                 self.request()
+
+
+def _refusal(message: str, hint: str) -> ManifestError:
+    return ManifestError([Diagnostic(message, None, hint)])

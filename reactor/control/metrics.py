@@ -7,7 +7,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-import trio
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -16,6 +15,7 @@ from starlette.routing import Route
 from reactor.control.port import Shown
 from reactor.engine.engine import Engine
 from reactor.metrics.tally import Tally
+from reactor.resource.threads import in_thread
 
 METRICS = "/metrics"
 """Where Prometheus looks unless it is told otherwise."""
@@ -23,7 +23,7 @@ METRICS = "/metrics"
 
 async def metrics_response(request: Request, tally: Tally, engine: Engine) -> Response:
     """The page, in the format that the client prefers. What makes it is imported beside the engine."""
-    page: Any = await trio.to_thread.run_sync(import_module, "reactor.metrics.page")
+    page: Any = await in_thread(import_module, "reactor.metrics.page")
     body, media_type = page.render(tally, engine, request.headers.get("accept", ""))
     return Response(body, media_type=media_type, headers={"Cache-Control": "no-store"})
 

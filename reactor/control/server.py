@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from reactor.control.socketpath import SOCKET_FILE, at_home
+from reactor.resource.threads import in_thread
 
 if TYPE_CHECKING:
     from reactor.control.subject import Subject
+
+_RETRY_SECONDS = 1.0
 
 BACKLOG = 64
 """Connections that may wait to be accepted."""
@@ -28,15 +31,18 @@ async def serve(listener: socket.socket, module: str, subject: Any, tell: Callab
     second, and many runs are never asked.
     """
     await trio.lowlevel.wait_readable(listener)
-    applications, connections = await trio.to_thread.run_sync(
-        _imported, module, "reactor.control.connection", limiter=trio.CapacityLimiter(1)
-    )
+    applications, connections = await _imported(module, "reactor.control.connection")
     handler = connections.connection_handler(applications.application(subject, tell), tell)
     await trio.serve_listeners(handler, [trio.SocketListener(trio.socket.from_stdlib_socket(listener))])
 
 
-def _imported(*modules: str) -> list[Any]:
-    return [import_module(module) for module in modules]
+async def _imported(*modules: str) -> list[Any]:
+    """The modules, imported in a thread; while the host has none to give, the client waits."""
+    while True:
+        try:
+            return [await in_thread(import_module, each, limiter=trio.CapacityLimiter(1)) for each in modules]
+        except OSError:
+            await trio.sleep(_RETRY_SECONDS)
 
 
 class Server:

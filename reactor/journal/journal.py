@@ -23,6 +23,7 @@ from reactor.journal.originals import Originals
 from reactor.journal.records import Selector, lean
 from reactor.journal.store import Found, Store, beyond_repair, open_store, set_aside
 from reactor.resource.base import Resource
+from reactor.resource.threads import in_thread
 
 INTERVAL = 0.2
 """Seconds that things may wait for others to be written with."""
@@ -259,9 +260,12 @@ class Journal:
                 self._settle(batch, await self._attempt_in_thread(batch, durable))
         self._durable = covered
 
-    async def _attempt_in_thread(self, batch: Batch, durable: bool) -> sqlite3.Error | None:
+    async def _attempt_in_thread(self, batch: Batch, durable: bool) -> sqlite3.Error | OSError | None:
         attempt = partial(self._attempt, batch, durable=durable)
-        return await trio.to_thread.run_sync(attempt, limiter=self._thread)
+        try:
+            return await in_thread(attempt, limiter=self._thread)
+        except OSError as error:  # there is no thread
+            return error
 
     def _attempt(self, batch: Batch, *, durable: bool) -> sqlite3.Error | None:
         try:
@@ -272,7 +276,7 @@ class Journal:
 
     # ---- when the disk or the file fails ----
 
-    def _settle(self, batch: Batch, error: sqlite3.Error | None) -> bool:
+    def _settle(self, batch: Batch, error: sqlite3.Error | OSError | None) -> bool:
         """See what came of an attempt. Returns whether there is a new file that wants it all again."""
         if error is None:
             if self._refusal:

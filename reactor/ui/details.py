@@ -6,11 +6,10 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import trio
-
 from reactor.control.names import find
 from reactor.graph.export.picture import properties, shortened
 from reactor.graph.graph import Edge
+from reactor.resource.threads import in_thread
 from reactor.ui.news import text_of
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ async def details(page: LivePage, name: str) -> dict[str, Any]:
         "place": None if resource.place is None else str(resource.place),
         "properties": shortened(properties(resource)),
         "standing": standing,
-        "edges": await trio.to_thread.run_sync(partial(_neighbours, page, resource.ref)),
+        "edges": await in_thread(partial(_neighbours, page, resource.ref)),
         "diff": None if diff is None else diff._asdict(),
         "why": why,
         "events": events,

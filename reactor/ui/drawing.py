@@ -12,6 +12,7 @@ import trio
 from reactor.engine.engine import Engine
 from reactor.graph.graph import Edge, Graph
 from reactor.graph.reversal import with_reversals
+from reactor.resource.threads import in_thread
 from reactor.ui.pace import Pace
 
 PATIENCE = 120.0
@@ -62,7 +63,7 @@ class Drawing:
 
     async def _description(self, engine: Engine) -> str:
         """What there is to draw, as JSON. What left since the edges were taken is not in it."""
-        edges, pace, roster = await trio.to_thread.run_sync(self.edges, engine), Pace(), engine.roster
+        edges, pace, roster = await in_thread(self.edges, engine), Pace(), engine.roster
         number: dict[str, int] = {}
         vertices, pairs = [], []
         for vertex in sorted(roster.present):

@@ -8,11 +8,10 @@ from contextlib import closing
 from functools import partial
 from typing import Any, TypeVar
 
-import trio
-
 from reactor.control.reasons import Reasons
 from reactor.journal.history import Entry, History, HistoryError
 from reactor.journal.journal import Journal
+from reactor.resource.threads import in_thread
 
 _Answer = TypeVar("_Answer")
 
@@ -43,7 +42,7 @@ class Past:
         return await self._ask(ask) or []
 
     async def _ask(self, question: Callable[[History], _Answer]) -> _Answer | None:
-        return await trio.to_thread.run_sync(partial(self._asked, question))
+        return await in_thread(partial(self._asked, question))
 
     def _asked(self, question: Callable[[History], _Answer]) -> _Answer | None:
         try:

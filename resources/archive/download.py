@@ -6,7 +6,7 @@ import math
 
 import trio
 
-from reactor import Former, ResourceError, say
+from reactor import Former, ResourceError, in_thread, say
 from resources.archive import staging
 from resources.archive.fetching import fetch
 from resources.archive.origin import Origin, fingerprint
@@ -60,5 +60,5 @@ async def _known(desired: Desired) -> Origin | None:
         return None
     if not origin.etag and not origin.last_modified:
         return None
-    found = await trio.to_thread.run_sync(checksum_of, desired.path)
+    found = await in_thread(checksum_of, desired.path)
     return origin if found == origin.checksum else None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import trio
 
-from reactor import ResourceError, UnpackingError, say, size_in_words, unpack
+from reactor import ResourceError, UnpackingError, in_thread, say, size_in_words, unpack
 from resources.archive import staging
 from resources.archive.moving import move_in
 from resources.archive.observer import exists
@@ -24,7 +24,7 @@ async def extract(desired: Desired, owner: tuple[int, int]) -> None:
     """
     parent = desired.extract_parent or ""
     with Explaining(f"unpack {desired.path} into {parent}"):
-        await trio.to_thread.run_sync(_extract, desired, parent, owner)
+        await in_thread(_extract, desired, parent, owner)
         if desired.creates is not None and not exists(desired.creates):
             words = f"{desired.path} is unpacked, and {desired.creates} is still missing: nothing in it has that name"
             raise ResourceError(words, "correct creates or extract_parent")

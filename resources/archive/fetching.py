@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 import trio
 
-from reactor import ResourceError, size_in_words
+from reactor import ResourceError, in_thread, size_in_words
 from resources.archive.origin import Origin, fingerprint
 from resources.archive.partial import Partial
 from resources.archive.progress import Progress
@@ -41,7 +41,7 @@ async def fetch(source: Source, partial: Partial, known: Origin | None) -> bool:
 
     Whenever the connection breaks, the rest is asked for, as long as each time something comes. Raises ResourceError.
     """
-    client = await trio.to_thread.run_sync(_make_client)
+    client = await in_thread(_make_client)
     import httpx  # noqa: PLC0415 - _make_client has taken the time for it, in a thread
 
     fetching = _Fetching(client, source, partial, known)

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
-import trio
 from pydantic import ConfigDict, Field
 
 from reactor import (
@@ -22,6 +21,7 @@ from reactor import (
     Resource,
     UnpackingLimits,
     archive_format,
+    in_thread,
     remember,
 )
 from resources.archive.decision import decide
@@ -138,7 +138,7 @@ class Archive(Resource, kind="archive", providers=("http",)):
 
     async def outputs(self) -> Mapping[str, Any]:
         """The path of the archive, and its SHA-256; nothing for that while there is none."""
-        checksum = await trio.to_thread.run_sync(checksum_of, self.name)
+        checksum = await in_thread(checksum_of, self.name)
         return {"path": self.name, "checksum": checksum}
 
     def provides(self) -> Iterable[str]:

@@ -6,8 +6,7 @@ import os
 import stat
 import time
 
-import trio
-
+from reactor import in_thread
 from resources.archive.origin import Origin, fingerprint
 from resources.archive.partial import partial_path
 from resources.archive.staging import staging_path
@@ -70,7 +69,7 @@ class Observer:
         if before is None or not stat.S_ISREG(before.st_mode):
             return None
         if self._stamp is None or stamp_of(before) != self._stamp:
-            self._checksum = await trio.to_thread.run_sync(checksum_of, self.desired.path)
+            self._checksum = await in_thread(checksum_of, self.desired.path)
             after = _lstat(self.desired.path)
             unmoved = after is not None and stamp_of(after) == stamp_of(before)
             self._stamp = stamp_of(before) if unmoved and settled(before, now) else None

@@ -15,9 +15,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-import trio
-
-from reactor import ResourceError
+from reactor import ResourceError, in_thread
 from resources.archive.origin import Origin
 from resources.file.durability import flush
 
@@ -85,7 +83,7 @@ class Partial:
         self.origin = Origin.of(self._fd)
         self.size = os.fstat(self._fd).st_size
         if self.can_resume and self._is_of(url):
-            await trio.to_thread.run_sync(self._read_back)
+            await in_thread(self._read_back)
         else:
             self.restart(None)
 
@@ -101,7 +99,7 @@ class Partial:
 
     async def append(self, pieces: list[bytes]) -> None:
         """Write what has come, and empty the list. It should be much: each call is a trip to a thread."""
-        await trio.to_thread.run_sync(self._append, pieces)
+        await in_thread(self._append, pieces)
 
     async def place(self, owner: tuple[int, int], mode: int) -> None:
         """Let it be the archive, complete and on the disk, in one step for whoever looks."""

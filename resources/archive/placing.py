@@ -7,9 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-import trio
-
-from reactor import Former, ResourceError
+from reactor import Former, ResourceError, in_thread
 from resources.archive.partial import partial_path
 from resources.archive.staging import staging_path
 from resources.archive.state import Desired
@@ -49,7 +47,7 @@ async def tidy(desired: Desired) -> None:
         if desired.extract_parent is not None and desired.ensure == "absent":
             staging = staging_path(desired.extract_parent, desired.path)
             with suppress(FileNotFoundError):
-                await trio.to_thread.run_sync(shutil.rmtree, staging)
+                await in_thread(shutil.rmtree, staging)
 
 
 async def _unlink(path: str) -> None:

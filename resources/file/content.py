@@ -15,9 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Protocol
 
-import trio
-
-from reactor import ResourceError
+from reactor import ResourceError, in_thread
 from resources.file.errors import explained
 from resources.file.stamp import Stamp, settled, stamp_of
 
@@ -69,7 +67,7 @@ class Inline:
             return False
         if size <= INLINE_LIMIT:
             return read(fd, size) == wanted
-        return await trio.to_thread.run_sync(_same, fd, io.BytesIO(wanted).read)
+        return await in_thread(_same, fd, io.BytesIO(wanted).read)
 
     async def copy_to(self, fd: int) -> None:
         """Write the text to ``fd``."""
@@ -77,7 +75,7 @@ class Inline:
         if len(data) <= INLINE_LIMIT:
             _write(fd, data)
         else:
-            await trio.to_thread.run_sync(_write, fd, data)
+            await in_thread(_write, fd, data)
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the text."""
@@ -113,7 +111,7 @@ class Source:
                 return False
             if size <= INLINE_LIMIT:
                 return _same(fd, partial(read, source))
-            return await trio.to_thread.run_sync(_same, fd, partial(read, source))
+            return await in_thread(_same, fd, partial(read, source))
 
     async def copy_to(self, fd: int) -> None:
         """Write what the source holds now to ``fd``."""
@@ -163,7 +161,7 @@ async def copy(source: int, fd: int) -> None:
     if os.fstat(source).st_size <= INLINE_LIMIT:
         _copy(source, fd)
     else:
-        await trio.to_thread.run_sync(_copy, source, fd)
+        await in_thread(_copy, source, fd)
 
 
 def _copy(source: int, fd: int) -> None:

@@ -7,9 +7,7 @@ import stat
 from collections.abc import Sequence
 from functools import partial
 
-import trio
-
-from reactor import Diff
+from reactor import Diff, in_thread
 from resources.file.content import Content, read
 from resources.file.state import Change
 
@@ -39,7 +37,7 @@ async def _content_text(path: str, old: bytes | None, new: bytes | None, changes
     old, new = old or b"", new or b""
     if len(old) + len(new) <= _AT_ONCE:
         return "".join([*head, *_body(old, new)])
-    return "".join([*head, *await trio.to_thread.run_sync(_body, old, new)])
+    return "".join([*head, *await in_thread(_body, old, new)])
 
 
 async def _attributes_text(path: str, changes: Sequence[Change], *, created: bool) -> str:

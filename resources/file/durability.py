@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 
 import trio
 
+from reactor import in_thread
+
 _MEMORY = {
     0x01021994,  # tmpfs
     0x858458F6,  # ramfs
@@ -76,7 +78,7 @@ class GroupCommit:
         while self._gathering.descriptors:
             group, self._gathering = self._gathering, _Group()
             try:
-                await trio.to_thread.run_sync(self._sync, group.descriptors)
+                await in_thread(self._sync, group.descriptors)
             except OSError as error:
                 group.error = error
             finally:

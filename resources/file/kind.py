@@ -7,7 +7,6 @@ from collections.abc import Collection, Coroutine, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, Self
 
-import trio
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from reactor import (
@@ -20,6 +19,7 @@ from reactor import (
     Resource,
     ResourceError,
     hold,
+    in_thread,
 )
 from resources.file.checksum import checksum_of
 from resources.file.content import Content, Inline, Source
@@ -219,7 +219,7 @@ class File(Resource, kind="file", providers=("posix",)):
 
     async def outputs(self) -> Mapping[str, Any]:
         """The path, and the SHA-256 of what the file holds."""
-        checksum = await trio.to_thread.run_sync(checksum_of, self.name)
+        checksum = await in_thread(checksum_of, self.name)
         return {"path": self.name, "checksum": checksum}
 
     def provides(self) -> Iterable[str]:

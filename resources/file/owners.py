@@ -9,9 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-import trio
-
-from reactor import ResourceError
+from reactor import ResourceError, in_thread
 
 _LOOK_AFTER = 0.001
 """Seconds. One look at the account files serves a whole pass over many files, yet a user that an exec has
@@ -116,7 +114,7 @@ async def _find(what: str, name: str, find: Callable[[str], int]) -> int:
     if (fixed := _fixed_id(name)) is not None:
         return fixed
     try:
-        return await trio.to_thread.run_sync(find, name)
+        return await in_thread(find, name)
     except KeyError:
         hint = f"create the {what} first and require what creates it, or write a numeric id"
         raise ResourceError(f'could not lookup {what} "{name}"', hint) from None

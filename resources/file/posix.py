@@ -21,9 +21,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-import trio
-
-from reactor import Former, ResourceError
+from reactor import Former, ResourceError, in_thread
 from resources.file.content import Content, copy
 from resources.file.durability import flush
 from resources.file.errors import Explaining
@@ -94,7 +92,7 @@ async def remove(path: str, *, recursive: bool) -> None:
         if not _is_directory(directory, base):
             await _unlink(path, directory, base)
         elif recursive:
-            await trio.to_thread.run_sync(partial(_remove_tree, path, directory, base))
+            await in_thread(partial(_remove_tree, path, directory, base))
         else:
             os.rmdir(base, dir_fd=directory)
 

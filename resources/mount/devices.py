@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
-import trio
-
+from reactor import in_thread
 from resources.mount.options import is_bind
 from resources.mount.table import Mounted
 
@@ -25,7 +24,7 @@ async def is_same(device: str, fstype: str, options: frozenset[str], mounted: Mo
     if is_bind(options):
         # In a thread: a server that does not answer must not hold the others up.
         same = partial(_is_same_place, device, point)
-        return await trio.to_thread.run_sync(same, abandon_on_cancel=True)
+        return await in_thread(same, abandon_on_cancel=True)
     if fstype != "auto" and _family(fstype) != _family(mounted.fstype):
         return False
     if device.startswith("/dev/") or device.partition("=")[0] in _TAGS:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import trio
 
-from reactor import ResourceError
+from reactor import ResourceError, in_thread
 from watchers.netlink_socket import (
     NLM_F_ACK,
     NLM_F_DUMP,
@@ -126,7 +126,7 @@ class Conversation:
 
         To make a link takes it milliseconds, and a driver that resets its device even longer.
         """
-        await trio.to_thread.run_sync(self._socket.send, _with_answer(request))
+        await in_thread(self._socket.send, _with_answer(request))
         await self._answers()
 
     async def _answers(self) -> list[Frame]:

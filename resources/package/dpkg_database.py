@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-import trio
-
-from reactor import PathWatch, Watch
+from reactor import PathWatch, Watch, in_thread
 from resources.package.database import UNITS_BELOW, Database
 from resources.package.state import NOT_INSTALLED, PackageState
 
@@ -63,7 +61,7 @@ class DpkgDatabase(Database):
         return (self._status, self._updates)
 
     async def _read(self) -> None:
-        await trio.to_thread.run_sync(self._parse)
+        await in_thread(self._parse)
 
     def _parse(self) -> None:
         self._entries = {}

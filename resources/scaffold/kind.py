@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-import trio
 from pydantic import AfterValidator, PrivateAttr, ValidationInfo, model_validator
 
-from reactor import AbsolutePath, Claim, Flag, Heard, PathWatch, Plan, PropertyProblem, Resource
+from reactor import AbsolutePath, Claim, Flag, Heard, PathWatch, Plan, PropertyProblem, Resource, in_thread
 from resources.file.kind import Account, parse_mode
 from resources.file.owners import accounts, accounts_of
 from resources.process import split_words
@@ -145,7 +144,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         try:
             state = None if paths is None else self._look_at(paths, wish)
             if state is None:
-                state = await trio.to_thread.run_sync(self._look, wish)
+                state = await in_thread(self._look, wish)
         except BaseException:
             heard.lose()
             raise

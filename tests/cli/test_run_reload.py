@@ -61,6 +61,18 @@ def follow(tmp_path):
         finish(process)
 
 
+def test_a_pipe_in_place_of_the_manifest_is_refused_and_keeps_no_later_one_out(follow, tmp_path):
+    """To open it would be to wait for somebody who writes."""
+    _, path, heard = follow
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "pipe").replace(path)
+    assert "the manifest is a pipe" in heard("reloadrejected")["problems"][0]
+    replace(path, manifest_text(tmp_path, {"a": "one", "b": "changed"}))
+    assert heard("reloaded")["changed"] == [f"file#{tmp_path}/b"]
+    heard("converged")
+    assert (tmp_path / "b").read_text() == "changed"
+
+
 @pytest.mark.parametrize("edit", [replace, overwrite])
 def test_an_edit_of_the_manifest_is_in_force_at_once(follow, tmp_path, edit):
     _, path, heard = follow

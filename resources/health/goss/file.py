@@ -8,9 +8,9 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-import trio
 from pydantic import AliasChoices, Field
 
+from reactor import in_thread
 from resources.health.goss.accounts import groups, users
 from resources.health.goss.matchers import Expected, Text
 from resources.health.goss.rule import Rule
@@ -48,7 +48,7 @@ class FileRule(Rule):
 
     async def find(self, key: str) -> Mapping[str, Any]:
         """Read in a thread: it may be large, or on a slow disk."""
-        return await trio.to_thread.run_sync(self._find, self.path or key)
+        return await in_thread(self._find, self.path or key)
 
     def _find(self, path: str) -> Mapping[str, Any]:
         try:

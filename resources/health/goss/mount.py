@@ -9,7 +9,7 @@ from typing import Any
 
 import trio
 
-from reactor import ResourceError
+from reactor import ResourceError, in_thread
 from resources.health.goss.matchers import Expected
 from resources.health.goss.rule import MILLISECOND, Milliseconds, Rule
 
@@ -50,7 +50,7 @@ class MountRule(Rule):
         """Percent of the blocks that are used."""
         try:
             with trio.fail_after(self.timeout * MILLISECOND):
-                status = await trio.to_thread.run_sync(os.statvfs, path, abandon_on_cancel=True)
+                status = await in_thread(os.statvfs, path, abandon_on_cancel=True)
         except trio.TooSlowError:
             raise ResourceError(f"no answer within {self.timeout} ms") from None
         return round(100 * (1 - status.f_bfree / status.f_blocks)) if status.f_blocks else 0

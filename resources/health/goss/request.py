@@ -6,9 +6,8 @@ import ssl
 from typing import TYPE_CHECKING
 
 import httpx
-import trio
 
-from reactor import ResourceError
+from reactor import ResourceError, in_thread
 from resources.health.goss.rule import MILLISECOND
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ async def fetch(rule: HttpRule, url: str) -> tuple[int, str, str]:
     """Status, headers and body, the headers a line each. Raises ResourceError when there is no answer."""
     try:
         client = httpx.AsyncClient(
-            verify=await trio.to_thread.run_sync(_trust, rule),  # 20 ms of reading the authorities
+            verify=await in_thread(_trust, rule),  # 20 ms of reading the authorities
             follow_redirects=not rule.no_follow_redirects,
             auth=(rule.username, rule.password) if rule.username or rule.password else None,
             proxy=rule.proxy or None,

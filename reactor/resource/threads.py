@@ -1,0 +1,34 @@
+"""Blocking work beside the event loop, also on a host that has no thread left."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from typing import TypeVar, TypeVarTuple
+
+import trio
+
+_Result = TypeVar("_Result")
+_Arguments = TypeVarTuple("_Arguments")
+
+
+async def in_thread(
+    work: Callable[[*_Arguments], _Result],
+    *arguments: *_Arguments,
+    limiter: trio.CapacityLimiter | None = None,
+    abandon_on_cancel: bool = False,
+) -> _Result:
+    """What ``work`` returns, called in a thread as `trio.to_thread.run_sync` does.
+
+    Raises what it raises; and OSError (EAGAIN) when no thread can be started. For Python that is a RuntimeError, which
+    nobody expects: it would end a run that only has to wait.
+    """
+    try:
+        return await trio.to_thread.run_sync(
+            work, *arguments, limiter=limiter, abandon_on_cancel=abandon_on_cancel
+        )
+    except RuntimeError as error:
+        if str(error) != "can't start new thread":
+            raise
+        reason = "no thread can be started, the limit of processes is reached"
+        raise OSError(errno.EAGAIN, reason) from error
