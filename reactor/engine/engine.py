@@ -270,6 +270,11 @@ class Engine:
 
     # ---- checks ----
 
+    @property
+    def has_work(self) -> bool:
+        """Whether a check is due."""
+        return self.scheduler.has_ready
+
     def take(self, now: float) -> int | None:
         """The next vertex to check; None when there is none."""
         refused = self._stopping and not self.scheduler.groups.followers

@@ -19,6 +19,10 @@ UNWATCHED_SLICE = 0.01
 class Desk(Protocol):
     """Where workers get their work. Times are of trio's clock, and handed around so that it is asked once per check."""
 
+    @property
+    def has_work(self) -> bool:
+        """Whether `take` is worth asking: most of what is heard where many files are is about none of ours."""
+
     def take(self, now: float) -> int | None:
         """The next vertex to check; None when there is none."""
 
@@ -128,7 +132,7 @@ class Workers:
         while ear.is_led_by(voice):
             with trio.CancelScope() as scope:
                 while ear.is_led_by(voice) and await self._hears(ear, scope):
-                    if await self._check_all(scope, voice, suspended):
+                    if self._desk.has_work and await self._check_all(scope, voice, suspended):
                         self.wake()
 
     async def _hears(self, ear: _Ear, scope: trio.CancelScope) -> bool:
