@@ -19,8 +19,8 @@ from reactor.cli.session import Company, converge
 from reactor.cli.state import State, opened, refuse_managed, stateless
 from reactor.console.display import Display
 from reactor.console.introduction import message_record, selection_record, selection_text
-from reactor.control.pauses import FILE as PAUSES
 from reactor.engine.options import DEFAULT_JOBS, Options
+from reactor.journal.state_directory import PAUSES_FILE
 from reactor.loading import load
 from reactor.service.notify import Notifier
 from reactor.service.reporter import Reporter
@@ -117,7 +117,7 @@ class Run:
 
 
 def _has_pauses(state: State) -> bool:
-    return state.directory is not None and os.path.exists(os.path.join(state.directory.path, PAUSES))
+    return state.directory is not None and os.path.exists(os.path.join(state.directory.path, PAUSES_FILE))
 
 
 def _graph(program: Program, selection: Selection | None) -> Graph:

@@ -93,10 +93,12 @@ def refusing_port(address: Address, option: str, bad_usage: int) -> Iterator[Non
 
 def address_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Address | None:
     """What the value of an option means. Raises BadParameter."""
+    if value is None:
+        return None
     from reactor.control.address import AddressError, parse_address
 
     try:
-        return None if value is None else parse_address(value)
+        return parse_address(value)
     except AddressError as error:
         raise click.BadParameter(str(error)) from error
 

@@ -13,7 +13,6 @@ from reactor.cli.completing import complete_manifest
 from reactor.cli.inputs import inputs_options
 from reactor.cli.metrics import Exposure, metrics_options, refuse_exposure
 from reactor.cli.page import refuse_page, ui_option
-from reactor.cli.render import show_rendered
 from reactor.cli.running import state_dir_option
 from reactor.engine.options import DEFAULT_JOBS, Options
 
@@ -146,6 +145,8 @@ def run(
 
     bad_usage = exitcodes.of_bad_usage(detailed=detailed_exitcodes)
     if render:
+        from reactor.cli.render import show_rendered
+
         show_rendered(manifest, "json" if form == "json" else "yaml", inputs, bad_usage)
         return
     options = Options(

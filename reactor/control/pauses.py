@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from reactor.control.names import covers
+from reactor.journal.state_directory import PAUSES_FILE
 
-FILE = "pauses.json"
 LONGEST = 366 * 86400.0
 """Seconds that a pause may last."""
 _LOCK = "pauses.lock"
@@ -60,7 +60,7 @@ class Pauses:
 
     def __init__(self, directory: str, tell: Callable[[str], None]) -> None:
         self._directory = directory
-        self._path = os.path.join(directory, FILE)
+        self._path = os.path.join(directory, PAUSES_FILE)
         self._tell = tell
 
     def read(self) -> tuple[Pause, ...]:
@@ -111,7 +111,7 @@ class Pauses:
             os.close(descriptor)
 
     def _replace(self, text: str) -> None:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{FILE}.", dir=self._directory)
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{PAUSES_FILE}.", dir=self._directory)
         try:
             with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 ENVIRONMENT_VARIABLE = "REACTOR_STATE_DIR"
 SYSTEM_DIRECTORY = "/var/lib/reactor"
 LOCK_FILE = "lock"
+PAUSES_FILE = "pauses.json"
 ANOTHER = f"name another one with --state-dir or {ENVIRONMENT_VARIABLE}"
 
 _SICK_DISK = {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}

@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from reactor.control.pauses import FILE, Pause, Pauses, effective
+from reactor.control.pauses import Pause, Pauses, effective
+from reactor.journal.state_directory import PAUSES_FILE
 
 
 @pytest.fixture
@@ -77,10 +78,10 @@ def test_a_name_with_brackets_means_itself(pauses):
 @pytest.mark.parametrize("text", ["", "{", "[1]", '[{"pattern": "*"}]', '[{"pattern":1,"since":0,"until":1,"reason":""}]',
     '[{"pattern":"*","since":0,"until":"soon","reason":""}]', '{"a": 1}', "[" * 100_000])  # fmt: skip
 def test_a_file_that_makes_no_sense_is_moved_aside_loudly(tmp_path, pauses, told, text):
-    (tmp_path / FILE).write_text(text)
+    (tmp_path / PAUSES_FILE).write_text(text)
     assert pauses.read() == ()
     assert "nothing is paused; it is kept as " in told[0]
-    (aside,) = tmp_path.glob(f"{FILE}.broken-*")
+    (aside,) = tmp_path.glob(f"{PAUSES_FILE}.broken-*")
     assert aside.read_text() == text
     pauses.add("*", 0.0, 10.0, "works again")
     assert in_force(pauses, "file#/a", 1.0) == "works again"
@@ -88,21 +89,21 @@ def test_a_file_that_makes_no_sense_is_moved_aside_loudly(tmp_path, pauses, told
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
 def test_what_is_no_file_is_moved_aside_and_not_waited_for(tmp_path, pauses, told, make):
-    make(tmp_path / FILE)
+    make(tmp_path / PAUSES_FILE)
     assert pauses.read() == ()
     assert "nothing is paused; it is kept as " in told[0]
-    assert len(list(tmp_path.glob(f"{FILE}.broken-*"))) == 1
+    assert len(list(tmp_path.glob(f"{PAUSES_FILE}.broken-*"))) == 1
 
 
 def test_the_file_is_replaced_as_a_whole_and_is_private(tmp_path, pauses):
     pauses.add("*", 0.0, 10.0, "one")
-    before = (tmp_path / FILE).stat().st_ino
-    with (tmp_path / FILE).open() as old:
+    before = (tmp_path / PAUSES_FILE).stat().st_ino
+    with (tmp_path / PAUSES_FILE).open() as old:
         pauses.add("*", 0.0, 10.0, "two")
         assert json.load(old)[0]["reason"] == "one"
-    assert (tmp_path / FILE).stat().st_ino != before
-    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
-    assert sorted(os.listdir(tmp_path)) == [FILE, "pauses.lock"]
+    assert (tmp_path / PAUSES_FILE).stat().st_ino != before
+    assert stat.S_IMODE((tmp_path / PAUSES_FILE).stat().st_mode) == 0o600
+    assert sorted(os.listdir(tmp_path)) == [PAUSES_FILE, "pauses.lock"]
 
 
 def test_two_at_once_do_not_undo_each_others_pauses(tmp_path, told):
