@@ -9,9 +9,9 @@ import trio
 from control_worlds import CONTINUOUS, scripted
 from page_worlds import GUARD, paged
 
-from reactor.control.pauses import FILE
 from reactor.engine.events import Cause, Checked, Result
 from reactor.graph.export.reduction import LARGEST
+from reactor.journal.state_directory import PAUSES_FILE
 from reactor.ui import diffs, drawing
 from reactor.ui.diffs import Diffs
 
@@ -138,7 +138,7 @@ async def test_pauses_go_the_way_of_the_commands(tmp_path):
         await world.story.converged()
         asked = {"refs": ["scripted#a", "scripted#[ab]"], "for": "2h", "reason": "ask Ada"}
         paused = await world.post("/pause", asked)
-        kept = json.loads((tmp_path / FILE).read_text())
+        kept = json.loads((tmp_path / PAUSES_FILE).read_text())
         status = await world.ask("resource", "scripted#b")
         resumed = await world.post("/resume", {"refs": ["scripted#b"]})
         everything = await world.post("/pause", {"refs": [], "for": "10m", "reason": "all"})
@@ -199,7 +199,7 @@ async def test_bad_requests_are_answered_with_what_is_wrong_and_change_nothing(
         answer = await (world.get(path) if body is None else world.post(path, body))
     assert (answer.status_code, words in answer.json()["error"]) == (status, True), answer.text
     assert answer.json().keys() == {"error", "hint"}
-    assert not (tmp_path / FILE).exists()
+    assert not (tmp_path / PAUSES_FILE).exists()
     assert world.told == []
 
 

@@ -5,7 +5,7 @@ from control_worlds import scripted
 from page_worlds import paged
 
 from reactor.control.address import Address
-from reactor.control.pauses import FILE as PAUSES
+from reactor.journal.state_directory import PAUSES_FILE
 from reactor.ui.access import Access
 from reactor.ui.guard import HEADERS
 from reactor.ui.token import FILE, kept_token
@@ -84,7 +84,7 @@ async def test_only_our_own_page_may_ask_for_changes(tmp_path, headers, status, 
             )
     assert answer.status_code == status
     assert has_safe_headers(answer)
-    assert (tmp_path / PAUSES).exists() is (status == 200)
+    assert (tmp_path / PAUSES_FILE).exists() is (status == 200)
 
 
 PATHS = ("/", "/page/index.html", "/graph", "/stream", "/events", "/resource?ref=scripted%23a", "/nothing")
