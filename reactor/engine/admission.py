@@ -21,8 +21,6 @@ class Admission:
         self.groups = Groups(self.limits)
         self._semaphores = Semaphores()
         self._agenda = agenda
-        self.holding = self._semaphores.held
-        """The vertices that have taken semaphores."""
 
     def limits_of(self, vertex: int) -> Limits:
         """The limits of ``vertex``."""
@@ -42,7 +40,7 @@ class Admission:
     def leave(self, vertex: int) -> tuple[bool, list[int]]:
         """The run of ``vertex`` ended: whether its job did too, which is that of its party, and who may try again."""
         late = self.groups.leave(vertex) if vertex in self.groups.party else []
-        woken = self._semaphores.release(vertex) if vertex in self.holding else []
+        woken = self._semaphores.release(vertex) if vertex in self._semaphores.held else []
         return late is not None, [*(late or ()), *woken]
 
     def reshape(self, limits: Mapping[int, Limits]) -> None:

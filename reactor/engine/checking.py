@@ -181,10 +181,10 @@ class Checking:
         """The point of no return of a check that found ``state``: from here on, the world may have changed."""
         if (resource := self._roster.resources[vertex]).meta.reverse:
             await self._reversals.record(resource, state)
-        if self._memory is not None:
+        below, left_out = self._scheduler.topology.notify[vertex], self._roster.left_out
+        if self._memory is not None and (below or left_out):
             refs = self._roster.refs
-            subscribers = [refs[below] for below in self._scheduler.topology.notify[vertex]]
-            subscribers += self._roster.left_out.get(refs[vertex], ())
+            subscribers = [*(refs[each] for each in below), *left_out.get(refs[vertex], ())]
             if subscribers:
                 await self._memory.intend(refs[vertex], subscribers)
         self._scheduler.touched(vertex)

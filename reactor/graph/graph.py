@@ -27,6 +27,9 @@ class EdgeKind(StrEnum):
     SUBSCRIBE = "subscribe"
 
 
+WEAK = frozenset((EdgeKind.AFTER, EdgeKind.NOTIFY))
+"""The kinds of edges over which a failure blocks nobody."""
+
 REFRESHING = frozenset((EdgeKind.SUBSCRIBE, EdgeKind.NOTIFY))
 """The kinds of edges that carry a refresh."""
 

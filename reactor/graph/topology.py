@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from reactor.graph.graph import EdgeKind, Graph
+from reactor.graph.graph import WEAK, EdgeKind, Graph
 from reactor.resource.collector import collector_paused
 from reactor.resource.subscription import Quiet
 
@@ -15,7 +15,6 @@ Adjacency = list[tuple[int, ...]]
 
 _Lists = defaultdict[int, list[int]]
 _NONE: tuple[int, ...] = ()
-_WEAK = frozenset((EdgeKind.AFTER, EdgeKind.NOTIFY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class Topology:
         with collector_paused():
             for first, second, kind in edges:
                 indegree[second] += 1
-                if kind in _WEAK:
+                if kind in WEAK:
                     after[first].append(second)
                     if kind is EdgeKind.NOTIFY:
                         notify[first].append(second)

@@ -11,9 +11,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
-from reactor.journal.schema import FILE_NAME, UnusableError, refuse_foreign
+from reactor.journal.schema import FILE_NAME, UnusableError, address, refuse_foreign
 
 POLL_INTERVAL = 0.2
 """Seconds between two looks for news; a look reads a page of shared memory."""
@@ -188,15 +187,14 @@ def _open(path: str) -> tuple[sqlite3.Connection, int]:
 
 def _connect(path: str) -> sqlite3.Connection:
     """Open read-only. In a directory we may not write to, that works for a file nobody has open, as `immutable`."""
-    address = f"file:{quote(os.fsencode(path))}?mode=ro"
-    connection = sqlite3.connect(address, uri=True)
+    connection = sqlite3.connect(address(path, "ro"), uri=True)
     try:
         refuse_foreign(connection)
     except sqlite3.OperationalError:
         connection.close()
         if os.path.exists(f"{path}-wal"):
             raise
-        connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
+        connection = sqlite3.connect(f"{address(path, 'ro')}&immutable=1", uri=True)
         refuse_foreign(connection)
     return connection
 

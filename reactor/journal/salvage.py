@@ -7,11 +7,10 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 from reactor.journal.debts import Pair
 from reactor.journal.originals import Original
-from reactor.journal.schema import APPLICATION
+from reactor.journal.schema import APPLICATION, address
 
 OWED = "SELECT source, subscriber FROM refreshes WHERE owed_since IS NOT NULL"
 ORIGINALS = "SELECT ref, manifest, kind, properties FROM originals ORDER BY id"
@@ -40,8 +39,7 @@ def salvage(path: str) -> Salvage:
         found.complete = False
         return found
     try:
-        address = f"file:{quote(os.fsencode(path))}?mode=rw"
-        with closing(sqlite3.connect(address, uri=True)) as connection:
+        with closing(sqlite3.connect(address(path, "rw"), uri=True)) as connection:
             if connection.execute("PRAGMA application_id").fetchone() == (APPLICATION,):
                 _read(connection, OWED, found.owed, found)
                 rows: list[Any] = []

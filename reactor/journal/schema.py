@@ -6,6 +6,7 @@ import errno
 import os
 import sqlite3
 import stat
+from urllib.parse import quote
 
 FILE_NAME = "journal.sqlite"
 APPLICATION = 0x72656163
@@ -55,6 +56,11 @@ CREATE TABLE originals (
 
 class UnusableError(Exception):
     """The file is there and is no journal that this version can use."""
+
+
+def address(path: str, mode: str) -> str:
+    """The URI of the database at ``path``, for SQLite to open in ``mode``: ``ro``, or ``rw`` to create none."""
+    return f"file:{quote(os.fsencode(path))}?mode={mode}"
 
 
 def open_for_writing(path: str) -> sqlite3.Connection:

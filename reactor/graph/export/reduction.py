@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from reactor.graph.digraph import topological_order
-from reactor.graph.graph import EdgeKind
+from reactor.graph.graph import REFRESHING, WEAK, EdgeKind
 
 LARGEST = 2000
 """Vertices up to which it is done. Every vertex holds a bit for every other, and larger pictures are not read."""
-
-_WEAK = (EdgeKind.AFTER, EdgeKind.NOTIFY)
-_TELLING = (EdgeKind.SUBSCRIBE, EdgeKind.NOTIFY)
 
 Edges = list[dict[int, EdgeKind]]
 """For each vertex, its successors and the kinds of the edges to them."""
@@ -31,8 +28,8 @@ def reduced(edges: Edges) -> Edges:
         # Nearest first: what a later successor could be reached through has been seen by then.
         for second in sorted(edges[vertex], key=position.__getitem__):
             kind = edges[vertex][second]
-            strong = kind not in _WEAK
-            if kind in _TELLING or not (strong_reach if strong else reach)[vertex] >> second & 1:
+            strong = kind not in WEAK
+            if kind in REFRESHING or not (strong_reach if strong else reach)[vertex] >> second & 1:
                 kept[vertex][second] = kind
             reach[vertex] |= reach[second] | 1 << second
             if strong:
