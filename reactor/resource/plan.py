@@ -9,7 +9,7 @@ Diff = Callable[[], Awaitable[str]]
 """Makes a unified diff of what was seen before a change. It may be called after it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # a frozen one takes six times as long to make
 class Action:
     """One step of a plan. Two actions are equal when they say the same; how they run is not compared.
 

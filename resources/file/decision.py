@@ -8,7 +8,7 @@ from reactor import Action, Diff, Plan, ResourceError
 from resources.file import posix
 from resources.file.content import Content, Inline
 from resources.file.diffs import attributes_diff, content_diff
-from resources.file.state import Attributes, Change, Desired, FileState, FileType
+from resources.file.state import Change, Desired, FileState, FileType
 
 _EMPTY = Inline("")
 _FILE = FileType.FILE  # see observer: a member looked up in its class is slow
@@ -67,7 +67,7 @@ def _directory(desired: Desired, state: FileState) -> Plan:
         Action(
             would="Would have created directory",
             did=f"created the directory{replaced}",
-            run=partial(posix.create_directory, desired.path, _attributes(desired, state)),
+            run=partial(posix.create_directory, desired.path, state.wanted),
             diff=partial(attributes_diff, desired.path, _all_new(desired), created=True),
         ),
     )
@@ -115,7 +115,7 @@ def _write(desired: Desired, content: Content, state: FileState, would: str, did
     return Action(
         would=would,
         did=did,
-        run=partial(posix.store, desired.path, content, _attributes(desired, state), desired.validator),
+        run=partial(posix.store, desired.path, content, state.wanted, desired.validator),
         diff=partial(_diff_of_new, desired, content),
     )
 
@@ -124,8 +124,8 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
     did = "replaced content that can't be read" if state.same_content is None else "updated the content"
     return Action(
         would="Would have updated the file",
-        did=", ".join([did, *map(str, changes)]),
-        run=partial(posix.store, desired.path, content, _attributes(desired, state), desired.validator),
+        did=", ".join([did, *map(str, changes)]) if changes else did,
+        run=partial(posix.store, desired.path, content, state.wanted, desired.validator),
         diff=partial(content_diff, desired.path, content, changes),
     )
 
@@ -134,7 +134,7 @@ def _set_attributes(desired: Desired, state: FileState, changes: tuple[Change, .
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
-        run=partial(posix.set_attributes, desired.path, _attributes(desired, state)),
+        run=partial(posix.set_attributes, desired.path, state.wanted),
         diff=partial(attributes_diff, desired.path, changes),
     )
 
@@ -144,23 +144,19 @@ def _remove_litter(desired: Desired, state: FileState) -> Action:
     return Action(
         would=f"Would have removed {what} of an interrupted run",
         did=f"removed {what} of an interrupted run",
-        run=partial(posix.remove_litter, desired.path, state.litter, state.wanted[0]),
+        run=partial(posix.remove_litter, desired.path, state.litter, state.wanted.uid),
     )
-
-
-def _attributes(desired: Desired, state: FileState) -> Attributes:
-    return Attributes(*state.wanted, desired.mode)
 
 
 def _changes(desired: Desired, state: FileState) -> tuple[Change, ...]:
     """How owner, group and mode differ from what is asked for."""
-    uid, gid = state.wanted
-    if state.uid == uid and state.gid == gid and state.mode == desired.mode:
+    wanted = state.wanted
+    if (state.uid, state.gid, state.mode) == wanted:
         return ()
     pairs = (
-        (state.uid != uid, Change("owner", str(state.uid), desired.owner)),
-        (state.gid != gid, Change("group", str(state.gid), desired.group)),
-        (state.mode != desired.mode, Change("mode", f"{state.mode:04o}", f"{desired.mode:04o}")),
+        (state.uid != wanted.uid, Change("owner", str(state.uid), desired.owner)),
+        (state.gid != wanted.gid, Change("group", str(state.gid), desired.group)),
+        (state.mode != wanted.mode, Change("mode", f"{state.mode:04o}", f"{wanted.mode:04o}")),
     )
     return tuple(change for differs, change in pairs if differs)
 

@@ -12,7 +12,7 @@ from resources.file.errors import explained
 from resources.file.litter import find_litter
 from resources.file.owners import accounts
 from resources.file.stamp import Stamp, settled, stamp_of
-from resources.file.state import Desired, FileState, FileType, type_of
+from resources.file.state import NOTHING_WANTED, Attributes, Desired, FileState, FileType, type_of
 
 _PERMISSIONS = 0o777
 _ALL_BITS = 0o7777
@@ -28,22 +28,27 @@ class Observer:
     be read again. ``desired`` is what the resource asks for.
     """
 
-    __slots__ = ("_stamp", "_tidy", "desired")
+    __slots__ = ("_ids", "_stamp", "_tidy", "_wanted", "desired")
 
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
         self._stamp: Stamp | None = None
         self._tidy = False
+        self._ids: tuple[int, int] | None = None
+        self._wanted = NOTHING_WANTED
 
     async def observe(self) -> FileState:
         """The state of the path. Raises ResourceError when it can't be told."""
         desired = self.desired
-        wanted = accounts.known(desired.owner, desired.group)
-        if wanted is None:
-            wanted = await accounts.look_up(desired.owner, desired.group)
+        ids = accounts.known(desired.owner, desired.group)
+        if ids is None:
+            ids = await accounts.look_up(desired.owner, desired.group)
+        if ids is not self._ids:
+            self._ids, self._wanted = ids, Attributes(*ids, desired.mode)
+        wanted = self._wanted
         try:
             found = os.lstat(desired.path)
-            if self._stamp is not None and self._proven(found, wanted):
+            if self._stamp is not None and self._proven(found):
                 mode = stat.S_IMODE(found.st_mode)
                 return FileState(_FILE, mode, found.st_uid, found.st_gid, wanted, same_content=True)
             return await self._look(found, wanted)
@@ -53,12 +58,12 @@ class Observer:
         except OSError as error:
             raise explained(error, f"look at {desired.path}") from error
 
-    def _proven(self, found: os.stat_result, wanted: tuple[int, int]) -> bool:
+    def _proven(self, found: os.stat_result) -> bool:
         """Whether the stamp says that all is as it was; otherwise it is dropped."""
         content = self.desired.content
         if (
             stamp_of(found) == self._stamp
-            and (found.st_uid, found.st_gid) == wanted
+            and (found.st_uid, found.st_gid) == self._ids
             and content is not None
             and content.unchanged()
         ):
@@ -66,9 +71,11 @@ class Observer:
         self._stamp = None
         return False
 
-    async def _look(self, found: os.stat_result, wanted: tuple[int, int]) -> FileState:
+    async def _look(self, found: os.stat_result, wanted: Attributes) -> FileState:
         desired = self.desired
         if stat.S_ISREG(found.st_mode) and desired.ensure == "present" and desired.content is not None:
+            if desired.content.differs(found.st_size):
+                return self._state(_FILE, found, wanted, same_content=False)
             return await self._compare(found, desired.content, wanted)
         kind = type_of(found.st_mode)
         if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
@@ -76,9 +83,7 @@ class Observer:
         occupied = kind is FileType.DIRECTORY and desired.ensure == "absent" and _occupied(desired.path)
         return self._state(kind, found, wanted, occupied=occupied)
 
-    async def _compare(self, found: os.stat_result, content: Content, wanted: tuple[int, int]) -> FileState:
-        if content.differs(found.st_size):
-            return self._state(_FILE, found, wanted, same_content=False)
+    async def _compare(self, found: os.stat_result, content: Content, wanted: Attributes) -> FileState:
         now = time.time_ns()
         try:
             fd = os.open(self.desired.path, _OPEN)
@@ -95,12 +100,12 @@ class Observer:
         finally:
             os.close(fd)
         state = self._state(_FILE, found, wanted, same_content=same)
-        as_desired = same and state.mode == self.desired.mode and (state.uid, state.gid) == wanted
+        as_desired = same and (state.uid, state.gid, state.mode) == wanted
         if as_desired and not state.litter and settled(found, now):
             self._stamp = stamp_of(found)
         return state
 
-    def _follow(self, found: os.stat_result, wanted: tuple[int, int]) -> FileState:
+    def _follow(self, found: os.stat_result, wanted: Attributes) -> FileState:
         """The state of a symlink, with type and attributes of what it leads to."""
         try:
             found = os.stat(self.desired.path)
@@ -114,7 +119,7 @@ class Observer:
         self,
         kind: FileType,
         found: os.stat_result,
-        wanted: tuple[int, int],
+        wanted: Attributes,
         *,
         same_content: bool | None = None,
         occupied: bool = False,
@@ -122,17 +127,17 @@ class Observer:
     ) -> FileState:
         is_kept = stat.S_ISDIR(found.st_mode) and self.desired.ensure == "directory"
         mode = found.st_mode & (_PERMISSIONS if is_kept else _ALL_BITS)
-        litter = self._litter(wanted)
+        litter = () if self._tidy else self._litter(wanted)
         return FileState(
             kind, mode, found.st_uid, found.st_gid, wanted, same_content, occupied, target, litter
         )
 
-    def _litter(self, wanted: tuple[int, int]) -> tuple[str, ...]:
+    def _litter(self, wanted: Attributes) -> tuple[str, ...]:
         """What a killed run left here. Once it is gone, nothing can bring it back but another killed run."""
         if self._tidy:
             return ()
         directory, _, base = self.desired.path.rpartition("/")
-        litter = find_litter(directory or "/", base, wanted[0])
+        litter = find_litter(directory or "/", base, wanted.uid)
         self._tidy = not litter
         return litter
 

@@ -44,6 +44,9 @@ class Attributes(NamedTuple):
     mode: int
 
 
+NOTHING_WANTED = Attributes(0, 0, 0)
+
+
 class Change(NamedTuple):
     """One attribute that differs; an empty ``old`` is that of something new."""
 
@@ -74,14 +77,14 @@ class FileState(NamedTuple):
     ``mode``, ``uid`` and ``gid`` are those of ``target`` when ``type`` is a symlink that was followed. The mode of a
     directory is without its special bits: they can't be asked for, and a change of mode leaves them alone.
     ``same_content`` is None where the content was not compared: it is not managed, or can't be read.
-    ``wanted`` holds the ids that the names of the resource stand for now.
+    ``wanted`` is what is asked for, with the ids that the names of the resource stand for now.
     """
 
     type: FileType
     mode: int = 0
     uid: int = 0
     gid: int = 0
-    wanted: tuple[int, int] = (0, 0)
+    wanted: Attributes = NOTHING_WANTED
     same_content: bool | None = None
     occupied: bool = False
     """Whether a directory that is to go has anything in it."""

@@ -4,13 +4,14 @@ import pytest
 from file_worlds import make
 
 from reactor.resource.plan import ResourceError
-from resources.file.state import FileState, FileType
+from resources.file.state import Attributes, FileState, FileType
 
-WANTED = (1000, 1000)
+WANTED = Attributes(1000, 1000, 0o644)
+AS_DIRECTORY = Attributes(1000, 1000, 0o755)
 
 
-def found(kind=FileType.FILE, mode=0o644, uid=1000, gid=1000, **more) -> FileState:
-    return FileState(kind, mode, uid, gid, WANTED, **more)
+def found(kind=FileType.FILE, mode=0o644, uid=1000, gid=1000, wanted=WANTED, **more) -> FileState:
+    return FileState(kind, mode, uid, gid, wanted, **more)
 
 
 ABSENT = FileState(FileType.ABSENT, wanted=WANTED)
@@ -33,15 +34,19 @@ TABLE = [
     (GONE, found(FileType.DIRECTORY), ["Would have removed the directory"]),
     (FORCED, found(FileType.DIRECTORY), ["Would have recursively removed the directory"]),
     (FORCED, found(FileType.DIRECTORY, occupied=True), ["Would have recursively removed the directory"]),
-    (DIRECTORY, found(FileType.DIRECTORY, mode=0o755), NOTHING),
+    (DIRECTORY, found(FileType.DIRECTORY, mode=0o755, wanted=AS_DIRECTORY), NOTHING),
     (DIRECTORY, ABSENT, ["Would have created directory"]),
     (DIRECTORY, found(), ["Would have created directory"]),
-    (DIRECTORY, found(FileType.DIRECTORY, mode=0o700), ["Would have updated attributes"]),
-    (DIRECTORY, found(FileType.SYMLINK, mode=0o755, target=FileType.DIRECTORY), NOTHING),
+    (DIRECTORY, found(FileType.DIRECTORY, mode=0o700, wanted=AS_DIRECTORY), ["Would have updated attributes"]),
+    (
+        DIRECTORY,
+        found(FileType.SYMLINK, mode=0o755, wanted=AS_DIRECTORY, target=FileType.DIRECTORY),
+        NOTHING,
+    ),
     (DIRECTORY, found(FileType.SYMLINK, target=FileType.FILE), ["Would have created directory"]),
     (
         DIRECTORY,
-        found(FileType.SYMLINK, mode=0o755, uid=0, target=FileType.DIRECTORY),
+        found(FileType.SYMLINK, mode=0o755, uid=0, wanted=AS_DIRECTORY, target=FileType.DIRECTORY),
         ["Would have created directory"],
     ),
     (DIRECTORY, found(FileType.SYMLINK), ["Would have created directory"]),
@@ -122,7 +127,7 @@ def test_the_error_for_a_directory_with_something_in_it_tells_of_force():
         ),
         (
             {**DIRECTORY, "group": "app"},
-            found(FileType.DIRECTORY, mode=0o755, gid=0),
+            found(FileType.DIRECTORY, mode=0o755, gid=0, wanted=AS_DIRECTORY),
             "changed group from 0 to app",
         ),
         (DIRECTORY, found(), "created the directory in place of a regular file"),
