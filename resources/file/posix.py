@@ -24,7 +24,7 @@ from typing import Self
 from reactor import Former, ResourceError, in_thread
 from resources.file.content import Content, copy
 from resources.file.durability import flush
-from resources.file.errors import Explaining
+from resources.file.errors import Explaining, explained
 from resources.file.litter import hold, is_litter, temporary_name
 from resources.file.state import Attributes
 from resources.file.validator import Validator
@@ -45,22 +45,24 @@ async def store(
 
     Raises ResourceError when ``validator`` does not approve of it; then ``path`` is as it was.
     """
-    with Explaining(f"write {path}"), _Parent(path) as (directory, base):
-        with _Temporary(directory, base, attributes.mode, same_suffix=validator is not None) as temporary:
-            await content.copy_to(temporary.fd)
-            if validator is None:
+    try:
+        with _Parent(path) as (directory, base):
+            with _Temporary(directory, base, attributes.mode, same_suffix=validator is not None) as temporary:
+                await content.copy_to(temporary.fd)
+                if validator is not None:
+                    temporary.finish_writing()
                 device = _give(temporary.fd, attributes)
-            else:
-                temporary.finish_writing()
-                device = _give(temporary.fd, attributes)
-                await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
-            await flush(temporary.fd, device)
-            with _former(path) as former:
-                replaced = temporary.replace_target()
-                await former.keep()
-            if not replaced:
-                await _overwrite(directory, base, temporary.fd, attributes)
-        await flush(directory, device)
+                if validator is not None:
+                    await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
+                await flush(temporary.fd, device)
+                with Former(path, f"file#{path}") as former:
+                    replaced = temporary.replace_target()
+                    await former.keep()
+                if not replaced:
+                    await _overwrite(directory, base, temporary.fd, attributes)
+            await flush(directory, device)
+    except OSError as error:
+        raise explained(error, f"write {path}") from error
 
 
 async def set_attributes(path: str, attributes: Attributes) -> None:
@@ -170,15 +172,10 @@ async def _overwrite(directory: int, base: str, finished: int, attributes: Attri
 
 
 async def _unlink(path: str, directory: int, base: str) -> None:
-    with _former(path) as former:
+    with Former(path, f"file#{path}") as former:
         with suppress(FileNotFoundError):
             os.unlink(base, dir_fd=directory)
         await former.keep()
-
-
-def _former(path: str) -> Former:
-    """What is at ``path`` now, to be kept once it is replaced or gone."""
-    return Former(path, f"file#{path}")
 
 
 class _Parent:
