@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from reactor.graph.build import build
 from reactor.graph.graph import Graph
@@ -16,8 +16,7 @@ from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """What a valid manifest comes to. ``files`` is all it was made of: when one changes, so may the program.
 
     ``data`` is what its expressions see. ``warnings`` are for people. ``pre_message`` and ``post_message`` are for people, around a run.
@@ -27,8 +26,8 @@ class Program:
     graph: Graph
     settings: Settings
     files: tuple[str, ...] = ()
-    inputs: Inputs = field(default_factory=Inputs)
-    data: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Inputs = NO_INPUTS
+    data: Mapping[str, Any] = MappingProxyType({})
     warnings: tuple[str, ...] = ()
     pre_message: str | None = None
     post_message: str | None = None
@@ -111,7 +110,7 @@ def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
     from reactor.source.cache import fetched_data  # noqa: PLC0415
 
     site = fetched_data(inputs.site, inputs.cache, warn)
-    return replace(inputs, site=site, files=(*inputs.files, site))
+    return inputs._replace(site=site, files=(*inputs.files, site))
 
 
 def is_elsewhere(path: str) -> bool:

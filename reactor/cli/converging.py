@@ -6,9 +6,8 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from reactor.cli import exitcodes
 from reactor.cli.manifests import rejecting
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """What was asked for. ``options`` are those of the command line: the manifest has a say in some of them."""
 
     manifest: str
@@ -85,7 +83,7 @@ class Run:
         fail_fast = (
             settings.fail_fast and not self.options.monitor_only
         )  # who only looks wants to see everything
-        return replace(self.options, jobs=self.jobs or settings.jobs or DEFAULT_JOBS, fail_fast=fail_fast)
+        return self.options._replace(jobs=self.jobs or settings.jobs or DEFAULT_JOBS, fail_fast=fail_fast)
 
     def _converge(
         self, program: Program, selection: Selection | None, company: Company, window: Port | None
@@ -95,7 +93,7 @@ class Run:
         try:
             with self._remembering(program, display) as state:
                 _introduce(program, selection, display)
-                company = replace(company, journal=state.journal, backups=state.backups)
+                company = company._replace(journal=state.journal, backups=state.backups)
                 if options.watch or _has_pauses(state):
                     from reactor.cli.onlookers import looked_at
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reactor.cli.page import opened_page
@@ -46,4 +45,4 @@ def looked_at(
         directory = None if state.directory is None else state.directory.path
         control = Control(directory, facts, graph.refs, display.warn, tally, listens=options.watch)
     page = opened_page(window, control, graph, state, display, bad_usage)
-    return replace(company, control=control, tally=tally if options.watch else None, page=page)
+    return company._replace(control=control, tally=tally if options.watch else None, page=page)

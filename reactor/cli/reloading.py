@@ -6,10 +6,9 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import trio
 
@@ -39,8 +38,7 @@ FACTS_INTERVAL = 10.0
 """Seconds between two looks at the facts that a manifest uses."""
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(NamedTuple):
     """A valid version of the manifest: what to run and how, and the files and facts it was made of."""
 
     graph: Graph

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 
@@ -29,8 +28,7 @@ if TYPE_CHECKING:  # many runs have none of these
     from reactor.ui.live import LivePage
 
 
-@dataclass(frozen=True, slots=True)
-class Company:
+class Company(NamedTuple):
     """What may accompany a run besides its display.
 
     With a ``reloader``, the run follows its manifest; with a ``journal``, it knows what earlier ones left to do;
@@ -58,7 +56,7 @@ def converge(
     """Run an engine to its end and show it."""
     sinks = _Sinks(display, company, diffs=options.diff)
     if company.page:
-        options = replace(options, diff=True)
+        options = options._replace(diff=True)
     engine = sinks.engine = Engine(graph, options, sinks, memory=company.journal)
     reloader = company.reloader
     interruption = Interruption(

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import click
 
@@ -23,8 +23,7 @@ _GOES_ON = "the run goes on, but forgets what it owes when it ends"
 Warn = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """What a run may use: None for what there is not."""
 
     directory: StateDirectory | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from reactor.data.annotations import Annotation, Path
@@ -25,8 +24,7 @@ class Layer(NamedTuple):
     secrets: frozenset[Path] = frozenset()
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(NamedTuple):
     """The data, and what is known about them.
 
     ``layers`` names for every leaf where it came from: ``data``, ``overrides os:debian``, or the name of a
@@ -37,8 +35,8 @@ class Resolved:
     values: dict[str, Any]
     layers: dict[LeafPath, str]
     secrets: frozenset[Path] = frozenset()
-    problems: list[DataProblem] = field(default_factory=list)
-    warnings: list[DataProblem] = field(default_factory=list)
+    problems: Sequence[DataProblem] = ()
+    warnings: Sequence[DataProblem] = ()
 
 
 def resolve(

@@ -11,7 +11,7 @@ JITTER = 0.1
 CAP = 300.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Backoff:
     """The waits after repeated failures of one thing.
 

@@ -13,7 +13,7 @@ _AT_ONCE = int(Cause.INITIAL | Cause.INTENT)
 and nobody wants to wait for a first start."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Burst:
     due: float
     latest: float

@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
 
 import trio
 
@@ -156,7 +155,7 @@ class Engine:
         return event
 
     def _adjust(self, options: Options) -> None:
-        self.options = replace(self.options, jobs=options.jobs, fail_fast=options.fail_fast)
+        self.options = self.options._replace(jobs=options.jobs, fail_fast=options.fail_fast)
         self.scheduler.jobs = options.jobs
         self.scheduler.fail_fast = options.fail_fast
         self._allow_workers()

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum
 from functools import cache
@@ -53,17 +52,28 @@ class Result(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Event:
     """The base of all events. ``time`` is seconds since 1970.
 
-    Nobody changes an event; they are not frozen because that makes the most frequent one six times as slow to make.
+    Nobody changes an event; they are not frozen because that makes the most frequent one six times as slow to make. And
+    what the base can do for all is not generated for each: every run defines them all before it can begin.
     """
 
     time: float
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
 
-@dataclass(slots=True)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+        )
+
+
+@dataclass(repr=False, eq=False)
 class Checked(Event):
     """One check ended. ``duration`` and ``retry_in`` are seconds; ``actions`` are sentences."""
 
@@ -79,7 +89,7 @@ class Checked(Event):
     health: Health = ()
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Blocked(Event):
     """A resource can't be checked because ``culprits``, which it requires directly or not, have failed."""
 
@@ -87,14 +97,14 @@ class Blocked(Event):
     culprits: tuple[str, ...]
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Unblocked(Event):
     """Everything the resource requires is ok again."""
 
     ref: str
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Skipped(Event):
     """The resource was not attempted, for ``reason``: its ``control`` says so, or the run ended before."""
 
@@ -102,7 +112,7 @@ class Skipped(Event):
     reason: str
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Paused(Event):
     """No check of the resource starts before ``until`` (seconds since 1970), for ``reason``; watching goes on."""
 
@@ -111,14 +121,14 @@ class Paused(Event):
     reason: str
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Resumed(Event):
     """The pause of the resource was taken back or is over; what it owes meanwhile is done now."""
 
     ref: str
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Output(Event):
     """A running check said one line."""
 
@@ -126,7 +136,7 @@ class Output(Event):
     line: str
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class WatcherChanged(Event):
     """A watcher hears better or worse now, for one resource or (``ref`` is None) as a whole."""
 
@@ -136,7 +146,7 @@ class WatcherChanged(Event):
     ref: str | None = None
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class EventsLost(Event):
     """A watcher lost events; everything it serves is checked."""
 
@@ -144,14 +154,14 @@ class EventsLost(Event):
     reason: str
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class AuditFound(Event):
     """The slow audit repaired drift that no event had announced."""
 
     ref: str
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Flapping(Event):
     """Something else changes the resource back as fast as it is repaired; ``actions``: which repair how often."""
 
@@ -159,7 +169,7 @@ class Flapping(Event):
     actions: dict[str, int]
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Reloaded(Event):
     """Another generation of the manifest is in force: ``kept`` resources go on as they were, the others are refs."""
 
@@ -169,28 +179,28 @@ class Reloaded(Event):
     gone: tuple[str, ...]
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class ReloadRejected(Event):
     """The manifest has changed and can't be used; the last valid generation goes on. ``problems``: place and text."""
 
     problems: tuple[str, ...]
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Reversing(Event):
     """The resource has left the manifest and asked to be undone then; checks of it now do that."""
 
     ref: str
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Reversed(Event):
     """The resource is undone, and nothing is known of it any more."""
 
     ref: str
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Converged(Event):
     """Nothing is in motion, and nothing failed or is blocked. ``duration``: seconds since it last was not so."""
 
@@ -198,7 +208,7 @@ class Converged(Event):
     duration: float
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Ended(Event):
     """The run is over. ``counts`` has every `Result` as a key; ``changes`` counts changes made over all the run.
 
@@ -212,19 +222,13 @@ class Ended(Event):
     left: int = 0
 
 
-_field_names: dict[type[Event], tuple[str, ...]] = {}
-
-
 def as_json(event: Event) -> dict[str, Any]:
     """The event as a JSON object: ``event`` (its type, in lower case), ``time``, then its own fields."""
-    kind = type(event)
-    if (names := _field_names.get(kind)) is None:
-        names = _field_names[kind] = tuple(field.name for field in dataclasses.fields(event))
-    fields = {name: getattr(event, name) for name in names}
+    fields = dict(vars(event))
     if isinstance(event, Checked):
         fields["causes"] = event.causes.words
         if event.health:
-            fields["health"] = [dataclasses.asdict(each) for each in event.health]
+            fields["health"] = [each._asdict() for each in event.health]
         else:
             del fields["health"]
-    return {"event": kind.__name__.lower(), **fields}
+    return {"event": type(event).__name__.lower(), **fields}

@@ -14,7 +14,7 @@ FIRST_WAIT = 0.01
 LONGEST_WAIT = 1.0
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Fight:
     times: deque[float] = field(default_factory=lambda: deque(maxlen=REPAIRS))
     actions: Counter[str] = field(default_factory=Counter)

@@ -13,7 +13,7 @@ from reactor.resource.base import Resource
 from reactor.resource.plan import Plan, ResourceError
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Member:
     resource: Resource
     plan: Plan
@@ -38,7 +38,7 @@ class _Member:
         return bool(left)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Gathering:
     party: Party
     members: list[_Member] = field(default_factory=list)

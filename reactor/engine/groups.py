@@ -24,7 +24,7 @@ def group_of(resource: Resource) -> Hashable | None:
     return None if key is None else (resource.kind, key)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Party:
     """Vertices of one group that run together. ``members`` leave it as their runs end; ``late`` wait for the next."""
 

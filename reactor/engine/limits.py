@@ -35,7 +35,7 @@ class Limits(NamedTuple):
 DEFAULT_LIMITS = Limits()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Semaphores:
     """Counting semaphores, taken all at once or not at all, so that no order of taking can deadlock.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 DEFAULT_JOBS = 64
 DEFAULT_AUDIT_INTERVAL = 1800.0
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """``watch`` keeps the run going and listens for drift; without it the run ends when nothing is in motion.
 
     ``monitor_only`` runs health checks and nothing else. ``partial``: the graph is a part of the manifest only, so what

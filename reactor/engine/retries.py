@@ -12,7 +12,7 @@ EAGER_WAIT = 0.1
 EAGER_CAP = 5.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _History:
     """``patient`` paces what time triggers, ``eager`` what events do. Both outlive a success, and decay with time."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -77,7 +76,7 @@ def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
     """CCM's transaction event for an attempt at ``resource``."""
     short, check = ending.short, ending.check
     would = ", ".join(check.actions) if check and short.result is Result.WOULD_CHANGE else ""
-    health = [asdict(each) for each in check.health] if check else []
+    health = [each._asdict() for each in check.health] if check else []
     optional = {"alias": resource.alias, "noop_message": would, "health_check": health}
     common = {
         "changed": short.result in (Result.CHANGED, Result.WOULD_CHANGE),

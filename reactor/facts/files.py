@@ -31,7 +31,7 @@ def directories() -> tuple[str, ...]:
     return ("/etc/choria/ccm", "/etc/reactor", f"{user}/choria/ccm", f"{user}/reactor")
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class FileFacts:
     """What the files hold, merged, and for each file that was skipped why."""
 

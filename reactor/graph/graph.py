@@ -47,7 +47,7 @@ class Edge(NamedTuple):
     quiet: Quiet | None = None
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Graph:
     """Resources and the DAG between them. ``resources`` maps each ref to its resource, in the manifest's order.
 

@@ -17,7 +17,7 @@ _Lists = defaultdict[int, list[int]]
 _NONE: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, repr=False)
 class Topology:
     """Who goes before whom, by vertex number; vertices are numbered as in `Graph.refs`.
 

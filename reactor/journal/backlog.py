@@ -25,7 +25,7 @@ class Generation(NamedTuple):
     digest: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Batch:
     """One transaction.
 

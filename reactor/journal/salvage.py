@@ -16,7 +16,7 @@ OWED = "SELECT source, subscriber FROM refreshes WHERE owed_since IS NOT NULL"
 ORIGINALS = "SELECT ref, manifest, kind, properties FROM originals ORDER BY id"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Salvage:
     """What could be read; ``complete`` when that is all there was."""
 

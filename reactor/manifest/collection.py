@@ -23,7 +23,7 @@ class Origin(NamedTuple):
         return self.source.lines.place(self.declaration.find(model, path).at)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Collection:
     """``resources`` and ``origins`` belong together by index.
 

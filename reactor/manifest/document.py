@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -69,19 +68,18 @@ class Message(NamedTuple):
     at: int
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(NamedTuple):
     """A manifest whose outline is understood. ``entries`` is the list of resources, still unread.
 
     Instead of the list, ``jet_file`` may name a template that gives it; ``jet_at`` is where. ``root`` holds the
     sections of data. In the ``ccm:`` form names may repeat, as its users are used to.
     """
 
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings
+    root: Mapping
     entries: Sequence | None = None
     jet_file: str | None = None
     jet_at: int = 0
-    root: Mapping = field(default_factory=lambda: Mapping(0))
     is_ccm: bool = False
     pre_message: Message | None = None
     post_message: Message | None = None
@@ -92,17 +90,21 @@ class Document:
         return self.settings.fail_fast and self.settings.ordering == "manifest"
 
 
+NO_DOCUMENT = Document(Settings.model_construct(), Mapping(0))
+"""What is left of a manifest that can't be understood at all."""
+
+
 def read_document(root: Any, problems: Problems) -> Document:
     """Understand the outline of the tree ``root``; everything wrong with it is added to ``problems``."""
     if root is None and not problems:
         problems.add("the manifest is empty", 0, "declare something under 'resources:'")
     if root is None or root is BROKEN:
-        return Document()
+        return NO_DOCUMENT
     if not isinstance(root, Mapping):
         at = root.at if isinstance(root, Sequence) else 0
         hint = "put the list under 'resources:'" if isinstance(root, Sequence) else "start with 'resources:'"
         problems.add(f"a manifest is a map with the key 'resources', not {shown(root)}", at, hint)
-        return Document()
+        return NO_DOCUMENT
     return _Outline(root, problems).read()
 
 
@@ -127,7 +129,7 @@ class _Outline:
     def _native_form(self) -> Document:
         settings = self._section("settings", Settings)
         entries = self._entries(self._root, self._root.at, may_be_empty=True)
-        return Document(settings or Settings(), entries, root=self._root)
+        return Document(settings or Settings(), self._root, entries)
 
     def _ccm_form(self) -> Document:
         at = self._root.key_at("ccm")

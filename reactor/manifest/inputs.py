@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
 @runtime_checkable
@@ -26,8 +26,10 @@ class HostFacts(Protocol):
         """The keys of what has changed since it was read."""
 
 
-@dataclass(frozen=True)
-class Inputs:
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Inputs(NamedTuple):
     """``facts`` about the host, gathered when they are read; ``environ``, the environment.
 
     ``data`` wins over the data of the manifest, and over those of the file ``site``, which win over them too.
@@ -35,9 +37,9 @@ class Inputs:
     the usual place.
     """
 
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    environ: Mapping[str, str] = field(default_factory=dict)
-    data: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = _NOTHING
+    environ: Mapping[str, str] = _NOTHING
+    data: Mapping[str, Any] = _NOTHING
     files: tuple[str, ...] = ()
     cache: str | None = None
     site: str | None = None

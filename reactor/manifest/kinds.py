@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from reactor.manifest.wording import listed, shown
@@ -12,8 +11,7 @@ from reactor.resource.properties import did_you_mean
 from reactor.resource.registry import find_kind, kind_names
 
 
-@dataclass(frozen=True)
-class Kinds:
+class Kinds(NamedTuple):
     """The kinds a manifest may use: by default those installed.
 
     ``find`` returns the class of a kind and raises KeyError when there is none of that name.

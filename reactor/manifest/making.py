@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -31,8 +31,7 @@ _REFERENCES: dict[str, TypeAdapter[Any]] = {
 _NAMES = frozenset(("name", "alias"))
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """What holds for all resources of a file.
 
     In one that ``repeats``, names need not be unique, and to subscribe is not to require. One ``in_order`` wants no
@@ -41,7 +40,7 @@ class Form:
 
     repeats: bool = False
     in_order: bool = False
-    meta: dict[str, bool] = field(default_factory=dict)
+    meta: Mapping[str, bool] = MappingProxyType({})
 
 
 class Maker:

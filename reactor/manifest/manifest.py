@@ -19,7 +19,7 @@ from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Manifest:
     """What is to be converged. ``resources`` are in the order of the files, without those that are wrong.
 

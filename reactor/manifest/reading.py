@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os.path
-from dataclasses import replace
 from typing import Any
 
 from reactor.data.resolve import Layer, Resolved
@@ -11,7 +10,7 @@ from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.secret import SecretText, paths_of_secrets
 from reactor.manifest.binding import Binder
 from reactor.manifest.collection import Collection
-from reactor.manifest.document import Document, Message, read_document
+from reactor.manifest.document import NO_DOCUMENT, Document, Message, read_document
 from reactor.manifest.evaluation import offset_in_source, parse_template
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kinds import Kinds, look_up
@@ -47,7 +46,7 @@ class Reading:
         source = read_source(file)
         if isinstance(source, Diagnostic):
             self._collection.problems.append(source)
-            return Document(), Resolved({}, {})
+            return NO_DOCUMENT, Resolved({}, {})
         self._chain[path] = None
         problems = Problems(source)
         return self.read_tree(problems, parse(problems))
@@ -89,8 +88,7 @@ class Reading:
             entries, of_entries = self._rendered(document.jet_file, document.jet_at, world, problems)
         if entries is not None and not self._denied(composite, entries):
             self._bind(entries, document, world, of_entries, data)
-        document = replace(
-            document,
+        document = document._replace(
             pre_message=_message(document.pre_message, world, problems),
             post_message=_message(document.post_message, world, problems),
         )

@@ -26,7 +26,7 @@ _TEXT = frozenset((str,))
 _NAME = Shape(scalars=_TEXT)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Values:
     """The values of one map. ``spoilt`` are the keys whose value has been reported as unusable.
 

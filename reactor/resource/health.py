@@ -6,7 +6,6 @@ same name, so that nothing here knows what a command or a goss rule is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self
@@ -39,16 +38,14 @@ class Status(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """The answer to one look; ``output`` is for people."""
 
     status: Status
     output: str
 
 
-@dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(NamedTuple):
     """How one health check answered in the end, after how many ``tries``; ``duration`` is seconds over all of them."""
 
     name: str

@@ -9,9 +9,10 @@ from enum import StrEnum
 from typing import ClassVar, Protocol
 
 
-@dataclass(frozen=True, slots=True)
 class Watch:
-    """The base of all declarations."""
+    """The base of all declarations: frozen dataclasses, for equal ones are the same."""
+
+    __slots__ = ()
 
 
 class Heard:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TypeVar
 
 import trio
@@ -110,6 +109,6 @@ async def converge_once(
     memory: Memory | None = None,
 ) -> tuple[Ended, Story]:
     """One shot over ``resources``, or a whole ``graph``, to its end."""
-    story = Story(graph or graph_of(resources), replace(options or Options(), watch=False), memory=memory)
+    story = Story(graph or graph_of(resources), (options or Options())._replace(watch=False), memory=memory)
     with trio.fail_after(PATIENCE):
         return await story.engine.run(), story

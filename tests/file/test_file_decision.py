@@ -37,7 +37,11 @@ TABLE = [
     (DIRECTORY, found(FileType.DIRECTORY, mode=0o755, wanted=AS_DIRECTORY), NOTHING),
     (DIRECTORY, ABSENT, ["Would have created directory"]),
     (DIRECTORY, found(), ["Would have created directory"]),
-    (DIRECTORY, found(FileType.DIRECTORY, mode=0o700, wanted=AS_DIRECTORY), ["Would have updated attributes"]),
+    (
+        DIRECTORY,
+        found(FileType.DIRECTORY, mode=0o700, wanted=AS_DIRECTORY),
+        ["Would have updated attributes"],
+    ),
     (
         DIRECTORY,
         found(FileType.SYMLINK, mode=0o755, wanted=AS_DIRECTORY, target=FileType.DIRECTORY),
