@@ -24,7 +24,7 @@ _FAULTY = (Result.FAILED, Result.BLOCKED)
 _FINE = (Result.OK, Result.CHANGED, Result.WOULD_CHANGE)
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, eq=False)
 class Ensured(Event):
     """One call of ``reactor ensure`` ended. ``alias`` is another name of ``ref``; ``culprits`` are why it is blocked."""
 
