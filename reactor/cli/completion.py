@@ -14,21 +14,27 @@ def completion(shell: str) -> None:
     from the session (ensure --require).
 
     \b
+    For yourself, in what your shell reads when it starts (zsh: after compinit):
+      echo 'eval "$(reactor completion bash)"' >> ~/.bashrc
+      echo 'eval "$(reactor completion zsh)"' >> ~/.zshrc
+      echo 'reactor completion fish | source' >> ~/.config/fish/config.fish
+
+    The examples below are for all users, as root. What is there for bash is read by the package bash-completion; for
+    zsh by compinit, which must be in ~/.zshrc.
+
+    \b
     Exit codes: 0 done; 2 bad usage.
 
     \b
     Examples:
       reactor completion bash > /etc/bash_completion.d/reactor
       reactor completion zsh > /usr/local/share/zsh/site-functions/_reactor
-      reactor completion fish > ~/.config/fish/completions/reactor.fish
+      reactor completion fish > /etc/fish/completions/reactor.fish
     """
-    from click.shell_completion import get_completion_class
+    from click.shell_completion import ShellComplete
 
-    from reactor.cli.bash_script import BASH_SCRIPT
+    from reactor.cli.completion_scripts import SCRIPTS
     from reactor.cli.group import reactor
 
-    if (found := get_completion_class(shell)) is None:
-        raise click.ClickException(f"click has no completion for {shell}")
-    script = found(reactor, {}, "reactor", "_REACTOR_COMPLETE")
-    template = BASH_SCRIPT if shell == "bash" else script.source_template
-    click.echo(template % script.source_vars())
+    names = ShellComplete(reactor, {}, "reactor", "_REACTOR_COMPLETE").source_vars()
+    click.echo(SCRIPTS[shell].strip() % names)

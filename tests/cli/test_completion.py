@@ -1,13 +1,11 @@
-"""What shells offer: through the protocol of each shell, and in a real bash."""
+"""What shells offer: through the protocol that click has for each."""
 
-import os
-import pty
 import subprocess
 import sys
 
 import pytest
 from click.shell_completion import BashComplete
-from processes_of_cli import GUARD, environment
+from processes_of_cli import environment
 
 from reactor.cli.group import reactor as group
 
@@ -113,57 +111,3 @@ def test_there_is_a_script_for_each_shell(reactor, shell):
     assert (done.code, done.err) == (0, "")
     assert f"_REACTOR_COMPLETE={shell}_complete" in done.out
     assert reactor("completion", "tcsh").code == 2
-
-
-NAMED = """
-resources:
-  - exec: [restart app: {}, "it's $HOME, `id`": {}, "a:b=c:d": {}, "x*": {}]
-"""
-
-
-@pytest.fixture
-def tab(reactor, tmp_path):
-    """Press tab at the end of a line in a real bash, and return the words that the program is then called with."""
-    program, said = tmp_path / "reactor", tmp_path / "said"
-    again = f'exec {sys.executable} -m reactor "$@"'
-    program.write_text(f"#!/bin/sh\n[ -z $_REACTOR_COMPLETE ] || {again}\nprintf '%s\\n' \"$@\" >{said}\n")
-    program.chmod(0o755)
-    (tmp_path / "script").write_text(reactor("completion", "bash").out)
-    (tmp_path / "named.yaml").write_text(NAMED)
-
-    def press(line):
-        main, terminal = pty.openpty()
-        variables = environment(PATH=f"{tmp_path}:{os.environ['PATH']}", TERM="dumb", HISTFILE="")
-        with subprocess.Popen(
-            ["bash", "--rcfile", tmp_path / "script", "-i"], cwd=tmp_path, env=variables, start_new_session=True,
-            stdin=terminal, stdout=terminal, stderr=terminal,
-        ) as shell:  # fmt: skip
-            os.write(main, f"reactor {line}\t\nexit\n".encode())
-            shell.wait(GUARD)
-        os.close(main)
-        os.close(terminal)
-        return said.read_text().splitlines()
-
-    return press
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("ensure ser", ["ensure", "service"]),
-        ("graph named.yaml --around exec#re", ["graph", "named.yaml", "--around", "exec#restart app"]),
-        (
-            "graph named.yaml --around exec#restart\\ a",
-            ["graph", "named.yaml", "--around", "exec#restart app"],
-        ),
-        ("graph named.yaml --around 'exec#re", ["graph", "named.yaml", "--around", "exec#restart app"]),
-        ('graph named.yaml --around "exec#re', ["graph", "named.yaml", "--around", "exec#restart app"]),
-        ("graph named.yaml --around exec#i", ["graph", "named.yaml", "--around", "exec#it's $HOME, `id`"]),
-        ("graph named.yaml --around exec#a", ["graph", "named.yaml", "--around", "exec#a:b=c:d"]),
-        ("graph named.yaml --around exec#a:b=c:", ["graph", "named.yaml", "--around", "exec#a:b=c:d"]),
-        ("graph named.yaml --around exec#x", ["graph", "named.yaml", "--around", "exec#x*"]),
-        ("graph nam", ["graph", "named.yaml"]),
-    ],
-)
-def test_a_real_bash_completes_a_word_to_one_word(tab, line, words):
-    assert tab(line) == words

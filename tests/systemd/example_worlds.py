@@ -195,7 +195,8 @@ class Host:
         for directory in (
             "/etc/bash_completion.d",
             "/usr/local/share/zsh/site-functions",
-            "~/.config/fish/completions",
+            "/etc/fish/completions",
+            "~/.config/fish",
         ):
             Path(directory).expanduser().mkdir(parents=True, exist_ok=True)
 
