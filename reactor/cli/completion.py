@@ -22,7 +22,6 @@ def completion(shell: str) -> None:
     The examples below are for all users, as root. What is there for bash is read by the package bash-completion; for
     zsh by compinit, which must be in ~/.zshrc.
 
-    \b
     Exit codes: 0 done; 2 bad usage.
 
     \b

@@ -35,7 +35,6 @@ def data(
     MANIFEST may be a file with nothing but data, and either may be behind a URL. A path is what lookup('data.PATH') takes in the manifest. Values whose key is annotated @secret are not
     shown. The resources of the manifest are not looked at, so this works while they have errors.
 
-    \b
     Exit codes: 0 done; 1 there is no such key; 2 bad usage or invalid data.
 
     \b

@@ -80,7 +80,6 @@ def ensure() -> None:
 
     'reactor ensure api pipe' does the same for programs: it reads a request in JSON and writes the answer.
 
-    \b
     Exit codes: 0 it is as desired; 1 it failed or is blocked; 2 bad usage; 130 or 143 cut short by a signal.
 
     \b

@@ -49,12 +49,12 @@ def pipe(
     The protocol is that of CCM: io.choria.ccm.v1.resource.ensure.request and .response. The answer has the resource's
     state, or an error; what is wrong with the request is an answer too. The session is looked at, and not added to.
 
-    \b
     Exit codes: 0 there is an answer; 2 bad usage; 130 or 143 cut short by a signal.
 
     \b
-    Example:
-      echo '{"protocol": "io.choria.ccm.v1.resource.ensure.request", "type": "exec", "properties": {"name": "true"}}' | reactor ensure api pipe
+    A request:
+      echo '{"protocol": "io.choria.ccm.v1.resource.ensure.request",
+       "type": "exec", "properties": {"name": "true"}}' | reactor ensure api pipe
     """
     from reactor.cli.ensuring import session_of
     from reactor.ensure.protocol import RequestError, parse_request, response

@@ -65,7 +65,6 @@ def events(
     Checks that found all as desired are not kept. It works while a run goes on and when none does, and needs the
     right to read the state directory only.
 
-    \b
     Exit codes: 0 done; 1 there is no journal that can be read; 2 bad usage.
 
     \b

@@ -27,7 +27,7 @@ def example(name: str, directory: Path) -> None:
     else.
 
     \b
-    quickstart  a directory, two files, and a command that runs when one of them changes
+    quickstart  a directory, two files, and a command that runs when one changes
     webserver   a configuration that is checked before the server reloads it
     broken      mistakes, to see how they are reported
 

@@ -25,7 +25,6 @@ def facts(query: str | None, form: Form | None, facts_given: Given) -> None:
     /etc/reactor, and the same two below ~/.config; from --facts; and from --fact. Later ones win, and what
     can't be read is a warning.
 
-    \b
     Exit codes: 0 done; 1 there is no such fact; 2 bad usage.
 
     \b

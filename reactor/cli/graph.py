@@ -75,14 +75,13 @@ def graph(
     The same manifest gives the same bytes, so a picture can be kept beside it in version control. svg and html
     need nothing installed; the html page pans, zooms, searches and shows properties, offline. png needs Graphviz.
 
-    \b
     Exit codes: 0 done; 1 the picture can't be made; 2 bad usage or an invalid manifest.
 
     \b
     Examples:
       reactor graph site.yaml -o site.html
       reactor graph --state --format svg site.yaml > site.svg
-      reactor graph --around 'file#/etc/nginx' --depth 1 --format mermaid site.yaml
+      reactor graph --around 'file#/etc/nginx' --format mermaid site.yaml
     """
     form = form or _guess(output)
     if depth is not None and around is None:

@@ -33,7 +33,6 @@ def kinds(kind: str | None, form: Literal["text", "json"]) -> None:
     before it by itself, whether it can be undone, and its providers with whether they work on this host. Properties
     that every kind has come last.
 
-    \b
     Exit codes: 0 done; 1 the kind can't be loaded; 2 bad usage.
 
     \b

@@ -43,12 +43,11 @@ def pause(ref: str, seconds: float, reason: str, state_dir: str | None) -> None:
     end. The pause is kept in the state directory and survives a restart. Without a running converger it holds for
     the next one.
 
-    \b
     Exit codes: 0 done; 2 nothing is called like that, or bad usage.
 
     \b
     Examples:
-      reactor pause 'file#/etc/nginx/*' --for 2h --reason 'trying another limit, ask Ada'
+      reactor pause 'file#/etc/nginx/*' --for 2h --reason 'an experiment, ask Ada'
       reactor pause --for 10m --reason 'disk is being replaced'
     """
     from reactor.console.style import printable

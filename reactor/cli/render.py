@@ -29,7 +29,6 @@ def render(manifest: str, form: Literal["yaml", "json"], inputs: Callable[[], In
     Expressions that wait until their resource is checked, such as the content of a file, stay as they are written.
     Secrets are masked. Nothing is touched.
 
-    \b
     Exit codes: 0 done; 2 bad usage or an invalid manifest.
 
     \b

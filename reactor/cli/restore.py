@@ -30,7 +30,6 @@ def restore(path: str, wanted: str | None, listing: bool, state_dir: str | None)
     for 30 days, and at most 100 versions of each and 256 MiB in all; of a directory that is removed with all that
     is in it, nothing is.
 
-    \b
     Exit codes: 0 done; 1 there is no such version, or it can't be put back; 2 bad usage.
 
     \b

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 def resume(ref: str, state_dir: str | None) -> None:
     """End every pause of what REF-GLOB names (without it: of everything). Checks that are owed start at once.
 
-    \b
     Exit codes: 0 done, also when nothing was paused; 2 nothing is called like that, or bad usage.
 
     \b

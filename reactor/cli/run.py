@@ -28,7 +28,6 @@ and repairs what has drifted. When the manifest itself changes, or on SIGHUP, it
 differs is touched; an invalid one changes nothing. ^C ends it: the first waits for what is running, the second cancels it, the
 third kills it.
 
-\b
 Exit codes: 0 all is as desired; 1 something failed or is blocked;
 2 bad usage or an invalid manifest; 130 or 143 cut short by a signal.
 

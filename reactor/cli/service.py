@@ -30,7 +30,7 @@ def service() -> None:
     \b
     Examples:
       reactor service install /etc/reactor/site.yaml
-      reactor service install --dry-run /etc/reactor/site.yaml -- --metrics 127.0.0.1:9469
+      reactor service install --dry-run /etc/reactor/site.yaml -- --jobs 8
       reactor service uninstall
     """
 
@@ -66,13 +66,12 @@ def install(manifest: str, run_options: tuple[str, ...], name: str, no_start: bo
 
     Options for 'reactor run' go after '--'; paths among them are relative to the directory of the manifest.
 
-    \b
     Exit codes: 0 it is installed; 2 it can't be, or bad usage.
 
     \b
     Examples:
       reactor service install /etc/reactor/site.yaml
-      reactor service install --name reactor-web web.yaml -- --jobs 8 --metrics 127.0.0.1:9469
+      reactor service install --name reactor-web web.yaml -- --jobs 8
     """
     from reactor.service.installation import install as put_in_place
     from reactor.service.installation import require_systemd
@@ -97,7 +96,6 @@ def install(manifest: str, run_options: tuple[str, ...], name: str, no_start: bo
 def uninstall(name: str) -> None:
     """Stop the service and take its unit away. What it has done stays, and so does its state directory.
 
-    \b
     Exit codes: 0 it is not installed any more; 2 that can't be done, or bad usage.
 
     \b

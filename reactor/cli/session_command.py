@@ -43,7 +43,7 @@ def session() -> None:
     In a script:
       eval "$(reactor session new)"
       reactor ensure file /tmp/app.conf --content 'port=80'
-      reactor ensure exec 'echo restarted' --refreshonly --subscribe file#/tmp/app.conf
+      reactor ensure exec 'echo hi' --refreshonly --subscribe file#/tmp/app.conf
       reactor session report --remove
     """
 
@@ -58,7 +58,6 @@ def session() -> None:
 def new(directory: str | None) -> None:
     """Make a session and print the line for the shell that names it.
 
-    \b
     Exit codes: 0 done; 1 the directory can't be made; 2 bad usage.
 
     \b
@@ -86,7 +85,6 @@ def new(directory: str | None) -> None:
 def show_report(directory: str | None, remove: bool, form: Literal["text", "json"]) -> None:
     """Say how many resources the session has ensured, how that ended, and what is not as desired.
 
-    \b
     Exit codes: 0 all is as desired; 1 something failed or is blocked; 2 bad usage, or there is no session.
 
     \b

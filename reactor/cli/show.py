@@ -17,7 +17,6 @@ def show() -> None:
     Each kind has the options that 'reactor ensure' has for it: some say where to look, such as the network namespace
     of a link. Without any, what is there is shown as it is.
 
-    \b
     Exit codes: 0 done; 1 it can't be told; 2 bad usage.
 
     \b

@@ -32,7 +32,6 @@ def status(
 
     REF-GLOB names the resources to show, as in 'file#/etc/*'; they are shown whether they are fine or not.
 
-    \b
     Exit codes: 0 everything (or everything named) is as desired; 1 something failed, is blocked or still has
     work to do; 2 nothing runs, or bad usage.
 

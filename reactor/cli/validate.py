@@ -31,7 +31,6 @@ def validate(manifests: tuple[str, ...], form: Literal["text", "json"], inputs: 
     Needs no root and no network, and neither reads nor changes what the manifest is about. So it can run anywhere:
     in an editor, before a commit, in CI.
 
-    \b
     Exit codes: 0 all are valid; 2 one is not.
 
     \b

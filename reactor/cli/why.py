@@ -25,7 +25,6 @@ def why(ref: str, state_dir: str | None) -> None:
     If it is blocked, it names what is to blame. It asks the journal, so it works while a run goes on and when none
     does.
 
-    \b
     Exit codes: 0 done; 1 there is no journal, or it does not know REF; 2 bad usage.
 
     \b

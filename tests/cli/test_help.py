@@ -1,0 +1,28 @@
+"""What ``--help`` looks like, for every command and those below it."""
+
+import click
+import pytest
+
+from reactor.cli.group import COMMANDS
+from reactor.cli.group import reactor as group
+from reactor.resource.installed import KINDS_GROUP, installed
+
+
+def below(command, *words):
+    yield words
+    for name in command.list_commands(click.Context(command)) if isinstance(command, click.Group) else ():
+        yield from below(command.get_command(click.Context(command), name), *words, name)
+
+
+CALLS = [words for name in COMMANDS for words in below(group.get_command(click.Context(group), name), name)]
+CALLS += [(command, kind) for command in ("ensure", "show") for kind in installed(KINDS_GROUP)]
+
+
+@pytest.mark.parametrize("words", [(), *dict.fromkeys(CALLS)], ids=" ".join)
+def test_a_help_fits_a_terminal_of_80_columns(reactor, monkeypatch, words):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = reactor(*words, "--help").out
+    examples_of_kinds = "    reactor ensure "  # one line of a shell
+    assert [
+        line for line in shown.splitlines() if len(line) > 80 and not line.startswith(examples_of_kinds)
+    ] == []
