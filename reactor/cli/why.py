@@ -51,4 +51,6 @@ def why(ref: str, state_dir: str | None) -> None:
 def _hint(history: History, ref: str) -> str:
     from reactor.graph.names import Names
 
-    return Names((), history.refs()).hint(ref) or "a resource is written kind#name"
+    if "#" not in ref:
+        return "a resource is written kind#name"
+    return Names((), history.refs()).hint(ref) or "'reactor status --all' shows those it knows"

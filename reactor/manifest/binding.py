@@ -9,6 +9,7 @@ from reactor.manifest.declaration import Declaration
 from reactor.manifest.kinds import Kinds, UnusableKind, look_up
 from reactor.manifest.making import Maker
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
+from reactor.manifest.shapes import field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import ValueReader, Values
 from reactor.manifest.wording import listed, shown
@@ -63,6 +64,11 @@ class Binder:
         node = entry[kind]
         if isinstance(node, Sequence):
             self._bind_list(model, node)
+        elif isinstance(node, Mapping) and _is_list_without_dashes(node, model):
+            self._collection.broken.update(f"{kind}#{name}" for name in node)
+            first = next(iter(node))
+            message = f"{kind} wants a list of resources, not a map of them"
+            self._problems.add(message, node.key_at(first), f"write '- {first}:', and so each of them")
         elif isinstance(node, Mapping):
             values = self._reader.read(node, model)
             self._maker.make(model, Declaration(_name_at(node, entry.key_at(kind)), node), values)
@@ -145,6 +151,15 @@ class Binder:
 
 def _name_at(body: Mapping, otherwise: int) -> int:
     return body.value_at("name") if "name" in body else otherwise
+
+
+def _is_list_without_dashes(node: Mapping, model: type[Resource]) -> bool:
+    """Whether what should be one resource with its ``name`` is names with their properties."""
+    return (
+        bool(node)
+        and not node.keys() & field_names(model)
+        and all(body is None or isinstance(body, Mapping) for body in node.values())
+    )
 
 
 def _names_below(node: Any) -> list[str]:

@@ -12,7 +12,7 @@ _QUOTE = "quote the text if it is one"
 _ADVICE = {
     "mapping values are not allowed": (
         "a map can't start here",
-        "check the indentation, and quote a text that holds ': '",
+        "check the indentation, end the line above with ':' if it is a key, and quote a text that holds ': '",
     ),
     "did not find expected key": ("a key is expected here", _INDENTATION),
     "expected <block end>": ("a key is expected here", _INDENTATION),
@@ -21,7 +21,10 @@ _ADVICE = {
         "check the indentation: the items of one list start in the same column, each with '- '",
     ),
     "did not find expected ',' or ']'": ("the list is not closed", "a ',' or ']' is missing"),
-    "did not find expected ',' or '}'": ("the map is not closed", "a ',' or '}' is missing"),
+    "did not find expected ',' or '}'": (
+        "the map is not closed",
+        "a ',' or '}' is missing, or a text that holds one of ,{}[] or ': ' is not quoted",
+    ),
     "expected ',' or '": ("the list or map is not closed", "a ',', ']' or '}' is missing"),
     "did not find expected node content": ("a value is expected here", "a ',', ']' or '}' may be missing"),
     "could not find expected ':'": (

@@ -192,7 +192,10 @@ class _Builder:
         name, at = event.anchor, event.start_mark.index
         anchor = self._anchors.get(name)
         if anchor is None:
-            hint = did_you_mean(name, self._anchors) or f"name a value with &{name} before this place"
+            hint = (
+                did_you_mean(name, self._anchors)
+                or f"name a value with &{name} before this place, or quote the text"
+            )
             return self._unusable(f"no anchor named {name!r} comes before this alias", at, hint), None
         if anchor.is_open:
             return self._unusable(

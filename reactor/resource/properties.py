@@ -16,7 +16,7 @@ Flag = Annotated[bool, Strict()]
 
 def _check_path(value: str) -> str:
     if not value.startswith("/"):
-        raise ValueError("the path must be absolute")
+        raise ValueError("the path must be absolute: start it with /")
     if "\0" in value:
         raise ValueError("the path must not hold a NUL character")
     if value.startswith("//") or os.path.normpath(value) != value:
@@ -115,5 +115,12 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     """The hint for a misspelt word, or None when nothing comes near it."""
     from difflib import get_close_matches  # noqa: PLC0415 - few manifests have a mistake
 
-    close = get_close_matches(word, list(choices), n=1, cutoff=0.6)
+    close = get_close_matches(word, list(choices), n=3, cutoff=0.6)
+    close.sort(key=lambda choice: not _abbreviates(word, choice))
     return f"did you mean {close[0]!r}?" if close else None
+
+
+def _abbreviates(word: str, choice: str) -> bool:
+    """Whether the letters of ``word`` come in ``choice`` in their order: ``cmd`` is ``command`` rather than ``cwd``."""
+    rest = iter(choice)
+    return all(letter in rest for letter in word)

@@ -218,3 +218,15 @@ def test_why_of_what_is_fine_and_of_what_is_unknown(reactor, manifest, tmp_path)
     done = reactor("why", f"file#{tmp_path}/b")
     assert done.code == 1
     assert f"did you mean 'file#{tmp_path}/a'?" in done.err
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ("user#nobody-like-it", "'reactor status --all' shows those it knows"),
+        ("nothing", "a resource is written kind#name"),
+    ],
+)
+def test_why_of_what_is_not_known_says_where_to_look(reactor, manifest, asked, hint):
+    once(reactor, manifest(TWO))
+    assert reactor("why", asked).err == f"error: the journal knows no resource {asked}\nhint: {hint}\n"

@@ -51,7 +51,7 @@ def test_the_defaults_are_those_of_the_documentation():
             "the search path has an empty directory: write /usr/bin:/bin, with single colons",
         ),
         ({"path": "/b\0"}, ("path",), "the search path must not hold a NUL character"),
-        ({"cwd": "here"}, ("cwd",), "the path must be absolute"),
+        ({"cwd": "here"}, ("cwd",), "the path must be absolute: start it with /"),
         ({"creates": "/a/../b"}, ("creates",), "the path must be canonical: write /b"),
         ({"timeout": "10"}, ("timeout",), "'10' is not a duration: write it as 500ms, 30s, 5m or 1h30m"),
         ({"returns": [256]}, ("returns", 0), "Input should be less than or equal to 255"),

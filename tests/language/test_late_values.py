@@ -164,7 +164,7 @@ resources:
 """).graph
     ended, story = await converge_once(graph=graph)
     assert ended.counts["failed"] == 1
-    assert story.checks("exec#a")[0].error == "creates: the path must be absolute"
+    assert story.checks("exec#a")[0].error == "creates: the path must be absolute: start it with /"
 
 
 async def test_a_reload_with_other_data_reaches_values_that_wait(site, tmp_path):

@@ -4,6 +4,7 @@ from small_kinds import KINDS, Job, Page
 from reactor.manifest import Kinds, read_manifest
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.resource.diagnostic import Place
+from reactor.resource.properties import did_you_mean
 
 
 def page(properties, name="/a"):
@@ -155,6 +156,13 @@ PROBLEMS = [
     ("resources: [{job: [{defaults: {§name: a}}]}]", "defaults can't give a name"),
     ("resources: [{job: [{a: {§name: b}}]}]", "the name is given twice"),
     ("resources: [{§job: {}}]", "job needs the property 'name'"),
+    ("resources: [{page: {§/a: {ensure: present}}}]", "page wants a list of resources, not a map of them"),
+    ("resources: [{job: {§defaults: {}, a: , b: {require: job#a}}}]", "job wants a list of resources"),
+    (
+        "resources: [{page: [{defaults: {ensure: present}}, {/a: }]}, {job: {§b: }}, {job: [{c: {require: job#b}}]}]",
+        "job wants a list of resources",
+    ),
+    ("resources: [{§job: {command: x}}]", "job needs the property 'name'"),
     # properties
     ("resources: [{page: [{§/a: }]}]", "page needs the property 'ensure'"),
     ("resources: [{page: {name: §/a}}]", "page needs the property 'ensure'"),
@@ -228,6 +236,7 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         (page("contents: x"), "did you mean 'content'?"),
         (page("zzz: x"), "it takes after, alias, content, "),
         (page("meta: {retries: 1}"), "did you mean 'retry'?"),
+        ("resources: [{job: {/a: {}}}]", "write '- /a:', and so each of them"),
         (page("public: yes"), "in YAML 1.2 yes is a text: write true or false"),
         ("resources: [{page: [{/a: }]}]", "add 'ensure: ...' with present or absent"),
         ("resources: [{page: [{/a: {ensure: presnt}}]}]", "did you mean 'present'?"),
@@ -242,6 +251,11 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
 )
 def test_a_problem_says_how_to_mend_it(read, text, hint):
     assert read(text).diagnostics[0].hint.startswith(hint)
+
+
+def test_an_abbreviation_is_of_the_word_that_has_its_letters_in_their_order():
+    assert did_you_mean("cmd", ["cwd", "command"]) == "did you mean 'command'?"
+    assert did_you_mean("cdw", ["cwd", "command"]) == "did you mean 'cwd'?"
 
 
 def test_duplicates_show_both_places(read):
