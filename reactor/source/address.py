@@ -40,12 +40,16 @@ def parse_data_address(text: str) -> Address:
 
 def is_archive(url: str) -> bool:
     """Whether an archive is behind the URL, and not a single file."""
-    return urlsplit(url).path.endswith(SUFFIXES)
+    return url.partition("#")[0].partition("?")[0].endswith(SUFFIXES)
 
 
 def _parse(text: str, what: str, hint: str) -> Address:
     """The password in the URL is a secret from now on."""
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:  # its words may hold the password
+        raise _refused(f"the URL of the {what} has a host or a port that can't be", hint) from None
     if parts.password:
         remember(unquote(parts.password))
         remember(parts.password)

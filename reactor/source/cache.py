@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.source.address import Address, parse_address, parse_data_address
 from reactor.source.download import DownloadError, Version, download
+from reactor.source.scratch import is_scratch, scratch
 from reactor.source.unpacking import unpack
 from reactor.unpacking.members import UnpackingError
 
@@ -82,25 +82,24 @@ class _Source:
         state = self._state()
         last = self.last_good()
         known = Version(**state["known"]) if state and last else Version()
-        with tempfile.NamedTemporaryFile(dir=self._directory, prefix="download-") as archive:
-            version = download(address, known, archive)
+        with scratch(self._directory) as place:
+            archive = place / "archive"
+            with archive.open("xb") as file:
+                version = download(address, known, file)
             if version is None and last is not None:
                 return last
-            archive.flush()
-            return self._adopt(Path(archive.name), version or Version())
+            return self._adopt(archive, version or Version(), place)
 
-    def _adopt(self, archive: Path, version: Version) -> str:
-        """Unpack beside the others, then move into place: a crash leaves the version before in use."""
+    def _adopt(self, archive: Path, version: Version, place: Path) -> str:
+        """Unpack in ``place``, then move out of there: a crash leaves the version before in use."""
         with archive.open("rb") as file:
             name = hashlib.file_digest(file, "sha256").hexdigest()
-        staging = Path(tempfile.mkdtemp(dir=self._directory, prefix="unpack-"))
-        try:
-            manifest = self._put(archive, staging)
-            if not (self._directory / name).is_dir():
-                staging.rename(self._directory / name)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-        self._remember({"version": name, "manifest": manifest, "known": asdict(version)})
+        content = place / "content"
+        content.mkdir(mode=0o700)
+        manifest = self._put(archive, content)
+        if not (self._directory / name).is_dir():
+            content.rename(self._directory / name)
+        self._remember({"version": name, "manifest": manifest, "known": asdict(version)}, place)
         self._forget_all_but(name)
         return str(self._directory / name / manifest)
 
@@ -115,14 +114,15 @@ class _Source:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _remember(self, state: dict[str, Any]) -> None:
-        temporary = self._directory / f"{_STATE}.new"
+    def _remember(self, state: dict[str, Any], place: Path) -> None:
+        temporary = place / _STATE
         temporary.write_text(json.dumps(state))
         temporary.replace(self._directory / _STATE)
 
     def _forget_all_but(self, current: str) -> None:
         """The version before the current one stays: a run may still read files of it."""
-        versions = [each for each in self._directory.iterdir() if each.is_dir() and each.name != current]
+        directories = [each for each in self._directory.iterdir() if each.is_dir() and not is_scratch(each)]
+        versions = [each for each in directories if each.name != current]
         versions.sort(key=lambda each: each.stat().st_mtime)
         for old in versions[:-1]:
             shutil.rmtree(old, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""One conditional GET of an archive, bounded in time, size and redirects."""
+"""One conditional GET of an archive, bounded in time, pace, size and redirects."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from reactor.source.address import Address
 
 if TYPE_CHECKING:
     import httpx
+    import trio
 
 TIMEOUT = 60.0
-"""Seconds for all of it."""
+"""Seconds for all of it, from the name of the host to the last byte; what keeps the pace gets more."""
+PACE = 16 * 1024
+"""Bytes that buy another second: a slow line may bring a large archive, a server that drips brings nothing."""
 MAX_BYTES = 64 * 1024 * 1024
 MAX_REDIRECTS = 5
 _NOT_MODIFIED = 304
@@ -38,39 +41,65 @@ class DownloadError(Exception):
 def download(address: Address, known: Version, to: IO[bytes]) -> Version | None:
     """Write the archive to ``to`` and return its version; None when it is still the one ``known``.
 
-    Raises DownloadError.
+    It blocks: call it in a thread of its own where trio runs. Raises DownloadError.
     """
-    import httpx  # noqa: PLC0415 - it takes 90 ms to import, and most manifests are files
+    import trio  # noqa: PLC0415 - only an event loop can bound all of it, and most manifests are files
+
+    return trio.run(_download, address, known, to)
+
+
+async def _download(address: Address, known: Version, to: IO[bytes]) -> Version | None:
+    import httpx  # noqa: PLC0415 - it takes 90 ms to import
+    import trio  # noqa: PLC0415
+
+    with trio.move_on_after(TIMEOUT) as limit:
+        try:
+            return await _fetch(address, known, to, limit)
+        except (
+            httpx.HTTPError,
+            httpx.InvalidURL,
+            UnicodeError,
+        ) as error:  # the last is about the name of a host
+            raise DownloadError(f"HTTP request to {address.shown} failed: {_reason(error)}") from error
+    slow = f"took more than {TIMEOUT:g} s, and a second more for each {PACE:,} bytes"
+    raise DownloadError(f"HTTP request to {address.shown} {slow}")
+
+
+async def _fetch(address: Address, known: Version, to: IO[bytes], limit: trio.CancelScope) -> Version | None:
+    import httpx  # noqa: PLC0415
 
     credentials = None if address.user is None else httpx.BasicAuth(address.user, address.password or "")
-    client = httpx.Client(
+    client = httpx.AsyncClient(
         auth=credentials,
         timeout=TIMEOUT,
         follow_redirects=True,
         max_redirects=MAX_REDIRECTS,
         headers=known.headers(),
     )
-    try:
-        with client, client.stream("GET", address.url) as response:
-            if response.status_code == _NOT_MODIFIED:
-                return None
-            if response.status_code != _OK:
-                raise DownloadError(
-                    f"HTTP request to {address.shown} failed with status {response.status_code}"
-                )
-            _copy(response, to, address)
-            return Version(response.headers.get("ETag", ""), response.headers.get("Last-Modified", ""))
-    except httpx.HTTPError as error:
-        reason = str(error) or type(error).__name__
-        raise DownloadError(f"HTTP request to {address.shown} failed: {reason}") from error
+    async with client, client.stream("GET", address.url) as response:
+        if response.status_code == _NOT_MODIFIED:
+            return None
+        if response.status_code != _OK:
+            raise DownloadError(f"HTTP request to {address.shown} failed with status {response.status_code}")
+        await _copy(response, to, address, limit)
+        return Version(response.headers.get("ETag", ""), response.headers.get("Last-Modified", ""))
 
 
-def _copy(response: httpx.Response, to: IO[bytes], address: Address) -> None:
+async def _copy(response: httpx.Response, to: IO[bytes], address: Address, limit: trio.CancelScope) -> None:
     size = 0
-    for chunk in response.iter_bytes():
+    async for chunk in response.aiter_bytes():
         size += len(chunk)
+        limit.deadline += len(chunk) / PACE
         if size > MAX_BYTES:
             raise DownloadError(f"{address.shown} is larger than {MAX_BYTES // 2**20} MiB")
         to.write(chunk)
     if size == 0:
         raise DownloadError(f"HTTP response from {address.shown} is empty")
+
+
+def _reason(error: BaseException) -> str:
+    """The innermost words: those around them tell only that all attempts have failed."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause)
+    return next((str(each) for each in reversed(causes) if str(each)), type(error).__name__)

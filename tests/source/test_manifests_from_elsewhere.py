@@ -11,12 +11,16 @@ import subprocess
 import sys
 import tarfile
 import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from reactor import ManifestError, load
+from reactor.loading import data_located
 from reactor.manifest.inputs import Inputs
+from reactor.source import download
 from reactor.source.cache import fetched
 from reactor.source.unpacking import unpack
 from reactor.unpacking.members import UnpackingError
@@ -48,6 +52,7 @@ class Server:
     def __init__(self):
         self.body, self.status, self.credentials = b"", 200, None
         self.sent, self.asked = 0, []
+        self.drips, self.over = None, threading.Event()
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -71,6 +76,9 @@ class Server:
         elif status == 200 and handler.headers.get("If-None-Match") == etag:
             status = 304
         self.sent += status == 200
+        if self.drips:
+            self.drip(handler.wfile)
+            return
         handler.send_response(status)
         handler.send_header("ETag", etag)
         body = self.body if status == 200 else b""
@@ -78,13 +86,28 @@ class Server:
         handler.end_headers()
         handler.wfile.write(body)
 
+    def drip(self, to):
+        """Begin to answer, and then send a byte now and then for ever: of the header, or of the body."""
+        with suppress(OSError):
+            to.write(b"HTTP/1.1 200 OK\r\n" + (b"X-More: " if self.drips == "header" else b"\r\n"))
+            while not self.over.wait(0.02):
+                to.write(b"x")
+
 
 @pytest.fixture
 def server():
     server = Server()
     yield server
+    server.over.set()
     server.http.shutdown()
     server.http.server_close()
+
+
+def wait_until(condition):
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def site(tmp_path, content="one"):
@@ -127,6 +150,58 @@ def test_the_last_good_one_is_used_while_the_source_is_of_no_use(server, tmp_pat
     assert fetched(server.url, str(tmp_path / "cache"), warnings.append) == good
     assert len(warnings) == 1
     assert "last good version" in warnings[0]
+
+
+def scratch(tmp_path):
+    """What lies in the cache and is no version."""
+    [source] = (tmp_path / "cache").iterdir()
+    versions = {each.name for each in source.iterdir() if (each / "site").is_dir()}
+    return {each.name for each in source.iterdir()} - versions - {"current.json"}
+
+
+@pytest.mark.parametrize("drips", ["header", "body"])
+def test_a_server_that_drips_is_given_up(server, tmp_path, monkeypatch, drips):
+    server.body = site(tmp_path)
+    good = fetched(server.url, str(tmp_path / "cache"), lambda _: None)
+    monkeypatch.setattr(download, "TIMEOUT", 0.3)
+    server.drips = drips
+    warnings = []
+    assert fetched(server.url, str(tmp_path / "cache"), warnings.append) == good
+    [warning] = warnings
+    assert "took more than 0.3 s" in warning
+    assert scratch(tmp_path) == set()
+
+
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # httpx leaves iterators to trio
+def test_a_slow_server_that_keeps_the_pace_is_waited_for(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "TIMEOUT", 1)
+    monkeypatch.setattr(download, "PACE", 1)
+    monkeypatch.setattr(download, "MAX_BYTES", 60)  # the server needs more than a second for that
+    server.drips = "body"
+    with pytest.raises(ManifestError, match="is larger than"):
+        fetched(server.url, str(tmp_path / "cache"), lambda _: None)
+
+
+def test_what_a_killed_fetch_leaves_is_removed_by_the_next_and_what_a_living_one_holds_is_not(
+    server, tmp_path
+):
+    server.drips = "body"
+    code = "import sys; from reactor.source.cache import fetched; fetched(sys.argv[1], sys.argv[2], print)"
+    command = [sys.executable, "-c", code, server.url, tmp_path / "cache"]
+    with subprocess.Popen(command) as killed, subprocess.Popen(command) as living:
+        wait_until(lambda: len(server.asked) == 2)
+        try:
+            killed.kill()
+            killed.wait()
+            assert len(scratch(tmp_path)) == 2
+            server.drips, server.body = None, site(tmp_path)
+            fetched(server.url, str(tmp_path / "cache"), lambda _: None)
+            assert len(scratch(tmp_path)) == 1
+        finally:
+            living.send_signal(signal.SIGINT)
+    assert scratch(tmp_path) == set(), "^C leaves nothing"
 
 
 def test_without_a_good_one_the_error_says_what_happened(server, tmp_path):
@@ -172,11 +247,16 @@ def test_credentials_are_sent_and_shown_nowhere(server, tmp_path):
         ("ftp://host/x.tar.gz", "unsupported manifest source: ftp://host/x.tar.gz"),
         ("file:///x.tar.gz", "unsupported manifest source"),
         ("https://host/x.yaml", "is not a .tar.gz archive"),
+        ("http://[::1/x.tar.gz", "has a host or a port that can't be"),
+        ("http://u:p@host:abc/x.tar.gz", "has a host or a port that can't be"),
+        ("http://host:99999/x.tar.gz", "has a host or a port that can't be"),
+        ("http://xn--a/x.tar.gz", "http://xn--a/x.tar.gz failed: "),
+        ("http://127.0.0.1:1/x.tar.gz", "Connection refused"),
     ],
 )
-def test_what_is_no_archive_over_http_is_refused(url, message):
+def test_what_is_no_archive_over_http_is_refused(tmp_path, url, message):
     with pytest.raises(ManifestError, match=message):
-        load(url)
+        load(url, Inputs(cache=str(tmp_path)))
 
 
 def special(name, kind, link=""):
@@ -253,6 +333,12 @@ def test_data_that_are_of_no_use_are_an_error(server, tmp_path, status, body, me
     server.status, server.body = status, body
     with pytest.raises(ManifestError, match=message):
         with_data(server, tmp_path)
+
+
+@pytest.mark.parametrize("url", ["http://[::1/site.yaml", "http://[::1/x.tar.gz", "http://h:x/site.yaml"])
+def test_data_at_a_url_that_can_not_be_are_refused(url):
+    with pytest.raises(ManifestError, match="has a host or a port that can't be"):
+        data_located(url, Inputs(), lambda _: None)
 
 
 @pytest.mark.parametrize(
