@@ -91,4 +91,4 @@ def _remembered(directory: str) -> list[str]:
     except HistoryError:
         return []
     with closing(history):
-        return history.refs()
+        return [*history.refs(), *history.aliases()]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from reactor.cli.running import TEXT, directory_of, state_dir_option
+from reactor.cli.running import TEXT, directory_of, state_dir_option, warn_if_unknown
 from reactor.console.jsonlines import line
 from reactor.console.past import entry_line, headline
 from reactor.console.style import Style, wants_colour
@@ -44,7 +44,10 @@ def _moment(_context: click.Context, _parameter: click.Parameter, value: str | N
     help="Not what is older: 1h30m, or 2026-01-31T14:00.  [default: all, or with --follow what comes]",
 )  # fmt: skip
 @click.option(
-    "--ref", type=TEXT, metavar="REF", help="Only of this resource. REF may be a glob: 'file#/etc/*'."
+    "--ref",
+    type=TEXT,
+    metavar="REF",
+    help="Only of this resource. REF may be an alias, or a glob: 'file#/etc/*'.",
 )
 @click.option("--failed", is_flag=True, help="Only what failed or was blocked.")
 @click.option(
@@ -78,6 +81,8 @@ def events(
     wanted = Filter(since, ref, failed)
     try:
         history = History(directory_of(state_dir))
+        if ref is not None:
+            warn_if_unknown(history, ref)
         _show(_found(history, wanted, follow=follow), form)
     except HistoryError as error:
         raise click.ClickException(str(error)) from error

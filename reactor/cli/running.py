@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from reactor.cli import exitcodes
+
+if TYPE_CHECKING:
+    from reactor.journal.history import History
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -69,6 +72,24 @@ def complain(message: str, hint: str | None) -> None:
     click.echo(f"error: {message}", err=True)
     if hint:
         click.echo(f"hint: {hint}", err=True)
+
+
+def hint_from(history: History, ref: str) -> str:
+    """What somebody may have meant by a name that the journal does not know."""
+    from reactor.graph.names import Names
+
+    if "#" not in ref:
+        return "a resource is written kind#name"
+    names = Names((), [*history.refs(), *history.aliases()])
+    return names.hint(ref) or "'reactor status --all' shows those it knows"
+
+
+def warn_if_unknown(history: History, pattern: str) -> None:
+    """Say so when the journal knows nothing that is called like ``pattern``: what it shows of that is empty."""
+    from reactor.control.names import covers
+
+    if not any(covers(pattern, (name,)) for name in (*history.refs(), *history.aliases())):
+        warn(f"the journal knows no resource {pattern}; {hint_from(history, pattern)}")
 
 
 def warn(message: str) -> None:

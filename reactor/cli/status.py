@@ -11,7 +11,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_journal
-from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option, warn
+from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option, warn, warn_if_unknown
 
 
 @click.command(short_help="How everything stands, and why.")
@@ -81,6 +81,8 @@ def _show_past(
         return
     with closing(history):
         pauses = Pauses(directory, warn)
+        if ref is not None:
+            warn_if_unknown(history, ref)
         _show(last_status(pauses, history, match=ref, everything=everything, failed=failed), form)
 
 

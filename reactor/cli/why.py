@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import click
 
 from reactor.cli.completing import complete_journal
-from reactor.cli.running import TEXT, complain, directory_of, state_dir_option
+from reactor.cli.running import TEXT, complain, directory_of, hint_from, state_dir_option
 from reactor.console.style import printable
-
-if TYPE_CHECKING:
-    from reactor.journal.history import History
 
 
 @click.command(short_help="Explain the state of one resource.")
@@ -40,17 +36,10 @@ def why(ref: str, state_dir: str | None) -> None:
     except HistoryError as error:
         raise click.ClickException(str(error)) from error
     with closing(history):
-        told = Reasons(history, time.time()).tell(ref)
+        reasons = Reasons(history, time.time())
+        told = reasons.tell(ref) or reasons.tell(history.aliases().get(ref, ref))
         if told is None:
-            complain(f"the journal knows no resource {ref}", _hint(history, ref))
+            complain(f"the journal knows no resource {ref}", hint_from(history, ref))
             raise click.exceptions.Exit(1)
     for text in told:
         click.echo(printable(text))
-
-
-def _hint(history: History, ref: str) -> str:
-    from reactor.graph.names import Names
-
-    if "#" not in ref:
-        return "a resource is written kind#name"
-    return Names((), history.refs()).hint(ref) or "'reactor status --all' shows those it knows"

@@ -21,15 +21,19 @@ def last_status(
 ) -> dict[str, Any]:
     """What the journal knows; ``run`` of the answer is None."""
     living = pauses.living(time.time())
-    records = [_record(history, ref, living) for ref in sorted(history.refs())]
+    called: dict[str, tuple[str, ...]] = {ref: (ref,) for ref in sorted(history.refs())}
+    for alias, ref in history.aliases().items():
+        if ref in called:
+            called[ref] = (ref, alias)
+    records = {names: _record(history, names, living) for names in called.values()}
     end = history.last_end()
     shown = [
         record
-        for record in records
-        if (_asked_for(record, match, everything=everything))
+        for names, record in records.items()
+        if (_asked_for(record, names, match, everything=everything))
         and (not failed or record["state"] in (Result.FAILED, Result.BLOCKED))
     ]
-    counts = Counter(record["state"] for record in records)
+    counts = Counter(record["state"] for record in records.values())
     return {
         "run": None,
         "ended": None if end is None else {"time": end.time, "reason": end.record["reason"]},
@@ -39,16 +43,19 @@ def last_status(
     }
 
 
-def _asked_for(record: dict[str, Any], match: str | None, *, everything: bool) -> bool:
+def _asked_for(
+    record: dict[str, Any], names: tuple[str, ...], match: str | None, *, everything: bool
+) -> bool:
     if match is not None:
-        return covers(match, (record["ref"],))
+        return covers(match, names)
     return everything or record["state"] not in _FINE or record["paused"] is not None
 
 
-def _record(history: History, ref: str, pauses: list[Pause]) -> dict[str, Any]:
-    """One resource. The journal keeps no plain ok, so what it has no word of, but knows, was ok."""
+def _record(history: History, names: tuple[str, ...], pauses: list[Pause]) -> dict[str, Any]:
+    """One resource, called by its ref and maybe an alias. The journal keeps no plain ok, so what it has no word of, but knows, was ok."""
+    ref = names[0]
     last, changed = history.last(ref), history.last(ref, result=Result.CHANGED)
-    pause = effective(pauses, (ref,), time.time())
+    pause = effective(pauses, names, time.time())
     said = last.record if last is not None else {}
     return {
         "ref": ref,

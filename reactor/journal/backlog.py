@@ -30,7 +30,8 @@ class Batch:
     """One transaction.
 
     ``refreshes`` maps a pair to (owed since, last paid); ``resources`` a ref to (digest, time), and ``originals`` a ref
-    to what was there before, either to None where that is to be forgotten.
+    to what was there before, either to None where that is to be forgotten. ``aliases`` maps each other name to its
+    ref, all of them; None: they are as they were.
     """
 
     refreshes: dict[Pair, tuple[float | None, float | None]] = field(default_factory=dict)
@@ -38,9 +39,11 @@ class Batch:
     resources: dict[str, tuple[str, float] | None] = field(default_factory=dict)
     generations: list[Generation] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
+    aliases: dict[str, str] | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.refreshes or self.originals or self.resources or self.generations or self.rows)
+        said = self.refreshes or self.originals or self.resources or self.generations or self.rows
+        return bool(said) or self.aliases is not None
 
 
 class Backlog:
@@ -95,6 +98,10 @@ class Backlog:
         """A manifest was loaded."""
         self._batch.generations.append(generation)
 
+    def set_aliases(self, aliases: dict[str, str]) -> None:
+        """The resources that have another name, by that."""
+        self._batch.aliases = aliases
+
     def take_urgent(self) -> Batch:
         """What must be on the disk before a change is made, in its newest state."""
         batch = Batch(refreshes=self._batch.refreshes, originals=self._batch.originals)
@@ -118,4 +125,5 @@ class Backlog:
             batch.resources | late.resources,
             batch.generations + late.generations,
             batch.rows + late.rows,
+            batch.aliases if late.aliases is None else late.aliases,
         )

@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from reactor.journal.schema import FILE_NAME, UnusableError, address, refuse_foreign
+from reactor.journal.schema import FILE_NAME, UnusableError, address, provide_aliases, refuse_foreign
 
 POLL_INTERVAL = 0.2
 """Seconds between two looks for news; a look reads a page of shared memory."""
 
 _ENTRIES = """
 SELECT id, time, event, ref, result, generation, record FROM events
-WHERE id > :after AND time >= :since AND (:ref IS NULL OR ref = :ref OR ref GLOB :ref)
+WHERE id > :after AND time >= :since AND (:ref IS NULL OR ref = :ref OR ref GLOB :ref
+     OR ref IN (SELECT ref FROM aliases WHERE name = :ref OR name GLOB :ref))
 AND (NOT :failed OR result IN ('failed', 'blocked')) ORDER BY id LIMIT 500
 """
 _LAST = """
@@ -68,7 +69,7 @@ class Refresh(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which entries: none before ``since``; of refs that are or match ``ref``; ``failed`` and blocked ones only."""
+    """Which entries: none before ``since``; of resources called ``ref``, a glob; ``failed`` and blocked ones only."""
 
     since: float = 0.0
     ref: str | None = None
@@ -153,6 +154,10 @@ class History:
         query = "SELECT ref FROM resources UNION SELECT ref FROM events WHERE ref IS NOT NULL"
         return [ref for (ref,) in self._query(query)]
 
+    def aliases(self) -> dict[str, str]:
+        """The other names in the newest manifest, each with the ref it stands for."""
+        return dict(self._query("SELECT name, ref FROM aliases"))
+
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
@@ -196,6 +201,7 @@ def _connect(path: str) -> sqlite3.Connection:
             raise
         connection = sqlite3.connect(f"{address(path, 'ro')}&immutable=1", uri=True)
         refuse_foreign(connection)
+    provide_aliases(connection)
     return connection
 
 

@@ -56,6 +56,7 @@ class Journal:
         self._digests: dict[str, str | None] = {}
         self._applied: dict[str, Resource] = {}
         self._generation = found.generation
+        self._aliases = found.aliases
         self._select = Selector(found.troubled)
         self._backlog = Backlog()
         self._news = trio.Event()
@@ -185,11 +186,18 @@ class Journal:
         resources = list(resources)
         self._store.in_force = frozenset(resource.ref for resource in resources)
         self._learn([resource.ref for resource in resources])
+        self._note_aliases({f"{each.kind}#{each.alias}": each.ref for each in resources if each.alias})
         digest = manifest_digest(resources)
         before = self._generation
         if before is None or (before.manifest, before.digest) != (self._manifest, digest):
             self._generation = Generation(before.id + 1 if before else 1, time.time(), self._manifest, digest)
             self._backlog.add_generation(self._generation)
+            self._news.set()
+
+    def _note_aliases(self, aliases: dict[str, str]) -> None:
+        if aliases != self._aliases:
+            self._aliases = aliases
+            self._backlog.set_aliases(aliases)
             self._news.set()
 
     def record(self, event: Event) -> None:
@@ -320,6 +328,7 @@ class Journal:
                 self._backlog.set_applied(ref, digest, now)
         if self._generation:
             self._backlog.add_generation(self._generation)
+        self._backlog.set_aliases(self._aliases)
         return True
 
 

@@ -53,6 +53,14 @@ CREATE TABLE originals (
 );
 """
 
+_ALIASES = """
+CREATE TABLE IF NOT EXISTS aliases (
+    name TEXT PRIMARY KEY,
+    ref TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+"""Only for people who ask: a journal of before has none, and is as good."""
+
 
 class UnusableError(Exception):
     """The file is there and is no journal that this version can use."""
@@ -105,7 +113,15 @@ def _prepare(connection: sqlite3.Connection) -> None:
         )
     refuse_foreign(connection)
     connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(_ALIASES)
     connection.execute("PRAGMA journal_size_limit = 4194304")
+
+
+def provide_aliases(connection: sqlite3.Connection) -> None:
+    """Let a connection that only reads find the table of aliases, empty, where the file has none yet."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'aliases'").fetchone():
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute(_ALIASES.replace("TABLE", "TEMP TABLE"))
 
 
 def refuse_foreign(connection: sqlite3.Connection) -> None:

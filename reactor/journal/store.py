@@ -69,6 +69,7 @@ class Found(NamedTuple):
     originals: list[Original]
     troubled: set[str]
     generation: Generation | None
+    aliases: dict[str, str]
 
 
 class Store:
@@ -95,7 +96,8 @@ class Store:
         newest = execute(
             "SELECT id, time, manifest, digest FROM generations ORDER BY id DESC LIMIT 1"
         ).fetchone()
-        return Found(owed, originals, in_trouble, Generation(*newest) if newest else None)
+        aliases = dict(execute("SELECT name, ref FROM aliases"))
+        return Found(owed, originals, in_trouble, Generation(*newest) if newest else None, aliases)
 
     def digests(self, refs: Sequence[str]) -> dict[str, str]:
         """The digests of those of ``refs`` that were ever applied."""
@@ -164,6 +166,9 @@ class Store:
             "INSERT OR REPLACE INTO generations (id, time, manifest, digest) VALUES (?, ?, ?, ?)",
             batch.generations,
         )
+        if batch.aliases is not None:
+            self._connection.execute("DELETE FROM aliases")
+            many("INSERT INTO aliases (name, ref) VALUES (?, ?)", batch.aliases.items())
         many(
             "INSERT INTO events (time, event, ref, result, generation, record) VALUES (?, ?, ?, ?, ?, ?)",
             batch.rows,

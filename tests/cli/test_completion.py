@@ -82,9 +82,11 @@ def test_what_is_no_manifest_offers_little_and_breaks_nothing(offers, tmp_path, 
 @pytest.mark.parametrize("command", ["why", "status", "pause", "resume"])
 def test_names_come_from_the_journal(offers, reactor, manifest, tmp_path, command):
     assert offers(command, "") == []
-    path = manifest("resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n")
+    path = manifest(
+        "resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, alias: a, {own} }\n"
+    )
     reactor("run", "--converge-once", path)
-    assert offers(command, "file") == [f"file#{tmp_path}/a"]
+    assert offers(command, "file") == [f"file#{tmp_path}/a", "file#a"]
 
 
 def test_names_come_from_the_session(offers, reactor, tmp_path, monkeypatch):

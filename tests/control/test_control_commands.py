@@ -253,3 +253,29 @@ def test_a_name_with_control_characters_does_nothing_to_the_terminal(manifest):
         _, out, _ = call("pause", "--for", "1h", "--reason", "x")
         assert out.startswith("exec#a\\x0a\\x1b[31m  paused")
         assert call("resume") == (0, "exec#a\\x0a\\x1b[31m  resumed\n", "")
+
+
+ALIASES = """
+resources:
+  - exec:
+      - "true": {{ alias: calm }}
+      - "false": {{ alias: wild }}
+"""
+
+
+def test_an_alias_is_understood_by_all_that_ask_the_journal(manifest):
+    assert call("run", "--converge-once", manifest(ALIASES))[0] == 1
+    assert "exec#false failed" in call("why", "exec#wild")[1]
+    assert "exec#false" in call("events", "--ref", "exec#wild")[1]
+    assert [each["ref"] for each in status("exec#wild")["resources"]] == ["exec#false"]
+    call("pause", "exec#wild", "--for", "1h", "--reason", "why not")
+    assert status("exec#wild")["resources"][0]["paused"]["reason"] == "why not"
+
+
+@pytest.mark.parametrize("words", [("why",), ("events", "--ref"), ("status",)])
+def test_a_name_that_the_journal_does_not_know_leads_to_the_nearest(manifest, words):
+    call("run", "--converge-once", manifest(ALIASES))
+    _, out, err = call(*words, "exec#wil")
+    assert "the journal knows no resource exec#wil" in err
+    assert "did you mean 'exec#wild'?" in err
+    assert "exec#" not in out

@@ -249,3 +249,38 @@ def test_a_source_that_was_edited_is_intent_and_what_drifts_after_that_is_drift(
         source.write_text("and yet another")
     with journal_in(directory) as journal:
         assert journal.cause_of(resource) is Cause.INTENT, "also when it was edited while nobody looked"
+
+
+def test_the_events_of_a_resource_are_found_by_its_alias(directory):
+    with journal_in(directory) as journal:
+        journal.begin_generation([file(alias="conf"), Exec(name="x")])
+        journal.record(changed())
+        journal.record(changed("exec#x"))
+    for wanted in ("file#conf", "file#c*", "file#/a"):
+        assert [entry.ref for entry in entries(directory, ref=wanted)] == ["file#/a"]
+
+
+def test_the_aliases_are_those_of_the_newest_manifest(directory):
+    with journal_in(directory) as journal:
+        journal.begin_generation([file(alias="old")])
+    with journal_in(directory) as journal:
+        journal.begin_generation([file(alias="new")])
+    with history_of(directory) as history:
+        assert history.aliases() == {"file#new": "file#/a"}
+    with journal_in(directory) as journal:
+        journal.begin_generation([file()])
+    with history_of(directory) as history:
+        assert history.aliases() == {}
+
+
+def test_a_journal_of_before_there_were_aliases_is_read_and_gone_on_with(directory):
+    with journal_in(directory) as journal:
+        journal.record(changed())
+    with closing(sqlite3.connect(directory / FILE_NAME, isolation_level=None)) as connection:
+        connection.execute("DROP TABLE aliases")
+    with history_of(directory) as history:
+        assert history.aliases() == {}
+        assert kept_refs(directory) == ["file#/a"]
+    with journal_in(directory) as journal:
+        journal.begin_generation([file(alias="conf")])
+    assert [entry.ref for entry in entries(directory, ref="file#conf")] == ["file#/a"]
