@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     )
     from reactor.resource.health import Finding, Status
     from reactor.resource.keeping import Former, hold
-    from reactor.resource.plan import Action, Diff, Plan, ResourceError
+    from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.secrecy import remember
     from reactor.resource.speech import say
@@ -84,7 +84,7 @@ _HOMES = {
     ),
     "reactor.resource.health": ("Finding", "Status"),
     "reactor.resource.keeping": ("Former", "hold"),
-    "reactor.resource.plan": ("Action", "Diff", "Plan", "ResourceError"),
+    "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.secrecy": ("remember",),
     "reactor.resource.speech": ("say",),
@@ -100,7 +100,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "Heard",
+    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard",
     "InvalidPropertiesError", "ManifestError", "Meta", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
     "WatchSink", "WatchState", "Watcher", "archive_format", "find", "hold", "in_thread", "load", "remember", "say", "size_in_words", "template_engine",

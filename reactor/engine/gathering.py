@@ -10,7 +10,7 @@ import trio
 from reactor.engine.check import perform
 from reactor.engine.groups import Party
 from reactor.resource.base import Resource
-from reactor.resource.plan import Plan, ResourceError
+from reactor.resource.plan import GroupError, Plan, ResourceError
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -130,8 +130,12 @@ class _Attempts:
             self._left = self._patience
 
     async def _halve(self, members: Sequence[_Member], error: Exception) -> None:
-        rest = [member for member in members if await member.has_work()]
-        self._left = self._left - 1 if len(rest) == len(members) else self._patience
+        refusals = error.refusals if isinstance(error, GroupError) else {}
+        for member in members:
+            member.error = refusals.get(member.resource.ref)
+        in_question = [member for member in members if member.error is None]
+        rest = [member for member in in_question if await member.has_work()]
+        self._left = self._left - 1 if len(rest) == len(in_question) else self._patience
         middle = len(rest) // 2
         for half in filter(None, (rest[:middle], rest[middle:])):
             if self._left > 0:

@@ -227,8 +227,8 @@ class Resource(Presentation, Model, ABC):
         """Bring all ``members``, which have equal keys, to their desired states in one go, in place of their plans.
 
         Returns, by ref, what kept single ones from it. Raises ResourceError or OSError when the whole failed and it is
-        not known because of which: then those that are still not as desired are tried in halves. Whatever raises or
-        returns, each member is verified by itself.
+        not known because of which: then those that are still not as desired are tried in halves, but for those whose
+        refusals a GroupError tells. Whatever raises or returns, each member is verified by itself.
         """
         raise NotImplementedError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 Diff = Callable[[], Awaitable[str]]
@@ -39,3 +39,16 @@ class ResourceError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+class GroupError(ResourceError):
+    """Resources could not be changed in one go, and it is not known because of which.
+
+    ``refusals`` has, by ref, those that could not have been changed in any case, and why.
+    """
+
+    def __init__(
+        self, message: str, hint: str | None = None, *, refusals: Mapping[str, ResourceError]
+    ) -> None:
+        super().__init__(message, hint)
+        self.refusals = refusals

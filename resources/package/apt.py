@@ -11,6 +11,7 @@ from typing import Final
 from reactor import ResourceError
 from resources.package.apt_policy import parse_policy
 from resources.package.catalog import Catalog, Offer
+from resources.package.complaints import complaint
 from resources.package.database import stamp_of
 from resources.package.decision import Step, Wish
 from resources.package.dpkg_database import DpkgDatabase
@@ -18,7 +19,7 @@ from resources.package.locks import released
 from resources.package.programs import Programs
 from resources.package.provider import Changes, Provider
 from resources.package.versions import dpkg
-from resources.process import Completed, last_words
+from resources.process import Completed
 
 _QUESTIONS: Final = {
     "DEBIAN_FRONTEND": "noninteractive",
@@ -74,7 +75,7 @@ class Apt(Provider):
         )
         if completed.exit_code != 0:
             raise ResourceError(
-                f"apt-get update failed{last_words(completed.stdout, completed.stderr)}",
+                f"apt-get update failed{complaint(completed)}",
                 "see that the repositories can be reached, and that their keys are known",
             )
 

@@ -11,13 +11,14 @@ from typing import Final
 
 from reactor import ResourceError
 from resources.package.catalog import Catalog, Offer
+from resources.package.complaints import complaint
 from resources.package.database import stamp_of
 from resources.package.decision import Wish
 from resources.package.programs import Programs
 from resources.package.provider import Changes, Provider
 from resources.package.rpm_database import RpmDatabase
 from resources.package.versions import rpm
-from resources.process import Completed, last_words
+from resources.process import Completed
 
 _FORMAT: Final = "%{name}|%{arch}|%{epoch}:%{version}-%{release}\n"
 _LINE: Final = re.compile(r"^(\S+)\|(\S+)\|(?:0:)?(\S+)$", re.MULTILINE)
@@ -62,7 +63,7 @@ class Dnf(Provider):
         completed = await self._dnf(*options, "--refresh", "makecache")
         if completed.exit_code != 0:
             raise ResourceError(
-                f"dnf makecache failed{last_words(completed.stdout, completed.stderr)}",
+                f"dnf makecache failed{complaint(completed)}",
                 "see that the repositories can be reached",
             )
 

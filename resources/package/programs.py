@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reactor import ResourceError
-from resources.process import ENVIRONMENT, Command, Completed, last_words, run
+from resources.package.complaints import complaint
+from resources.process import ENVIRONMENT, Command, Completed, run
 
 
 class Programs:
@@ -23,6 +24,7 @@ class Programs:
         lines: list[str] = []
         completed = await run(Command(arguments, "/", self._environment), lines.append)
         if completed.exit_code != 0:
-            words = last_words(completed.stdout, completed.stderr)
-            raise ResourceError(f"{arguments[0]} failed with exit code {completed.exit_code}{words}")
+            raise ResourceError(
+                f"{arguments[0]} failed with exit code {completed.exit_code}{complaint(completed)}"
+            )
         return "\n".join(lines)

@@ -10,13 +10,14 @@ from typing import Final
 
 import trio
 
-from reactor import ResourceError, say
+from reactor import GroupError, ResourceError, say
 from resources.package.catalog import Catalog, Offer
+from resources.package.complaints import complaint
 from resources.package.database import Database, stamp_of
 from resources.package.decision import Change, Step, Wish, decide
 from resources.package.locks import released
 from resources.package.state import PackageState
-from resources.process import Completed, last_words
+from resources.process import Completed
 
 FRESH: Final = 300.0
 """Seconds for which lists are new enough to say that a package is in no repository."""
@@ -59,21 +60,17 @@ class Provider(ABC):
     async def apply(self, wishes: Mapping[str, Wish]) -> Refusals:
         """Make all wishes true in as few transactions as can be; return those that can't be, and why.
 
-        Raises ResourceError when a transaction failed, and it is not known because of which.
+        Raises GroupError when a transaction failed, and it is not known because of which.
         """
         async with self._one_at_a_time:
             await released(self.database.lock)
             await self._mend([wish for wish in wishes.values() if not (await self._look(wish)).is_whole])
             changes, refusals = await self._decide(wishes)
-            removals = {ref: change for ref, change in changes.items() if change.step is Step.REMOVE}
-            if removals:
-                await self._finish(wishes, removals, await self._remove(removals))
-            installs, unavailable = await self._choose(
-                {ref: change for ref, change in changes.items() if ref not in removals}
-            )
-            if installs:
-                await self._finish(wishes, installs, await self._install(installs))
-            return refusals | unavailable
+            try:
+                await self._change(wishes, changes, refusals)
+            except ResourceError as error:
+                raise GroupError(error.message, error.hint, refusals=refusals) from error
+            return refusals
 
     async def fetch_from(self, file: str) -> None:
         """Fetch what one repository offers, of which nobody else knows yet: ``file`` describes it, alone in its directory.
@@ -117,6 +114,18 @@ class Provider(ABC):
             await self._try_to_refresh()
         offer = (await self._catalog.offers([wish.name])).get(wish.name)
         return replace(state, newest=None if offer is None else offer.newest)
+
+    async def _change(self, wishes: Mapping[str, Wish], changes: Changes, refusals: Refusals) -> None:
+        """Remove what is to go, then install the rest; what turns out to be in no repository is added to ``refusals``."""
+        removals = {ref: change for ref, change in changes.items() if change.step is Step.REMOVE}
+        if removals:
+            await self._finish(wishes, removals, await self._remove(removals))
+        installs, unavailable = await self._choose(
+            {ref: change for ref, change in changes.items() if ref not in removals}
+        )
+        refusals.update(unavailable)
+        if installs:
+            await self._finish(wishes, installs, await self._install(installs))
 
     async def _catch_up(self) -> None:
         if not self.database.is_current():
@@ -190,7 +199,7 @@ class Provider(ABC):
         if completed.exit_code == 0:
             return
         left, _ = await self._decide({ref: wishes[ref] for ref in changes})
-        words = last_words(completed.stdout, completed.stderr)
+        words = complaint(completed)
         if not left:
             say(f"{self.program} exited {completed.exit_code}, but not because of what was asked for:{words}")
             return

@@ -11,7 +11,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor import Action, Plan, Resource, ResourceError
+from reactor import Action, GroupError, Plan, Resource, ResourceError
 from reactor.engine.events import Cause, Result
 from reactor.engine.limits import Limits
 from reactor.engine.options import Options
@@ -53,10 +53,11 @@ class Crate(Resource, kind="crate"):
         cls.goes.append([member.name for member in members])
         if cls.on_the_way is not None:
             await cls.on_the_way.wait()
+        refusals = {member.ref: ResourceError("no room") for member in members if member.refused}
         if any(member.rotten for member in members):
-            raise ResourceError("something is rotten")
+            raise GroupError("something is rotten", refusals=refusals)
         cls.there.update(member.name for member in members if not member.refused)
-        return {member.ref: ResourceError("no room") for member in members if member.refused}
+        return refusals
 
     async def _go_alone(self) -> None:
         for refusal in (await self.apply_group([self])).values():
@@ -126,6 +127,13 @@ async def test_a_refusal_is_of_one_alone():
     assert len(Crate.goes) == 1
     assert story.checks("crate#c")[0].error == "no room"
     assert ended.counts[Result.CHANGED] == 2
+
+
+async def test_a_refusal_is_told_as_what_it_is_also_when_nothing_else_went():
+    rotten = [Crate(name=str(number), rotten=True) for number in range(20)]
+    _, story = await converge_once(*rotten, *crates("abc", refused=True))
+    assert [story.checks(f"crate#{name}")[0].error for name in "abc"] == ["no room"] * 3
+    assert sum("c" in go for go in Crate.goes) == 1, "who was refused is not tried again"
 
 
 @given(rotten=st.sets(st.integers(0, 15), max_size=3))

@@ -111,6 +111,34 @@ async def test_an_unknown_package_and_an_unknown_version_fail_alone_and_cost_no_
     assert len(apt.transactions) == 1
 
 
+async def test_each_refusal_is_told_also_when_the_transaction_fails(apt):
+    apt.apt_get("install", "app=1.0-1")
+    apt.run("apt-mark", "hold", "app")
+    for deb in apt.repository.glob("tiny*.deb"):
+        deb.unlink()
+    _, story = await converge_once(
+        *(package(f"tiny{number}") for number in range(20)), package("nosuch"), package("app", "2.0-1")
+    )
+    assert story.checks("package#nosuch")[0].error == 'no repository has a package "nosuch"'
+    assert story.checks("package#app")[0].error.startswith("app is held at 1.0-1")
+    assert "given up" in story.checks("package#tiny19")[0].error
+
+
+async def test_an_error_quotes_what_apt_and_dpkg_name_as_the_cause(apt):
+    script = "echo 'no licence was found'; exit 1"
+    apt.offer(
+        Deb("deep", depends="needs"),
+        Deb("needs", depends="nowhere"),
+        Deb("bad", scripts={"postinst": script}),
+    )
+    apt.update()
+    _, story = await converge_once(package("deep"), package("bad"))
+    assert "needs : Depends: nowhere but it is not installable" in story.checks("package#deep")[0].error
+    error = story.checks("package#bad")[0].error
+    assert "no licence was found" in error
+    assert "dpkg: error processing package bad (--configure)" in error
+
+
 @pytest.mark.parametrize("name", ["tiny.", "tiny0-", "tiny0+", "app~"])
 async def test_an_unknown_name_is_no_pattern_and_no_order_to_remove(apt, name):
     apt.apt_get("install", "tiny0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import trio
+from rpm_packages import Rpm, write_repository
 
 from reactor.engine.events import Cause, Result
 from reactor.testing.contract import CONTRACT, Case
@@ -63,6 +64,18 @@ async def test_a_bad_one_and_an_unknown_one_fail_alone(dnf):
     assert set(dnf.packages) == {"tiny0", "tiny1", "tiny2"}
     assert story.checks("package#nosuch")[0].error == 'no repository has a package "nosuch"'
     assert story.checks("package#bad")[0].error.startswith('failed to install package "bad", dnf exited 1')
+
+
+async def test_an_error_quotes_what_dnf_names_as_the_cause(dnf, tmp_path):
+    knots = [Rpm("knot", requires=", ".join(f"nowhere{number}" for number in range(4)))]
+    write_repository(tmp_path / "knots", knots, tmp_path / "scratch")
+    (dnf.root / "etc/yum.repos.d/knots.repo").write_text(
+        f"[knots]\nname=knots\nbaseurl=file://{tmp_path}/knots\ngpgcheck=0\n"
+    )
+    _, story = await converge_once(package("knot"))
+    error = story.checks("package#knot")[0].error
+    assert all(f"nothing provides nowhere{number} needed by knot" in error for number in range(4))
+    assert "Problem: conflicting requests" in error
 
 
 async def test_when_all_is_well_no_program_is_started(dnf, monkeypatch):

@@ -1,0 +1,40 @@
+"""Finds what a package manager names as the cause among all that it writes: it is not always what it writes last."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from resources.process import Completed, last_words
+
+_BEGINS: Final = re.compile(r"E: |Err:|dpkg: error|The following packages have unmet|Problem|(?i:error)")
+"""How such lines begin, of apt, dpkg and dnf. Those below that are indented go on with it."""
+_OF_A_SCRIPT: Final = "dpkg: error"
+_WORDS_OF_A_SCRIPT: Final = 2
+"""Lines before that in which the script of a package may say why it failed."""
+_MOST: Final = 12
+_WIDTH: Final = 200
+
+
+def complaint(completed: Completed) -> str:
+    """The lines that tell why a program failed, each on a line of its own; its last words, where none is known to."""
+    lines = [line.rstrip() for line in f"{completed.stdout}\n{completed.stderr}".splitlines() if line.strip()]
+    telling = [lines[number][:_WIDTH] for number in sorted(_telling(lines))]
+    if not telling:
+        return last_words(completed.stdout, completed.stderr)
+    if len(telling) > _MOST:
+        telling[_MOST:] = [f"... and {len(telling) - _MOST} lines more"]
+    return "".join(f"\n  {line}" for line in telling)
+
+
+def _telling(lines: list[str]) -> set[int]:
+    found: set[int] = set()
+    goes_on = False
+    for number, line in enumerate(lines):
+        begins = _BEGINS.match(line.lstrip()) is not None
+        goes_on = begins or (goes_on and line.startswith(" "))
+        if goes_on:
+            found.add(number)
+        if line.startswith(_OF_A_SCRIPT):
+            found.update(range(max(0, number - _WORDS_OF_A_SCRIPT), number))
+    return found
