@@ -6,6 +6,7 @@ gathered), `groups` (who is applied together; `gathering` is where they meet).
 
 The engine's: `workers`, who get their work from it and do it by `checking` (one vertex in a run) and `check` (one
 resource, for itself) with `health`; `foregone` (what is known before a check), `watching`, `alarm`, `audit`, `fights`,
-`reversals` (what left the manifest and is undone), `roster` (vertex numbers over generations), `ledger` and `herald`
-(what came of it, told as `events`), `memory` (what a journal is to do).
+`second_look` (what one undid for another, in a run that hears nothing), `reversals` (what left the manifest and is
+undone), `roster` (vertex numbers over generations), `ledger` and `herald` (what came of it, told as `events`), `memory`
+(what a journal is to do).
 """

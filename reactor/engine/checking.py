@@ -21,6 +21,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.reversals import Reversals
 from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Scheduler
+from reactor.engine.second_look import SecondLook
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 from reactor.resource.plan import ResourceError
@@ -60,6 +61,7 @@ class Checking:
         self._fights = Fights()
         self._parties = run.scheduler.groups.party
         self._gatherings = Gatherings(self._parties)
+        self.second_look = SecondLook(run.roster, run.ledger)
         self.last_change = 0.0
         """When something was changed last."""
 
@@ -101,6 +103,8 @@ class Checking:
     async def _verdict(
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
     ) -> Verdict:
+        if (undone := self.second_look.found.pop(vertex, None)) is not None:
+            return undone
         verdict = AS_DESIRED
         if not monitor_only:
             verdict = await check(
@@ -187,6 +191,8 @@ class Checking:
             subscribers = [*(refs[each] for each in below), *left_out.get(refs[vertex], ())]
             if subscribers:
                 await self._memory.intend(refs[vertex], subscribers)
+        if not self._run.options.watch:
+            self.second_look.changes(vertex)
         self._scheduler.touched(vertex)
 
     def _retire_undone(self, vertex: int, checked: Resource) -> None:

@@ -95,6 +95,7 @@ class Engine:
         started = self._unrest_since = self._checking.last_change = self.clock.current_time()
         with collector_paused(), trio.CancelScope() as self._everything:
             async with trio.open_nursery() as nursery:
+                self._nursery = nursery
                 nursery.start_soon(self.follow, self._alarm.wait, self._ring)
                 if self.options.watch:
                     self._start_watching(nursery)
@@ -302,14 +303,24 @@ class Engine:
 
     def _rest(self) -> None:
         """Nothing is ready: see whether that is convergence, the end, or only a pause."""
-        if self.scheduler.active:
+        if self.scheduler.active or self._checking.second_look.is_under_way:
             return
-        if self._stopping or (self.scheduler.exhausted and not self.options.watch):
+        if self._stopping:
+            self._over.set()
+        elif self.scheduler.exhausted and not self.options.watch:
+            if self._checking.second_look.is_due:
+                self._nursery.start_soon(self._look_again)
+                return
             self._over.set()
         if self.scheduler.converged and self._unrest_since is not None:
             self._herald.converged(trio.current_time() - self._unrest_since)
             self._unrest_since = None
         self._freeze()
+
+    async def _look_again(self) -> None:
+        for vertex in await self._checking.second_look.take(self.scheduler.blame.blocked):
+            self.mark(vertex, Cause.DRIFT)
+        self._rest()
 
     def _freeze(self) -> None:
         """Let the garbage collector work, but not on what lives for ever: a full collection walks that in vain."""

@@ -18,10 +18,15 @@ def group_of(resource: Resource) -> Hashable | None:
 
     One with a timeout of its own is: it must not be kept waiting by others, nor cut them off.
     """
-    if type(resource).group_key is Resource.group_key or resource.meta.timeout is not None:
+    if not is_shared(resource) or resource.meta.timeout is not None:
         return None
     key = resource.group_key()
     return None if key is None else (resource.kind, key)
+
+
+def is_shared(resource: Resource) -> bool:
+    """Whether the resources of its kind have groups: then what they change is one thing."""
+    return type(resource).group_key is not Resource.group_key
 
 
 @dataclass(slots=True, eq=False, repr=False)

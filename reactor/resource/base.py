@@ -218,7 +218,8 @@ class Resource(Presentation, Model, ABC):
     def group_key(self) -> Hashable | None:
         """Resources of one kind with equal keys, ready at the same time, are applied in one go; None: always alone.
 
-        A key stays the same for the life of the resource.
+        A key stays the same for the life of the resource. To change one may change others of the kind: a run that does
+        not watch looks at all of them once more at its end.
         """
         return None
 

@@ -29,6 +29,7 @@ class Crate(Resource, kind="crate"):
     key: str | None = "lorry"
     rotten: bool = False
     refused: bool = False
+    pushes: str = ""
 
     there: ClassVar[set[str]] = set()
     goes: ClassVar[list[list[str]]] = []
@@ -57,6 +58,7 @@ class Crate(Resource, kind="crate"):
         if any(member.rotten for member in members):
             raise GroupError("something is rotten", refusals=refusals)
         cls.there.update(member.name for member in members if not member.refused)
+        cls.there.difference_update(member.pushes for member in members)
         return refusals
 
     async def _go_alone(self) -> None:
@@ -134,6 +136,17 @@ async def test_a_refusal_is_told_as_what_it_is_also_when_nothing_else_went():
     _, story = await converge_once(*rotten, *crates("abc", refused=True))
     assert [story.checks(f"crate#{name}")[0].error for name in "abc"] == ["no room"] * 3
     assert sum("c" in go for go in Crate.goes) == 1, "who was refused is not tried again"
+
+
+@pytest.mark.parametrize("meta", [{}, {"timeout": "10s"}])
+async def test_one_that_another_has_pushed_out_since_fails_in_a_run_that_hears_nothing(meta):
+    ended, story = await converge_once(*crates("ab"), Crate(name="c", pushes="a", after="crate#a", meta=meta))
+    assert ended.counts[Result.FAILED] == 1
+    assert story.result("crate#c") is Result.CHANGED
+    assert (
+        "undone by a change of crate#b, crate#c: Would have brought it" in story.checks("crate#a")[-1].error
+    )
+    assert len(story.checks("crate#b")) == 1, "who is still there is not told of again"
 
 
 @given(rotten=st.sets(st.integers(0, 15), max_size=3))

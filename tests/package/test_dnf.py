@@ -78,6 +78,26 @@ async def test_an_error_quotes_what_dnf_names_as_the_cause(dnf, tmp_path):
     assert "Problem: conflicting requests" in error
 
 
+@pytest.mark.parametrize("order", [{}, {"require": "package#app"}])
+async def test_what_brings_a_package_that_is_to_be_absent_does_not_end_well(order, dnf):
+    ended, story = await converge_once(package("dependent", **order), package("app", "absent"))
+    assert dnf.packages.keys() == {"dependent", "app"}
+    assert ended.counts[Result.FAILED] == 1
+    check = story.checks("package#app")[-1]
+    assert (
+        check.error
+        == "it was as desired, and was undone by a change of package#dependent: Would have uninstalled"
+    )
+    assert "not all of them can be as declared" in check.hint
+
+
+async def test_what_takes_a_package_that_is_to_be_present_along_does_not_end_well(dnf):
+    dnf.dnf("install", "dependent")
+    ended, story = await converge_once(package("dependent"), package("app", "absent"))
+    assert ended.counts[Result.FAILED] == 1
+    assert "undone by a change of package#app" in story.checks("package#dependent")[-1].error
+
+
 async def test_when_all_is_well_no_program_is_started(dnf, monkeypatch):
     resources = [package("tiny0"), package("tiny1")]
     await converge_once(*resources)
