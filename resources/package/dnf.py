@@ -80,7 +80,9 @@ class Dnf(Provider):
         )
 
     async def _remove(self, changes: Changes) -> Completed:
-        return await self._dnf("remove", *(change.name for change in changes.values()))
+        """What nobody needs any more stays, as with apt: it may be what another resource wants to be there."""
+        keep = "--setopt=clean_requirements_on_remove=0"
+        return await self._dnf(keep, "remove", *(change.name for change in changes.values()))
 
     async def _query(self, names: Collection[str]) -> dict[str, Offer]:
         question = (*self._options, "repoquery", "--available", "--queryformat", _FORMAT)

@@ -98,6 +98,13 @@ async def test_what_takes_a_package_that_is_to_be_present_along_does_not_end_wel
     assert "undone by a change of package#app" in story.checks("package#dependent")[-1].error
 
 
+async def test_what_came_with_a_package_does_not_go_with_it_if_it_is_to_be_present(dnf):
+    dnf.dnf("install", "dependent")
+    ended, _ = await converge_once(package("app"), package("dependent", "absent"))
+    assert ended.counts[Result.FAILED] == 0
+    assert set(dnf.packages) == {"app"}
+
+
 async def test_when_all_is_well_no_program_is_started(dnf, monkeypatch):
     resources = [package("tiny0"), package("tiny1")]
     await converge_once(*resources)
