@@ -64,18 +64,11 @@ class Pauses:
         self._tell = tell
 
     def read(self) -> tuple[Pause, ...]:
-        """All pauses, the last asked for last. A file that makes no sense is moved aside, and `tell` hears of it."""
+        """All pauses, the last asked for last; none where they can't be read, and then `tell` hears of it."""
         try:
-            with open(self._path, encoding="utf-8", opener=_without_waiting) as file:
-                return tuple(map(_parsed, json.load(file)))
-        except FileNotFoundError:
-            return ()
-        except (ValueError, TypeError, RecursionError, IsADirectoryError) as error:
-            aside = f"{self._path}.broken-{time.time_ns()}"
-            os.replace(self._path, aside)
-            self._tell(
-                f"the file of pauses makes no sense ({error}): nothing is paused; it is kept as {aside}"
-            )
+            return self._read()
+        except OSError as error:
+            self._tell(f"{self._path} can't be read ({error.strerror}): nothing is paused; mend or remove it")
             return ()
 
     def living(self, now: float) -> list[Pause]:
@@ -97,6 +90,24 @@ class Pauses:
             pauses[:] = _living(pauses, now)
         return tuple(pauses)
 
+    def _read(self) -> tuple[Pause, ...]:
+        """All pauses. A file that makes no sense is moved aside. Raises OSError where even that can't be."""
+        try:
+            with open(self._path, encoding="utf-8", opener=_without_waiting) as file:
+                return tuple(map(_parsed, json.load(file)))
+        except FileNotFoundError:
+            return ()
+        except (ValueError, TypeError, RecursionError) as error:
+            reason = str(error)
+        except OSError as error:
+            if os.path.isfile(self._path):  # only its disk is sick: what it says may be read later
+                raise
+            reason = os.strerror(error.errno or 0)
+        aside = f"{self._path}.broken-{time.time_ns()}"
+        os.replace(self._path, aside)
+        self._tell(f"the file of pauses makes no sense ({reason}): nothing is paused; it is kept as {aside}")
+        return ()
+
     @contextmanager
     def _changing(self) -> Iterator[list[Pause]]:
         descriptor = os.open(
@@ -104,7 +115,7 @@ class Pauses:
         )
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            pauses = list(self.read())
+            pauses = list(self._read())
             yield pauses
             self._replace(json.dumps([asdict(pause) for pause in pauses], indent=1) + "\n")
         finally:
@@ -118,8 +129,10 @@ class Pauses:
                 file.flush()
                 os.fsync(descriptor)
             os.replace(temporary, self._path)
-        except BaseException:
+        except BaseException as error:
             os.unlink(temporary)
+            if isinstance(error, OSError):
+                raise OSError(error.errno, error.strerror, self._path) from error
             raise
         _sync(self._directory)
 

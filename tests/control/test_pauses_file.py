@@ -1,7 +1,10 @@
 import json
 import os
+import resource
+import socket
 import stat
 import threading
+from contextlib import contextmanager
 
 import pytest
 
@@ -87,12 +90,50 @@ def test_a_file_that_makes_no_sense_is_moved_aside_loudly(tmp_path, pauses, told
     assert in_force(pauses, "file#/a", 1.0) == "works again"
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def link_to_itself(path):
+    path.symlink_to(path.name)
+
+
+def socket_at(path):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, link_to_itself, socket_at])
 def test_what_is_no_file_is_moved_aside_and_not_waited_for(tmp_path, pauses, told, make):
     make(tmp_path / PAUSES_FILE)
     assert pauses.read() == ()
     assert "nothing is paused; it is kept as " in told[0]
     assert len(list(tmp_path.glob(f"{PAUSES_FILE}.broken-*"))) == 1
+
+
+@contextmanager
+def limited(which):
+    """Without a byte, or a descriptor, left to have."""
+    soft, hard = resource.getrlimit(which)
+    resource.setrlimit(which, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(which, (soft, hard))
+
+
+def test_pauses_that_can_not_be_read_now_are_told_and_kept_for_later(tmp_path, pauses, told):
+    pauses.add("*", 0.0, 10.0, "upgrade")
+    with limited(resource.RLIMIT_NOFILE):
+        assert pauses.read() == ()
+    assert told == [
+        f"{tmp_path}/{PAUSES_FILE} can't be read (Too many open files): nothing is paused; mend or remove it"
+    ]
+    assert in_force(pauses, "file#/a", 1.0) == "upgrade"
+
+
+def test_a_pause_that_can_not_be_kept_says_where_and_leaves_the_old_ones(tmp_path, pauses):
+    pauses.add("*", 0.0, 10.0, "old")
+    with limited(resource.RLIMIT_FSIZE), pytest.raises(OSError, match=PAUSES_FILE):
+        pauses.add("*", 0.0, 10.0, "new")
+    assert in_force(pauses, "file#/a", 1.0) == "old"
+    assert sorted(os.listdir(tmp_path)) == [PAUSES_FILE, "pauses.lock"]
 
 
 def test_the_file_is_replaced_as_a_whole_and_is_private(tmp_path, pauses):
