@@ -29,7 +29,7 @@ def read(path: str) -> str | None:
     with Explaining(f"read {path}"):
         try:
             # Neither the kind of its newlines nor anything else may get lost between reading and writing.
-            with open(path, encoding="utf-8", newline="") as file:
+            with open(path, encoding="utf-8", newline="", opener=_opened) as file:
                 return file.read()
         except FileNotFoundError:
             return None
@@ -59,6 +59,15 @@ async def replace(path: str, text: str) -> None:
 async def diff(path: str, change: Change) -> Diff:
     """What `edit` would do, as a unified diff."""
     return await content_diff(path, Inline(change(read(path) or "")), ())
+
+
+def _opened(path: str, flags: int) -> int:
+    """A descriptor of a regular file: a pipe may never end, and nothing may take the place of a device."""
+    fd = os.open(path, flags | os.O_NONBLOCK)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise ResourceError(f"{path} is not a regular file, or leads to something else", "remove it")
 
 
 def _attributes(path: str) -> Attributes:

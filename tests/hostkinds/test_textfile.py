@@ -1,0 +1,45 @@
+"""Files that several resources have lines in: what is no file is neither waited for nor replaced."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from reactor.resource.plan import ResourceError
+from resources import textfile
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def link_to_a_device(path):
+    """As an administrator masks a file of a `*.d` directory."""
+    device = path.with_name("device")
+    os.mknod(device, 0o600 | 0o020000, os.makedev(1, 3))  # what /dev/null is
+    path.symlink_to(device)
+
+
+def what_is_in(directory):
+    return {path.name: (path.lstat().st_ino, path.lstat().st_mode) for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize("make", [pipe, link_to_a_device, os.mkdir])
+async def test_what_is_no_file_is_refused_and_stays(tmp_path, make):
+    path = tmp_path / "file.conf"
+    make(path)
+    before = what_is_in(tmp_path)
+    with pytest.raises(ResourceError, match=r"file\.conf"):
+        textfile.read(str(path))
+    with pytest.raises(ResourceError, match=r"file\.conf|device"):
+        await textfile.replace(str(path), "text\n")
+    assert what_is_in(tmp_path) == before
+
+
+async def test_a_symlink_to_a_file_stays_and_leads_to_the_new_text(tmp_path):
+    (tmp_path / "real").write_text("old\n")
+    (tmp_path / "link").symlink_to("real")
+    await textfile.replace(str(tmp_path / "link"), "new\n")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new\n"
