@@ -42,13 +42,11 @@ def make(extract_parent: str, archive: str, owner: tuple[int, int]) -> str:
     if not os.path.isdir(extract_parent):
         os.makedirs(os.path.dirname(extract_parent), _PARENT_MODE, exist_ok=True)
         os.mkdir(extract_parent, _PARENT_MODE)
-        os.chown(extract_parent, *owner)
+        _give(extract_parent, owner)
     path = staging_path(extract_parent, archive)
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
-    found = os.lstat(path)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise ResourceError(f"{path} is in the way: it is not ours", "remove it")
+    _refuse_foreign(path, os.lstat(path))
     return path
 
 
@@ -56,11 +54,14 @@ def make(extract_parent: str, archive: str, owner: tuple[int, int]) -> str:
 def staged(path: str) -> Iterator[str]:
     """The path of an empty directory in the staging directory ``path``, which is gone after the block.
 
+    The path leads there through a descriptor: whoever owns what ``path`` is in may put a symlink in its place meanwhile.
+
     Raises ResourceError when another process is at it.
     """
     descriptor = os.open(path, _DIRECTORY)
-    tree = f"{path}/{_TREE}"
+    tree = f"/proc/self/fd/{descriptor}/{_TREE}"
     try:
+        _refuse_foreign(path, os.fstat(descriptor))
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _clear(tree)
         os.mkdir(tree, 0o700)
@@ -73,6 +74,20 @@ def staged(path: str) -> Iterator[str]:
         raise ResourceError(f"another process unpacks in {path}", hint) from error
     finally:
         os.close(descriptor)
+
+
+def _give(directory: str, owner: tuple[int, int]) -> None:
+    """Through a descriptor: by now a symlink may have taken the place of what was made."""
+    descriptor = os.open(directory, _DIRECTORY)
+    try:
+        os.fchown(descriptor, *owner)
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_foreign(path: str, found: os.stat_result) -> None:
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise ResourceError(f"{path} is in the way: it is not ours", "remove it")
 
 
 def _clear(tree: str) -> None:

@@ -5,14 +5,17 @@ import stat
 import subprocess
 import sys
 import tarfile
+from pathlib import Path
 
 import pytest
 from archive_worlds import FILES, ME, make, names_in, packed, sha256, tar_of, tree
 
 from reactor.engine.events import Output, Result
 from reactor.engine.options import Options
+from reactor.resource.plan import ResourceError
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
+from resources.archive import staging
 
 FORMATS = ["tar", "tar.gz", "tar.bz2", "tar.xz", "tar.zst", "zip"]
 BODY = packed(FILES, "tar.gz")
@@ -273,3 +276,25 @@ async def test_archives_keep_the_contract(promise, case, tmp_path, server):
     (tmp_path / "world").mkdir()
     server.serve(BODY)
     await promise(case(tmp_path, server))
+
+
+def test_a_symlink_in_the_place_of_the_staging_directory_leads_nothing_out(tmp_path):
+    ours, away, theirs = tmp_path / "ours", tmp_path / "away", tmp_path / "theirs"
+    ours.mkdir()
+    (theirs / "tree").mkdir(parents=True)
+    (theirs / "tree/keep").touch()
+    with staging.staged(str(ours)) as into:
+        ours.rename(away)
+        ours.symlink_to(theirs)
+        Path(into, "member").touch()
+        assert names_in(theirs / "tree") == ["keep"]
+        assert names_in(away / "tree") == ["member"]
+    assert names_in(theirs / "tree") == ["keep"]
+    assert names_in(away) == []
+
+
+def test_a_staging_directory_of_somebody_else_is_refused(tmp_path):
+    os.chown(tmp_path, 12345, 12345)
+    with pytest.raises(ResourceError, match="it is not ours"), staging.staged(str(tmp_path)):
+        pass
+    assert names_in(tmp_path) == []
