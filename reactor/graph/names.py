@@ -15,25 +15,27 @@ _NEIGHBOURS = 8
 class Names:
     """The vertex for each ``kind#name`` and ``kind#alias``; a name goes before an equal alias.
 
-    Where names may repeat, the later ones have a ref with a number; whoever says the bare name means the last before it.
+    Where names may repeat, the later ones have a ref with a number. Whoever says a name or an alias that several have
+    means the last of them before it.
     """
 
     def __init__(self, resources: Collection[Resource], refs: Sequence[str]) -> None:
-        self._vertices: dict[str, int] = {}
+        self._vertices: dict[str, int] = {ref: vertex for vertex, ref in enumerate(refs)}
         self._hints: dict[str, str | None] = {}
+        self._called: dict[str, list[int]] = {}
         for vertex, resource in enumerate(resources):
             if resource.alias is not None:
-                self._vertices.setdefault(f"{resource.kind}#{resource.alias}", vertex)
-        self._vertices.update((ref, vertex) for vertex, ref in enumerate(refs))
-        self._repeated: dict[str, list[int]] = {}
-        for vertex, resource in enumerate(resources):
+                self._called.setdefault(f"{resource.kind}#{resource.alias}", []).append(vertex)
             if "(" in refs[vertex] and (name := f"{resource.kind}#{resource.name}") != refs[vertex]:
-                self._repeated.setdefault(name, []).append(vertex)
+                self._called.setdefault(name, []).append(vertex)
+        for name, vertices in self._called.items():
+            vertices.append(self._vertices.setdefault(name, vertices[0]))
+            vertices.sort()
 
     def find(self, name: str, owner: int | None = None) -> int | None:
         """The vertex that ``owner`` calls ``name``, or None."""
-        if owner is not None and name in self._repeated:
-            earlier = [vertex for vertex in self._repeated[name] if vertex < owner]
+        if owner is not None and name in self._called:
+            earlier = [vertex for vertex in self._called[name] if vertex < owner]
             return earlier[-1] if earlier else self._vertices.get(name)
         return self._vertices.get(name)
 

@@ -35,6 +35,20 @@ def test_a_name_goes_before_an_equal_alias():
     assert edges(graph) == {("b", "c"): "require"}
 
 
+def test_an_alias_that_several_have_means_the_last_before():
+    graph = graph_of(
+        thing("a", alias="x"), thing("b", alias="x"), thing("c", require="thing#x"), thing("d", alias="x")
+    )
+    assert edges(graph) == {("b", "c"): "require"}
+
+
+def test_a_name_that_comes_later_leaves_an_alias_that_came_before():
+    graph = graph_of(
+        thing("a", alias="x"), thing("b", require="thing#x"), thing("x"), thing("c", require="thing#x")
+    )
+    assert edges(graph) == {("a", "b"): "require", ("x", "c"): "require"}
+
+
 @pytest.mark.parametrize(
     ("properties", "kept"),
     [
