@@ -197,13 +197,27 @@ class Engine:
         self._mark_debtors(self.roster.present)
 
     def _mark_debtors(self, vertices: Iterable[int]) -> None:
-        """Those of ``vertices`` that are known to owe a refresh from before the run pay it with their next check."""
-        remembered = () if self._memory is None else self._memory.owed_refreshes()
+        """Those of ``vertices`` that are known to owe a refresh from before the run pay it with their next check.
+
+        One that is checked whatever comes of the source waits for that to be as desired: a change that failed half-way,
+        and does so again, is none to hear of.
+        """
+        remembered = {} if self._memory is None else self._memory.owed_refreshes()
         if not (owing := self.options.owing.union(remembered)):
             return
         for vertex in vertices:
-            if self.roster.refs[vertex] in owing:
-                self.scheduler.mark(vertex, Cause.REFRESH, trio.current_time())
+            if (ref := self.roster.refs[vertex]) in owing:
+                for source in remembered.get(ref, ()) or (ref,):
+                    if not self._pledged(source, vertex):
+                        self.scheduler.mark(vertex, Cause.REFRESH, trio.current_time())
+
+    def _pledged(self, source: str, below: int) -> bool:
+        """Whether ``below`` hears of ``source`` without needing it, and so is told by the scheduler when that is well."""
+        vertex = self.roster.find(source)
+        if vertex is None or not self.scheduler.topology.only_tells(vertex, below):
+            return False
+        self.scheduler.pledge(vertex, below)
+        return True
 
     async def _end_when_quiet(self, quiet: float) -> None:
         while True:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from reactor.engine.events import Cause
@@ -19,8 +19,8 @@ class Memory(Protocol):
         a file that it `reads`; DRIFT when they have not: then the world did.
         """
 
-    def owed_refreshes(self) -> Iterable[str]:
-        """The refs that owe a refresh from an earlier life."""
+    def owed_refreshes(self) -> Mapping[str, Collection[str]]:
+        """The refs that owe a refresh from an earlier life, each with those whose changes it owes it for."""
 
     async def intend(self, ref: str, subscribers: Sequence[str]) -> None:
         """``ref`` is about to be changed, and then ``subscribers`` owe a refresh. On disk when this returns."""

@@ -39,6 +39,11 @@ class Roster:
         """The vertex of ``ref``. Raises KeyError when the run has never seen it."""
         return self._number[ref]
 
+    def find(self, ref: str) -> int | None:
+        """The vertex of ``ref``, if it is in the graph that is in force."""
+        vertex = self._number.get(ref)
+        return vertex if vertex in self.present else None
+
     def noop(self, vertex: int) -> bool:
         """Whether ``vertex`` is only to say what would be done."""
         return self.limits.get(vertex, DEFAULT_LIMITS).noop

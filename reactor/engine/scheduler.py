@@ -72,6 +72,7 @@ class Scheduler:
         self._owed = bytearray(topology.size)
         self._running: dict[int, int] = {}
         self._touched: set[int] = set()
+        self._pledged: dict[int, set[int]] = {}
         self._gone: set[int] = set()
         self._paused: set[int] = set()
         self._ready: deque[int] = deque()
@@ -125,6 +126,10 @@ class Scheduler:
         """The run of ``vertex`` begins to change things: should it fail, its next success counts as a change."""
         self._touched.add(vertex)
 
+    def pledge(self, vertex: int, below: int) -> None:
+        """``below`` owes a refresh because of a change of ``vertex`` in an earlier life, from when that is as desired."""
+        self._pledged.setdefault(vertex, set()).add(below)
+
     def next_ready(self, now: float) -> int | None:
         """The next vertex that may start, now counted as running; None when there is none."""
         if self.groups.followers:
@@ -155,6 +160,8 @@ class Scheduler:
             wait = self._fail(vertex, now, fresh=bool(fresh), echoed=again != fresh)
             if not self._retries.is_first(vertex):
                 again = fresh  # events may be echoes of what failed, for ever; the retry is the check they ask for
+            if outcome is Outcome.UNHEALTHY:
+                self._spread(vertex, Outcome.OK, now)
         elif outcome is Outcome.CANCELLED:
             self._owed[vertex] |= carried
             again |= carried
@@ -298,22 +305,24 @@ class Scheduler:
             if not self.blame.failed:
                 self._ready.extend(self._stalled)
                 self._stalled.clear()
-        if vertex in self._touched:
-            self._touched.discard(vertex)
-            outcome = Outcome.CHANGED
-        if outcome is not Outcome.OK:
-            self._notify(vertex, outcome, now)
+        self._spread(vertex, outcome, now)
 
     def _freed(self, vertex: int) -> None:
         """``vertex`` is not blocked any more: it pays what it owes."""
         if self._owed[vertex]:
             self.order.begin(vertex)
 
-    def _notify(self, vertex: int, outcome: Outcome, now: float) -> None:
-        """What subscribes owes a refresh; a change that was only planned reaches only what is in noop too."""
+    def _spread(self, vertex: int, outcome: Outcome, now: float) -> None:
+        """Who hears of ``vertex`` owes a refresh if it changed, now or in a run that failed; if it only would, in noop."""
+        if vertex in self._touched:
+            self._touched.discard(vertex)
+            outcome = Outcome.CHANGED
+        pledged = self._pledged.pop(vertex, ())
+        if outcome is Outcome.OK and not pledged:
+            return
         for below in self.topology.notify[vertex]:
             limits = self._admission.limits_of(below)
-            if outcome is Outcome.CHANGED or limits.noop:
+            if below in pledged or outcome is Outcome.CHANGED or (limits.noop and outcome is not Outcome.OK):
                 self.bursts.add(below, self.topology.quiet.get((vertex, below), limits.quiet), now)
                 self.mark(below, Cause.REFRESH, now)
 

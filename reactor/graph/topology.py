@@ -35,6 +35,10 @@ class Topology:
     quiet: dict[tuple[int, int], Quiet] = field(default_factory=dict)
     """Of the edges over which a refresh waits for further ones."""
 
+    def only_tells(self, first: int, second: int) -> bool:
+        """Whether ``second`` hears of changes of ``first`` and goes on without it."""
+        return second in self.notify[first] and second not in self.strong[first]
+
     @classmethod
     def of(cls, graph: Graph, number: Mapping[str, int] | None = None) -> Topology:
         """The topology of ``graph``, which must be acyclic, as `build` returns it.

@@ -22,9 +22,9 @@ class Debts:
         for source, subscriber in owed:
             self._by_subscriber.setdefault(subscriber, {})[source] = 0
 
-    def owing(self) -> list[str]:
-        """The subscribers that owe a refresh."""
-        return list(self._by_subscriber)
+    def owing(self) -> dict[str, list[str]]:
+        """The subscribers that owe a refresh, each with the sources it owes it for."""
+        return {subscriber: list(owed) for subscriber, owed in self._by_subscriber.items()}
 
     def pairs(self) -> list[Pair]:
         """All that is owed."""

@@ -93,8 +93,8 @@ class Journal:
         self._applied.pop(ref, None)  # it is not what it was: `applied` is to look at it again
         return Cause.INTENT
 
-    def owed_refreshes(self) -> Iterable[str]:
-        """The refs that owe a refresh."""
+    def owed_refreshes(self) -> dict[str, list[str]]:
+        """The refs that owe a refresh, each with those whose changes it owes it for."""
         return self._debts.owing()
 
     async def intend(self, ref: str, subscribers: Sequence[str]) -> None:

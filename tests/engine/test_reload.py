@@ -194,7 +194,7 @@ class Recall:
     """A memory that only remembers what it was told, in order."""
 
     def __init__(self, owed=(), known=()):
-        self.owed = owed
+        self.owed = dict.fromkeys(owed, ())
         self.known = dict(known)
         self.told = []
 

@@ -35,7 +35,7 @@ class Notes:
         return Cause.INTENT
 
     def owed_refreshes(self):
-        return []
+        return {}
 
     async def intend(self, ref, subscribers):
         pass

@@ -132,6 +132,33 @@ def test_an_event_after_a_run_that_failed_gives_all_attempts_back():
     assert run(scheduler, A, Outcome.FAILED, now=1.0) is not None
 
 
+def test_a_refresh_owed_because_of_what_fails_again_waits_until_that_is_well():
+    scheduler = pair(EdgeKind.NOTIFY)
+    scheduler.pledge(A, B)
+    scheduler.mark_all(Cause.INITIAL)
+    run(scheduler, A, Outcome.FAILED)
+    assert scheduler.causes(B) is Cause.INITIAL
+    run(scheduler, B)
+    scheduler.mark(A, Cause.DRIFT, 10.0)
+    scheduler.elapsed(10.0)
+    run(scheduler, A, Outcome.OK, now=10.0)
+    assert scheduler.causes(B) is Cause.REFRESH
+    run(scheduler, B, now=10.0)
+    scheduler.mark(A, Cause.DRIFT, 20.0)
+    run(scheduler, A, Outcome.OK, now=20.0)
+    assert scheduler.next_ready(20.0) is None, "it is paid once"
+
+
+def test_what_changed_and_is_unhealthy_is_heard_of_by_whom_it_does_not_block():
+    scheduler = pair(EdgeKind.NOTIFY)
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) == A
+    scheduler.touched(A)
+    scheduler.finished(A, Outcome.UNHEALTHY, 0.0)
+    assert scheduler.causes(B) is Cause.REFRESH
+    run(scheduler, B)
+
+
 def test_what_a_refresh_left_unhealthy_is_tried_again_when_its_requirement_recovers():
     scheduler = pair(EdgeKind.SUBSCRIBE)
     scheduler.mark(B, Cause.REFRESH, 0.0)

@@ -12,12 +12,13 @@ from reactor.engine.events import Cause
 from reactor.engine.limits import Limits
 from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
-from reactor.graph.graph import EdgeKind
+from reactor.graph.graph import REFRESHING, WEAK, EdgeKind
 from reactor.graph.topology import Topology
 from reactor.resource.subscription import Quiet
 
 MOST = 6
 QUIET = Quiet.model_validate({"for": "3s", "at_most": "10s"})
+KINDS = (EdgeKind.SUBSCRIBE, EdgeKind.REQUIRE, EdgeKind.AFTER, EdgeKind.NOTIFY)
 AT_ONCE = Cause.INITIAL | Cause.INTENT
 vertices = st.integers(0, MOST - 1)
 
@@ -25,7 +26,7 @@ vertices = st.integers(0, MOST - 1)
 @st.composite
 def graphs(draw):
     pairs = [(a, b) for a in range(MOST) for b in range(a + 1, MOST)]
-    kinds = [None, None, EdgeKind.SUBSCRIBE, EdgeKind.REQUIRE, EdgeKind.AFTER]
+    kinds = [None, None, *KINDS]
     chosen = draw(st.lists(st.sampled_from(kinds), min_size=len(pairs), max_size=len(pairs)))
     return {pair: kind for pair, kind in zip(pairs, chosen, strict=True) if kind}
 
@@ -81,7 +82,7 @@ class Lives(RuleBasedStateMachine):
     def connect(self, edges):
         self.edges = edges
         self.ancestors = self.closure(lambda kind: True)
-        self.strong_ancestors = self.closure(lambda kind: kind is not EdgeKind.AFTER)
+        self.strong_ancestors = self.closure(lambda kind: kind not in WEAK)
 
     @rule(edges=graphs(), changed=st.sets(vertices), present=st.sets(vertices, min_size=3))
     def reload(self, edges, changed, present):
@@ -217,7 +218,7 @@ class Lives(RuleBasedStateMachine):
             self.failures_are_local_and_named()
 
     def reload_at_random(self, chance):
-        kinds = [None, None, EdgeKind.SUBSCRIBE, EdgeKind.REQUIRE, EdgeKind.AFTER]
+        kinds = [None, None, *KINDS]
         edges = {(a, b): chance.choice(kinds) for a in range(MOST) for b in range(a + 1, MOST)}
         some = lambda share: {v for v in range(MOST) if chance.random() < share}  # noqa: E731
         self.reload({pair: kind for pair, kind in edges.items() if kind}, some(0.3), some(0.8))
@@ -239,7 +240,7 @@ class Lives(RuleBasedStateMachine):
             assert wait is None
         for (a, b), kind in self.edges.items():
             reaches = outcome is Outcome.CHANGED or (outcome is Outcome.WOULD_CHANGE and self.limits[b].noop)
-            if a == v and kind is EdgeKind.SUBSCRIBE and reaches:
+            if a == v and kind in REFRESHING and reaches:
                 self.refresh_owed.add(b)
                 self.unseen[b] |= Cause.REFRESH
                 if self.limits[b].quiet is not None:
