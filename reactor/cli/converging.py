@@ -15,7 +15,7 @@ from reactor.cli.metrics import Exposure, listening
 from reactor.cli.page import page_port
 from reactor.cli.reloading import Generation, Reloader
 from reactor.cli.session import Company, converge
-from reactor.cli.state import State, opened, refuse_managed, stateless
+from reactor.cli.state import State, opened, refuse_managed, remembered, stateless
 from reactor.console.display import Display
 from reactor.console.introduction import message_record, selection_record, selection_text
 from reactor.engine.options import DEFAULT_JOBS, Options
@@ -93,6 +93,7 @@ class Run(NamedTuple):
         try:
             with self._remembering(program, display) as state:
                 _introduce(program, selection, display)
+                options = options._replace(owing=state.owing, recorded=state.recorded)
                 company = company._replace(journal=state.journal, backups=state.backups)
                 if options.watch or _has_pauses(state):
                     from reactor.cli.onlookers import looked_at
@@ -109,8 +110,10 @@ class Run(NamedTuple):
         return ended, interruption
 
     def _remembering(self, program: Program, display: Display) -> AbstractContextManager[State]:
-        if self.options.noop or self.options.monitor_only:
+        if self.options.monitor_only:
             return stateless()
+        if self.options.noop:
+            return remembered(self.location, display.warn)
         return opened(self.location, program.path, display.warn, self.bad_usage)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 import click
@@ -14,6 +14,7 @@ from reactor.backup.store import Store, backups_in
 from reactor.cli import exitcodes
 from reactor.cli.running import complain
 from reactor.journal.journal import Journal
+from reactor.journal.schema import FILE_NAME
 from reactor.journal.state_directory import Location, LockedError, StateDirectory, StateDirectoryError
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, ManifestError
@@ -24,11 +25,16 @@ Warn = Callable[[str], None]
 
 
 class State(NamedTuple):
-    """What a run may use: None for what there is not."""
+    """What a run may use: None for what there is not.
+
+    ``owing`` and ``recorded`` are for a run that changes nothing, as in `Options`.
+    """
 
     directory: StateDirectory | None = None
     journal: Journal | None = None
     backups: Store | None = None
+    owing: frozenset[str] = frozenset()
+    recorded: frozenset[str] | None = None
 
 
 @contextmanager
@@ -55,6 +61,28 @@ def opened(location: Location | None, manifest: str, warn: Warn, bad_usage: int)
 def stateless() -> Iterator[State]:
     """No state, for a run that changes nothing."""
     yield State()
+
+
+@contextmanager
+def remembered(location: Location | None, warn: Warn) -> Iterator[State]:
+    """No state, but what earlier runs have left to do, for a run that tells what another would do. Touches nothing."""
+    if location is None:
+        yield State()
+    elif not os.path.lexists(os.path.join(location.path, FILE_NAME)):
+        yield State(recorded=frozenset())
+    else:
+        yield _recollected(location.path, warn)
+
+
+def _recollected(directory: str, warn: Warn) -> State:
+    from reactor.journal.history import History, HistoryError
+
+    try:
+        with closing(History(directory, at_once=True)) as history:
+            return State(owing=history.owing(), recorded=history.recorded())
+    except HistoryError as error:
+        warn(f"{error}; refreshes that are owed from earlier runs are not told")
+        return State()
 
 
 def refuse_managed(resources: Iterable[Resource], location: Location | None) -> None:

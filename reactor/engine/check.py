@@ -49,9 +49,9 @@ async def check(
 ) -> Verdict:
     """Bring ``resource`` to its desired state, or with ``noop`` say what that would take.
 
-    ``before_apply`` is awaited with what was found, once the plan stands and before its first action; ``apply`` takes
-    the place of `perform`. Never raises for what the world or the kind did wrong: that is a FAILED verdict. Lets trio's
-    Cancelled through.
+    ``before_apply`` is awaited with what was found, once the plan stands and before its first action, or before it is
+    said what that would be; ``apply`` takes the place of `perform`. Never raises for what the world or the kind did
+    wrong: that is a FAILED verdict. Lets trio's Cancelled through.
     """
     done: list[str] = []
     timeout = resource.meta.timeout
@@ -62,10 +62,10 @@ async def check(
             if not plan:
                 return AS_DESIRED
             seen = await _looked(resource, plan) if diff else ()
+            await before_apply(state)
             if noop:
                 would = tuple(action.would for action in plan)
                 return Verdict(Outcome.WOULD_CHANGE, would, await _texts(seen))
-            await before_apply(state)
             await (perform(plan, done) if apply is None else apply(resource, plan, done))
             return await _verified(resource, seen, done)
     except trio.TooSlowError:

@@ -112,7 +112,7 @@ class Checking:
                 refresh=refresh,
                 noop=noop,
                 diff=self._run.options.diff,
-                before_apply=partial(self._before_apply, vertex),
+                before_apply=partial(self._rehearse if noop else self._before_apply, vertex),
                 apply=partial(self._gatherings.apply, vertex) if vertex in self._parties else None,
             )
         if resource.health_checks:
@@ -123,7 +123,7 @@ class Checking:
 
     async def _foregone_verdict(self, vertex: int, refresh: bool, noop: bool, monitor_only: bool) -> Verdict:
         """The same for a resource with late properties, or one that stands for others."""
-        verdict = self._foregone.verdict(vertex, self._scheduler.blame.blocked, refresh=refresh)
+        verdict = self._foregone.verdict(vertex, self._scheduler.blame.blocked, refresh=refresh, noop=noop)
         # Watches that changed just now hold the vertex, which ends this check.
         await trio.lowlevel.checkpoint()
         if verdict is None:
@@ -194,6 +194,12 @@ class Checking:
         if not self._run.options.watch:
             self.second_look.changes(vertex)
         self._scheduler.touched(vertex)
+
+    async def _rehearse(self, vertex: int, state: Any) -> None:
+        """The same point of a check that only tells what another would do."""
+        meta = (resource := self._roster.resources[vertex]).meta
+        if meta.reverse and meta.mode != "warn":  # then no run changes it
+            await self._reversals.rehearse(resource, state)
 
     def _retire_undone(self, vertex: int, checked: Resource) -> None:
         """If ``checked`` undid a resource, and is not one that was just about to leave, ``vertex`` has left the run."""

@@ -63,7 +63,7 @@ class Engine:
         self._foregone = Foregone(self.roster, self.ledger, self._redeclare)
         self._memory = memory
         undoing = not (options.noop or options.monitor_only or options.partial)
-        self.reversals = Reversals(memory, undoing=undoing)
+        self.reversals = Reversals(memory, undoing=undoing, recorded=options.recorded)
         self._rng = rng or random.Random()  # noqa: S311 - jitter needs no secrecy
         topology, _ = self.roster.adopt(self.reversals.join(graph))
         self.scheduler = Scheduler(

@@ -51,11 +51,11 @@ class Foregone:
                 self._wholes.setdefault(self._roster.number(ref), []).append(vertex)
         self.has_takers, self.has_wholes = bool(self._takers), bool(self._wholes)
 
-    def verdict(self, vertex: int, blocked: Collection[int], *, refresh: bool) -> Verdict | None:
+    def verdict(self, vertex: int, blocked: Collection[int], *, refresh: bool, noop: bool) -> Verdict | None:
         """The verdict when there is nothing to check; None when the resource of ``vertex`` is to be checked as it is now."""
         resource = self._roster.resources[vertex]
         if resource.members:
-            return self._judge(resource, blocked, refresh=refresh)
+            return self._judge(resource, blocked, refresh=refresh, noop=noop)
         if (late := resource.late) is None:
             return None
         watches = _watches(resource)
@@ -93,7 +93,7 @@ class Foregone:
         except ResourceError:
             return False
 
-    def _judge(self, resource: Resource, blocked: Collection[int], *, refresh: bool) -> Verdict:
+    def _judge(self, resource: Resource, blocked: Collection[int], *, refresh: bool, noop: bool) -> Verdict:
         members = [self._roster.number(ref) for ref in resource.members]
         bad = [vertex for vertex in members if self._ledger.result(vertex, blocked) in _BAD]
         if resource.stops_at_failure:
@@ -105,6 +105,10 @@ class Foregone:
             return Verdict(Outcome.FAILED, error=text, hint=f"see {', '.join(names)}{more}")
         if any(self._ledger.result(vertex, blocked) is Result.WOULD_CHANGE for vertex in members):
             return Verdict(Outcome.WOULD_CHANGE, ("Would have changed resources of the child manifest",))
+        if refresh and noop:
+            return Verdict(
+                Outcome.WOULD_CHANGE, ("Would have passed on that resources of the child manifest changed",)
+            )
         if refresh:
             return Verdict(Outcome.CHANGED, ("resources of the child manifest changed",))
         return AS_DESIRED

@@ -15,7 +15,8 @@ class Options(NamedTuple):
     is not in it has not left the manifest.
     ``converged_timeout`` (seconds) ends a run once nothing has changed for so long. ``audit_interval`` (seconds)
     is the mean time between two slow re-checks of everything; None switches them off. ``owing`` are refs that owe a
-    refresh from the start, because of what happened outside of the run.
+    refresh from the start, because of what happened outside of the run. ``recorded`` is for a rehearsal: the refs of
+    which is known how they were before their first change; None when the run it rehearses would not record that.
     """
 
     watch: bool = False
@@ -28,3 +29,4 @@ class Options(NamedTuple):
     converged_timeout: float | None = None
     audit_interval: float | None = DEFAULT_AUDIT_INTERVAL
     owing: frozenset[str] = frozenset()
+    recorded: frozenset[str] | None = None

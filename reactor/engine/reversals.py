@@ -5,6 +5,7 @@ What undoes a resource is a resource like any other. It joins the graph until a 
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from reactor.engine.memory import Memory
@@ -12,18 +13,22 @@ from reactor.graph.graph import Graph
 from reactor.graph.reversal import with_reversals
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
+from reactor.resource.keeping import keeper
 
 
 class Reversals:
     """What is being undone.
 
     ``undoing`` is false for a run that changes nothing, or that sees a part of the manifest only: what it does not see
-    has not left.
+    has not left. ``recorded`` is what a rehearsal knows in place of a memory.
     """
 
-    def __init__(self, memory: Memory | None, *, undoing: bool) -> None:
+    def __init__(
+        self, memory: Memory | None, *, undoing: bool, recorded: Container[str] | None = None
+    ) -> None:
         self._memory = memory
         self._undoing = undoing
+        self._recorded = recorded
         self.pending: dict[str, Resource] = {}
 
     def join(self, graph: Graph) -> Graph:
@@ -56,9 +61,36 @@ class Reversals:
         if self._memory is not None and not self._memory.can_undo(resource.ref):
             await self._memory.record_reversal(resource.ref, await resource.reversal(state))
 
+    async def rehearse(self, resource: Resource, state: Any) -> None:
+        """``resource`` would be changed: raise what `record` would, and keep nothing."""
+        if self._is_recorded(resource.ref):
+            return
+        token = keeper.set(_Nowhere())
+        try:
+            await resource.reversal(state)
+        finally:
+            keeper.reset(token)
+
+    def _is_recorded(self, ref: str) -> bool:
+        """Whether it is on record how ``ref`` was, or nothing ever is."""
+        if self._memory is not None:
+            return self._memory.can_undo(ref)
+        return self._recorded is None or ref in self._recorded
+
     def done(self, ref: str) -> bool:
         """A check of ``ref`` succeeded. Returns whether that has undone it."""
         if self._memory is None or self.pending.pop(ref, None) is None:
             return False
         self._memory.undone(ref)
         return True
+
+
+class _Nowhere:
+    """A keeper for a rehearsal: what would be kept stays where it is."""
+
+    async def keep(self, path: str, ref: str, fd: int) -> None:
+        """Keep nothing."""
+
+    async def hold(self, path: str, ref: str) -> str:  # noqa: ARG002  as keepers are asked
+        """Say that it is where it was."""
+        return path

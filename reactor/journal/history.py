@@ -80,11 +80,14 @@ EVERYTHING = Filter()
 
 
 class History:
-    """The journal in the state directory ``directory``, or the journal file itself. Raises HistoryError."""
+    """The journal in the state directory ``directory``, or the journal file itself. Raises HistoryError.
 
-    def __init__(self, directory: str) -> None:
+    ``at_once``: it is read now and closed. Then not even the files are made that SQLite wants beside it for readers.
+    """
+
+    def __init__(self, directory: str, *, at_once: bool = False) -> None:
         self._path = os.path.join(directory, FILE_NAME)
-        self._connection, self._inode = _open(self._path)
+        self._connection, self._inode = _open(self._path, at_once=at_once)
 
     def entries(self, wanted: Filter = EVERYTHING, *, after: int = 0) -> Iterator[Entry]:
         """The entries with an id above ``after``, oldest first.
@@ -136,6 +139,14 @@ class History:
         found = self._query(_REFRESHES, {"source": source, "subscriber": subscriber})
         return [Refresh(*row) for row in found]
 
+    def owing(self) -> frozenset[str]:
+        """The refs that owe a refresh."""
+        return frozenset(each.subscriber for each in self.refreshes() if each.owed_since is not None)
+
+    def recorded(self) -> frozenset[str]:
+        """The refs of which is known how they were before their first change."""
+        return frozenset(ref for (ref,) in self._query("SELECT ref FROM originals"))
+
     def applied_since(self, ref: str) -> float | None:
         """Since when ``ref`` has been wanted, and made, as it is now; None when it never was."""
         found = self._query("SELECT applied FROM resources WHERE ref = :ref", {"ref": ref})
@@ -175,7 +186,7 @@ class History:
             return False  # it is being moved aside; the new one will come
 
 
-def _open(path: str) -> tuple[sqlite3.Connection, int]:
+def _open(path: str, *, at_once: bool = False) -> tuple[sqlite3.Connection, int]:
     try:
         inode = os.stat(path).st_ino
     except FileNotFoundError:
@@ -185,23 +196,31 @@ def _open(path: str) -> tuple[sqlite3.Connection, int]:
     except OSError as error:
         raise HistoryError(f"can't read the journal {path}: {error.strerror}") from error
     try:
-        return _connect(path), inode
+        return _connect(path, at_once=at_once), inode
     except (sqlite3.Error, UnusableError) as error:
         raise HistoryError(f"can't read the journal {path}: {error}") from error
 
 
-def _connect(path: str) -> sqlite3.Connection:
+def _connect(path: str, *, at_once: bool) -> sqlite3.Connection:
     """Open read-only. In a directory we may not write to, that works for a file nobody has open, as `immutable`."""
-    connection = sqlite3.connect(address(path, "ro"), uri=True)
+    if at_once and not os.path.exists(f"{path}-wal"):
+        return _checked(f"{address(path, 'ro')}&immutable=1")
     try:
-        refuse_foreign(connection)
+        return _checked(address(path, "ro"))
     except sqlite3.OperationalError:
-        connection.close()
         if os.path.exists(f"{path}-wal"):
             raise
-        connection = sqlite3.connect(f"{address(path, 'ro')}&immutable=1", uri=True)
+        return _checked(f"{address(path, 'ro')}&immutable=1")
+
+
+def _checked(uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True)
+    try:
         refuse_foreign(connection)
-    provide_aliases(connection)
+        provide_aliases(connection)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -109,6 +109,39 @@ def test_a_symlink_in_the_way_is_not_touched_because_it_could_not_come_back(reac
     assert os.readlink(path) == "/nowhere"
 
 
+@pytest.mark.parametrize("rehearsal", ["--noop", "noop", "warn"])
+def test_a_rehearsal_says_that_what_could_not_come_back_would_be_refused(reactor, tmp_path, site, rehearsal):
+    path = tmp_path / "link"
+    path.symlink_to("/nowhere")
+    meta = {"noop": '"meta": {"noop": true, ', "warn": '"meta": {"mode": "warn", '}.get(
+        rehearsal, '"meta": {'
+    )
+    site.write_text(manifest_of(entry(path, "x")).replace('"meta": {', meta))
+    done = run_once(reactor, site, *(["--noop"] if rehearsal == "--noop" else []))
+    refused = rehearsal != "warn"  # no run would change it
+    assert done.code == refused
+    assert ("could not be brought back" in done.out) == refused
+    assert os.readlink(path) == "/nowhere"
+
+
+def test_a_rehearsal_refuses_nothing_that_a_run_would_do_and_keeps_nothing(
+    reactor, tmp_path, site, state_directory
+):
+    path = tmp_path / "motd"
+    path.write_text("before")
+    site.write_text(manifest_of(entry(path, "managed")))
+    done = run_once(reactor, site, "--noop")
+    assert (done.code, "would_change" in done.out) == (0, True)
+    assert not state_directory.exists()
+
+    assert run_once(reactor, site).code == 0
+    path.unlink()
+    path.symlink_to("/nowhere")
+    assert run_once(reactor, site, "--noop").code == 0, "how it was is on record already"
+    assert run_once(reactor, site).code == 0
+    assert path.read_text() == "managed"
+
+
 @pytest.mark.parametrize("ensure", ["present", "absent"])
 def test_a_setuid_file_is_not_touched_because_no_mode_could_bring_that_back(reactor, tmp_path, site, ensure):
     path = tmp_path / "tool"

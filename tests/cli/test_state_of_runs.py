@@ -74,6 +74,68 @@ def test_noop_leaves_no_state(reactor, manifest, state_directory):
     assert not state_directory.exists()
 
 
+def test_noop_tells_a_refresh_that_is_owed_and_does_not_pay_it(reactor, manifest, tmp_path, state_directory):
+    path = manifest(FAILING_REFRESH)
+    assert once(reactor, path).code == 1
+    (tmp_path / "permission").touch()
+    before = sorted((each.name, each.read_bytes()) for each in state_directory.glob("journal*"))
+    done = once(reactor, path, "--noop", "--detailed-exitcodes")
+    assert done.code == 2
+    assert "exec#restart  would change  Would have executed via subscribe" in done.out
+    assert f"file#{tmp_path}/a" not in done.out
+    assert sorted((each.name, each.read_bytes()) for each in state_directory.glob("journal*")) == before
+    assert "exec#restart  changed" in once(reactor, path).out
+    assert "exec#restart" not in once(reactor, path, "--noop").out
+
+
+def test_noop_tells_a_refresh_that_a_run_beside_it_owes(reactor, manifest, tmp_path):
+    path = manifest(FAILING_REFRESH)
+    with spawned("run", path):
+        wait_until(lambda: "exec#restart" in reactor("events", "--failed").out)
+        done = once(reactor, path, "--noop")
+    assert done.code == 0
+    assert "exec#restart  would change  Would have executed via subscribe" in done.out
+
+
+SUICIDE = """
+resources:
+  - file:
+      - {dir}/a: { ensure: present, content: new, {own} }
+  - exec:
+      - kill: { command: "kill -9 $PPID", provider: shell, creates: "{dir}/alive", require: "file#{dir}/a" }
+"""
+CHILD_OWES = """
+resources:
+  - apply:
+      - child.yaml: {}
+  - exec:
+      - tell: { command: "true", refreshonly: true, subscribe: apply#child.yaml }
+"""
+
+
+def test_a_child_manifest_that_owes_word_of_a_change_only_tells_so_in_noop(reactor, manifest, tmp_path):
+    """It is killed between the change of its member and its own check."""
+    manifest(SUICIDE, "child.yaml")
+    path = manifest(CHILD_OWES)
+    with spawned("run", "--converge-once", path) as process:
+        assert finish(process).code == -signal.SIGKILL
+    (tmp_path / "alive").touch()
+    done = once(reactor, path, "--noop")
+    assert "apply#child.yaml  would change" in done.out
+    assert "exec#tell  would change" in done.out
+    assert "changed 0" in done.out
+    assert "exec#tell  changed" in once(reactor, path).out
+
+
+def test_noop_goes_on_without_a_journal_that_can_not_be_read_and_says_so(reactor, manifest, state_directory):
+    state_directory.mkdir(mode=0o700)
+    (state_directory / "journal.sqlite").write_text("no database")
+    done = once(reactor, manifest(TWO), "--noop")
+    assert done.code == 0
+    assert "refreshes that are owed from earlier runs are not told" in done.err
+    assert [each.name for each in state_directory.iterdir()] == ["journal.sqlite"]
+
+
 def test_two_runs_at_once_are_refused_and_the_first_is_named(reactor, manifest, state_directory, tmp_path):
     path = manifest(TWO)
     with spawned("run", path) as process:
