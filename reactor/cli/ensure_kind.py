@@ -147,7 +147,7 @@ class Call:
         elif result is not None:
             witness.conclude(result)
         self._remember(witness, result)
-        if interruption.cut_short or (interruption.taken and ended.left):
+        if interruption.cut_short or interruption.left_work:
             return exitcodes.of_signal(interruption.number)
         return exitcodes.of_run(ended, once=True, detailed=self._detailed)
 

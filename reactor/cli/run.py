@@ -159,6 +159,6 @@ def run(
     asked = Run(manifest, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage)
     ended, interruption = asked.converge(exposure, ui)
     code = exitcodes.of_run(ended, once=converge_once, detailed=detailed_exitcodes)
-    if interruption.cut_short or (interruption.taken and converge_once and ended.left):
+    if interruption.cut_short or (converge_once and interruption.left_work):
         code = exitcodes.of_signal(interruption.number)
     raise click.exceptions.Exit(code)

@@ -44,6 +44,11 @@ class Interruption:
         """Whether running checks were cancelled."""
         return self.taken > 1
 
+    @property
+    def left_work(self) -> bool:
+        """Whether the run was ended before all that was owed was done: a check, or another attempt."""
+        return self.taken > 0 and not self._engine.scheduler.at_rest
+
     async def listen(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Take a step for each signal. Those ignored since before our start, as under nohup, stay ignored."""
         heeded = [number for number in _HEEDED if signal.getsignal(number) is not signal.SIG_IGN]

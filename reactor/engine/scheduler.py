@@ -228,6 +228,11 @@ class Scheduler:
         return not (self.active or self._start_at or self._retries.due or self.has_ready)
 
     @property
+    def at_rest(self) -> bool:
+        """Whether nothing is owed, not even another attempt."""
+        return not (self.order.moving or self._retries.due)
+
+    @property
     def converged(self) -> bool:
         """Whether nothing is in motion, and nothing failed or is blocked."""
         return not (self.order.moving or self.blame.failed or self.blame.blocked)

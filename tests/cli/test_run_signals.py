@@ -78,6 +78,37 @@ def test_a_continuous_run_stopped_after_a_failure_ends_with_1(manifest):
     assert done.code == 1
 
 
+RETRYING = """
+resources:
+  - exec:
+      - fail: { command: "false", meta: { retry: %d, delay: 1h } }
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("options", [(), ("--detailed-exitcodes",), ("--converged-timeout", "7200")])
+def test_a_one_shot_run_stopped_before_a_retry_was_cut_short(manifest, options, number, code):
+    with spawned("run", "--converge-once", *options, manifest(RETRYING % 1)) as process:
+        assert b"failed" in process.stdout.readline()
+        process.send_signal(number)
+        done = finish(process)
+    assert done.code == code
+    assert "failed 1  (stopped, 0 changes in " in done.out
+
+
+def test_a_one_shot_run_whose_last_attempt_fails_after_a_signal_has_failed(manifest, tmp_path):
+    with spawned(
+        "run", "--converge-once", manifest(SLOW.replace("sleep 0.02; done", "sleep 0.02; done; false"))
+    ) as process:
+        started(tmp_path)
+        process.send_signal(signal.SIGINT)
+        said(process, "again to cancel")
+        (tmp_path / "go").touch()
+        done = finish(process)
+    assert done.code == 1
+    assert "blocked 1" in done.out
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_the_second_signal_cancels_the_check_and_leaves_no_process(manifest, tmp_path, number, code):
     mark = f"300.{os.getpid()}1"
