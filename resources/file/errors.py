@@ -14,6 +14,7 @@ _HINTS = {
     errno.ENOSPC: "the file system is full: free some space or inodes",
     errno.EDQUOT: "the disk quota is used up: free some space or raise it",
     errno.EBUSY: "something is mounted there: unmount it first",
+    errno.ENOTEMPTY: "something puts files into it at the same time: stop that first",
     errno.EEXIST: "one of the directories above it is something else: see namei -l",
     errno.ENOTDIR: "one of the directories above it is something else: see namei -l",
     errno.ENAMETOOLONG: "shorten the path",
@@ -22,10 +23,10 @@ _HINTS = {
 }
 
 
-def explained(error: OSError, doing: str) -> ResourceError:
-    """The error to raise when ``doing`` (``write /etc/motd``) has failed with ``error``."""
+def explained(error: OSError, doing: str, hint: str | None = None) -> ResourceError:
+    """The error to raise when ``doing`` (``write /etc/motd``) has failed with ``error``; ``hint`` if one is known better."""
     reason = error.strerror or str(error)
-    return ResourceError(f"cannot {doing}: {reason}", _HINTS.get(error.errno or 0))
+    return ResourceError(f"cannot {doing}: {reason}", hint or _HINTS.get(error.errno or 0))
 
 
 class Explaining:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 from contextlib import suppress
 from functools import partial
@@ -27,6 +26,7 @@ from resources.file.durability import flush
 from resources.file.errors import Explaining, explained
 from resources.file.litter import hold, is_litter, temporary_name
 from resources.file.state import Attributes
+from resources.file.tree import remove_tree
 from resources.file.validator import Validator
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -94,7 +94,7 @@ async def remove(path: str, *, recursive: bool) -> None:
         if not _is_directory(directory, base):
             await _unlink(path, directory, base)
         elif recursive:
-            await in_thread(partial(_remove_tree, path, directory, base))
+            await in_thread(partial(remove_tree, path, directory, base))
         else:
             os.rmdir(base, dir_fd=directory)
 
@@ -232,10 +232,3 @@ def _set_attributes(path: str, directory: int | None, base: str, attributes: Att
         os.chmod(itself, attributes.mode | kept)
     finally:
         os.close(handle)
-
-
-def _remove_tree(path: str, directory: int, base: str) -> None:
-    try:
-        shutil.rmtree(base, dir_fd=directory)
-    except RecursionError as error:
-        raise ResourceError(f"cannot remove {path}: it is nested too deep", "remove it by hand") from error

@@ -2,9 +2,11 @@
 
 import errno
 import os
+import shlex
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -381,6 +383,76 @@ async def test_force_removes_a_tree_and_nothing_that_its_symlinks_lead_to(path: 
     await converge(make(path, ensure="absent", force=True))
     assert names_in(path.parent) == ["outside"]
     assert (outside / "keep").read_text() == "x"
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("mode", "reason", "way_out"),
+    [
+        (0o1777, "Operation not permitted", "lsattr -d '{deep}/stays' '{deep}' shows i or a"),
+        (0o755, "Permission denied", "run as root"),
+    ],
+)
+async def test_force_names_what_is_deep_inside_and_can_not_be_removed(mode, reason, way_out):
+    """Somebody else's file in a directory where only its owner may remove it, as an immutable one is to root."""
+    nobody = 65534
+    with tempfile.TemporaryDirectory() as parent:
+        deep = Path(parent, "top/a b/c")
+        deep.mkdir(parents=True)
+        (deep / "stays").write_text("x")
+        deep.chmod(mode)
+        for mine in (Path(parent), *list(deep.parents)[:2]):
+            os.chown(mine, nobody, nobody)
+        os.seteuid(nobody)
+        try:
+            with pytest.raises(ResourceError) as caught:
+                await posix.remove(f"{parent}/top", recursive=True)
+        finally:
+            os.seteuid(0)
+        assert caught.value.message == f"cannot remove {deep}/stays: {reason}"
+        assert way_out.format(deep=deep) in caught.value.hint
+
+
+MOUNTED_INSIDE = """
+import subprocess, sys, trio
+from pathlib import Path
+from reactor import ResourceError
+from resources.file import posix
+top = Path({top!r})
+subprocess.run(["mount", "--bind", {source!r}, top / {point!r}], check=True)
+try:
+    trio.run(lambda: posix.remove(str(top), recursive=True))
+except ResourceError as error:
+    print(error.message, error.hint, sep="\\n")
+"""
+
+
+@needs_root
+@pytest.mark.parametrize("point", ["a/mount point", "."])
+def test_force_removes_nothing_where_something_is_mounted_inside(path: Path, point: str):
+    """Least of all what is behind the mount point."""
+    source = path.parent / "source"
+    source.mkdir()
+    (source / "precious").write_text("x")
+    (path / "a" / "mount point").mkdir(parents=True)
+    (path / "other").write_text("x")
+    program = MOUNTED_INSIDE.format(top=str(path), source=str(source), point=point)
+    ran = subprocess.run(
+        ["unshare", "-m", sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    if "ermitted" in ran.stderr:
+        pytest.skip("may not mount here")
+    where = os.path.normpath(path / point)
+    assert ran.stdout.splitlines() == [
+        f"cannot remove {path}: something is mounted at {where}",
+        f"unmount it first: umount {shlex.quote(where)}",
+    ]
+    assert (source / "precious").exists()
+    assert (path / "other").exists()
 
 
 async def test_a_tree_that_is_nested_too_deep_is_an_error_of_this_resource_alone(path: Path):

@@ -1,0 +1,68 @@
+"""Removes a directory with all that is in it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+
+from reactor import ResourceError
+from resources.file.errors import explained
+
+_MOUNTS = "/proc/self/mountinfo"
+_OCTAL = re.compile(rb"\\([0-7]{3})")
+_Caught = tuple[type[BaseException], BaseException, TracebackType]
+_MOUNT_POINT = 4  # the field of proc_pid_mountinfo(5)
+
+
+def remove_tree(path: str, directory: int, base: str) -> None:
+    """Remove ``base`` in the directory open at ``directory``, and everything in it; ``path`` is what people call it.
+
+    Where something is mounted in it, nothing is removed: the mount point could not be, and what is behind it is not of
+    this directory. Raises ResourceError, which names what is in the way.
+    """
+    if (mounted := _mounted_in(directory, base)) is not None:
+        words = f"cannot remove {path}: something is mounted at {mounted}"
+        raise ResourceError(words, f"unmount it first: umount {shlex.quote(mounted)}")
+    try:
+        shutil.rmtree(base, dir_fd=directory, onerror=_telling(path.removesuffix(base)))
+    except RecursionError as error:
+        raise ResourceError(f"cannot remove {path}: it is nested too deep", "remove it by hand") from error
+
+
+def _telling(parent: str) -> Callable[[object, str, _Caught], None]:
+    """What to do about an error of rmtree, which names paths as seen from ``parent``, with a slash at its end."""
+
+    def tell(_: object, seen: str, caught: _Caught) -> None:
+        error = caught[1]
+        if not isinstance(error, OSError):
+            raise error
+        path = parent + seen
+        hint = None
+        if error.errno == errno.EPERM:
+            where = shlex.join([path, os.path.dirname(path)])
+            hint = f"run as root; if lsattr -d {where} shows i or a, take that away with chattr -ia"
+        raise explained(error, f"remove {path}", hint) from error
+
+    return tell
+
+
+def _mounted_in(directory: int, base: str) -> str | None:
+    """A mount point at or below ``base``, the deepest of the last mounted; None where none is, or nobody can tell."""
+    with suppress(OSError):
+        top = os.path.join(os.readlink(f"/proc/self/fd/{directory}"), base)
+        with open(_MOUNTS, "rb") as table:
+            points = [_OCTAL.sub(_decoded, line.split(b" ")[_MOUNT_POINT]) for line in table]
+        for point in reversed(list(map(os.fsdecode, points))):
+            if f"{point}/".startswith(f"{top}/"):
+                return point
+    return None
+
+
+def _decoded(escape: re.Match[bytes]) -> bytes:
+    return bytes((int(escape[1], 8),))
