@@ -94,5 +94,25 @@ def test_cycles_are_reported_exactly_when_networkx_finds_one_and_are_as_short(ed
 
 def test_a_cycle_through_ten_thousand_resources_is_found():
     size = 10_000
-    _, [problem] = built(*(Thing(name=str(n), require=f"thing#{(n + 1) % size}") for n in range(size)))
+    _, [problem] = built(*round_of(size))
+    assert problem.message.startswith(f"these {size} resources wait for each other")
+
+
+def round_of(size):
+    return [Thing(name=str(n), require=f"thing#{(n + 1) % size}") for n in range(size)]
+
+
+def test_a_long_cycle_is_shown_by_both_its_ends_and_tells_how_much_is_left_out():
+    _, [problem] = built(*round_of(5000))
+    texts = [text for text, _ in problem.notes]
+    assert texts == [
+        *(f"thing#{n} requires thing#{n + 1} (require in thing#{n})" for n in range(6)),
+        "and so on: 4988 more are not shown",
+        *(f"thing#{n} requires thing#{(n + 1) % 5000} (require in thing#{n})" for n in range(4994, 5000)),
+    ]
+
+
+@pytest.mark.parametrize("size", [12, 13])
+def test_a_cycle_is_shown_whole_where_leaving_out_would_save_nothing(size):
+    _, [problem] = built(*round_of(size))
     assert len(problem.notes) == size

@@ -22,6 +22,9 @@ _VERBS = {
 _SEARCH_LIMIT = 1_000_000
 """Vertices to visit in one knot, well under a second. In a knot of over 1,000 the cycle may be a longer one."""
 
+_SHOWN_AT_EACH_END = 6
+"""Edges of a long cycle."""
+
 
 def report_cycles(draft: Draft) -> None:
     """Report a shortest cycle of every set of resources that wait for each other."""
@@ -69,7 +72,7 @@ def _cycle_through(start: int, successors: Successors, inside: set[int]) -> list
 
 def _report(draft: Draft, cycle: list[int]) -> Diagnostic:
     steps = _steps(draft, cycle)
-    notes = tuple(_note(draft, step) for step in reversed(steps))
+    notes = _notes(draft, steps[::-1])
     hint = "take one of these references away"
     if any(step.edge.reason == MANIFEST_ORDER for step in steps):
         hint += ", or change the order of the resources, or set 'ordering: graph' in the settings"
@@ -93,6 +96,16 @@ def _steps(draft: Draft, cycle: list[int]) -> list[_Step]:
         continues = bool(steps) and edge.reason == steps[-1].edge.reason == MANIFEST_ORDER
         steps.append(_Step(steps.pop().first if continues else first, second, edge))
     return steps
+
+
+def _notes(draft: Draft, steps: list[_Step]) -> tuple[tuple[str, Place | None], ...]:
+    """Both ends of a long way round: nobody reads thousands of edges, and any of those shown can be taken away."""
+    left_out = len(steps) - 2 * _SHOWN_AT_EACH_END
+    if left_out <= 1:
+        return tuple(_note(draft, step) for step in steps)
+    first = [_note(draft, step) for step in steps[:_SHOWN_AT_EACH_END]]
+    last = [_note(draft, step) for step in steps[-_SHOWN_AT_EACH_END:]]
+    return (*first, (f"and so on: {left_out} more are not shown", None), *last)
 
 
 def _note(draft: Draft, step: _Step) -> tuple[str, Place | None]:
