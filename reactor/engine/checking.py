@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, Protocol
 
@@ -237,6 +237,10 @@ class Checking:
         self._scheduler.slow_down(vertex, now + flare.wait)
         if flare.news is not None:
             self._herald.flapping(vertex, flare.news)
+
+    def forget(self, vertices: Iterable[int]) -> None:
+        """``vertices`` have left the graph: who gets their numbers has not been fought over."""
+        self._fights.forget(vertices)
 
     def say(self, vertex: int, line: str) -> None:
         """Pass on a line that the running check of ``vertex`` said."""

@@ -137,11 +137,12 @@ class Engine:
         if options is not None:
             self._adjust(options)
         self._foregone.settle_all(graph.resources)
-        topology, difference = self.roster.adopt(self.reversals.join(graph))
+        topology, difference = self.roster.adopt(self.reversals.join(graph), self.scheduler.running)
         fresh = [*difference.changed, *difference.added]
         self._watching.forget([*difference.changed, *difference.gone])
         self.ledger.forget(difference.gone)
-        self.scheduler.reshape(topology, self.roster.limits, fresh, difference.gone)
+        self._checking.forget(difference.absent)
+        self.scheduler.reshape(topology, self.roster.limits, fresh, difference.absent)
         self._declare(fresh)
         self._foregone.adopt()
         event = self._herald.reloaded(difference, self.reversals.pending)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -53,3 +54,8 @@ class Fights:
         news = None if fight.told else dict(fight.actions)
         fight.told = True
         return Flare(fight.backoff.next_wait(now), news)
+
+    def forget(self, vertices: Iterable[int]) -> None:
+        """``vertices`` have left the graph."""
+        for vertex in vertices:
+            self._fights.pop(vertex, None)

@@ -1,7 +1,8 @@
-"""Which resource has which vertex number. Numbers stay the same over all generations of a manifest."""
+"""Which resource has which vertex number. It keeps that for as long as it is in the manifest."""
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 from reactor.engine.groups import group_of
@@ -13,16 +14,24 @@ from reactor.resource.secrecy import show_names
 
 
 class Difference(NamedTuple):
-    """What another generation means for the vertices, by number. ``kept`` are equal in all their properties."""
+    """What another generation means for the vertices, by number. ``kept`` are equal in all their properties.
+
+    ``gone`` are no part of it any more. ``absent`` are those and all that left before and had a number until now.
+    """
 
     kept: list[int]
     changed: list[int]
     added: list[int]
     gone: list[int]
+    absent: list[int]
 
 
 class Roster:
-    """The vertices of a run. A ref that leaves the graph keeps its number, for the day it comes back."""
+    """The vertices of a run. The number of a ref that left the graph is given to others from the next generation on.
+
+    So a run that is given ever new names does not grow. A ref whose check still runs keeps its number, and finds that
+    check when it comes back.
+    """
 
     def __init__(self, *, noop: bool) -> None:
         self.refs: list[str] = []
@@ -34,9 +43,10 @@ class Roster:
         """Who is not in this run, and owes a refresh when a ref changes; as in `Graph`."""
         self._usual = Limits(noop=True) if noop else DEFAULT_LIMITS
         self._number: dict[str, int] = {}
+        self._free: list[int] = []
 
     def number(self, ref: str) -> int:
-        """The vertex of ``ref``. Raises KeyError when the run has never seen it."""
+        """The vertex of ``ref``. Raises KeyError when the run does not know it, or no more."""
         return self._number[ref]
 
     def find(self, ref: str) -> int | None:
@@ -48,32 +58,46 @@ class Roster:
         """Whether ``vertex`` is only to say what would be done."""
         return self.limits.get(vertex, DEFAULT_LIMITS).noop
 
-    def adopt(self, graph: Graph) -> tuple[Topology, Difference]:
-        """Go over to ``graph``. Resources that are equal stay the very objects: they know what they have seen."""
+    def adopt(self, graph: Graph, running: Container[int] = ()) -> tuple[Topology, Difference]:
+        """Go over to ``graph``. Resources that are equal stay the very objects: they know what they have seen.
+
+        ``running`` are those whose checks have not ended.
+        """
+        self._enrol(graph.resources)
         difference = self._compare(graph)
         show_names(graph.resources)
-        for ref, resource in graph.resources.items():
-            if ref not in self._number:
-                self._number[ref] = len(self.refs)
-                self.refs.append(ref)
-                self.resources.append(resource)
         for vertex in (*difference.changed, *difference.added):
             self.resources[vertex] = graph.resources[self.refs[vertex]]
         self.present = {self._number[ref] for ref in graph.resources}
         self.left_out = graph.left_out
         for vertex in (*difference.changed, *difference.added, *difference.gone):
             self._set_limits(vertex)
-        return Topology.of(graph, self._number), difference
+        topology = Topology.of(graph, self._number, len(self.refs))
+        for vertex in difference.absent:
+            if vertex not in running:
+                del self._number[self.refs[vertex]]
+                self._free.append(vertex)
+        return topology, difference
+
+    def _enrol(self, resources: Mapping[str, Resource]) -> None:
+        """Give a number to each of ``resources`` that has none."""
+        for ref, resource in resources.items():
+            if ref in self._number:
+                continue
+            if self._free:
+                vertex = self._free.pop()
+                self.refs[vertex], self.resources[vertex] = ref, resource
+            else:
+                vertex = len(self.refs)
+                self.refs.append(ref)
+                self.resources.append(resource)
+            self._number[ref] = vertex
 
     def _compare(self, graph: Graph) -> Difference:
         kept, changed, added = [], [], []
-        unseen = len(self.refs)
         for ref, resource in graph.resources.items():
-            vertex = self._number.get(ref)
-            if vertex is None:
-                added.append(unseen)
-                unseen += 1
-            elif vertex not in self.present:
+            vertex = self._number[ref]
+            if vertex not in self.present:
                 added.append(vertex)
             elif self.resources[vertex].asks_the_same_as(resource):
                 kept.append(vertex)
@@ -81,7 +105,8 @@ class Roster:
             else:
                 changed.append(vertex)
         gone = sorted(self.present.difference(kept, changed, added))
-        return Difference(kept, changed, added, gone)
+        absent = sorted(set(self._number.values()).difference(kept, changed, added))
+        return Difference(kept, changed, added, gone, absent)
 
     def _set_limits(self, vertex: int) -> None:
         resource = self.resources[vertex]

@@ -71,6 +71,7 @@ class Scheduler:
         self.groups = self._admission.groups
         self._owed = bytearray(topology.size)
         self._running: dict[int, int] = {}
+        self.running: Collection[int] = self._running.keys()
         self._touched: set[int] = set()
         self._pledged: dict[int, set[int]] = {}
         self._gone: set[int] = set()

@@ -40,15 +40,16 @@ class Topology:
         return second in self.notify[first] and second not in self.strong[first]
 
     @classmethod
-    def of(cls, graph: Graph, number: Mapping[str, int] | None = None) -> Topology:
+    def of(cls, graph: Graph, number: Mapping[str, int] | None = None, size: int | None = None) -> Topology:
         """The topology of ``graph``, which must be acyclic, as `build` returns it.
 
-        ``number`` gives each ref its vertex, and maybe others that have no edges; by default as in `Graph.refs`.
+        ``number`` gives each ref its vertex; by default as in `Graph.refs`. There are ``size`` vertices, of which some
+        may have no ref; by default as many as refs.
         """
         if number is None:
             number = {ref: vertex for vertex, ref in enumerate(graph.refs)}
         edges = ((number[edge.first], number[edge.second], edge.kind) for edge in graph.edges)
-        topology = cls.of_edges(len(number), edges)
+        topology = cls.of_edges(len(number) if size is None else size, edges)
         topology.quiet.update(
             ((number[edge.first], number[edge.second]), edge.quiet)
             for edge in graph.edges

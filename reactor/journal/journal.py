@@ -184,6 +184,8 @@ class Journal:
     def begin_generation(self, resources: Iterable[Resource]) -> None:
         """The manifest was loaded and holds ``resources``. The same again is the same generation."""
         resources = list(resources)
+        applied = (self._applied.get(resource.ref) for resource in resources)
+        self._applied = {each.ref: each for each in applied if each is not None}
         self._store.in_force = frozenset(resource.ref for resource in resources)
         self._learn([resource.ref for resource in resources])
         self._note_aliases({f"{each.kind}#{each.alias}": each.ref for each in resources if each.alias})

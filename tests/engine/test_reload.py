@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -9,6 +10,7 @@ import trio
 
 from reactor.engine.events import Cause, Checked, Flapping, Reloaded, Result
 from reactor.engine.options import Options
+from reactor.journal.journal import Journal
 from reactor.resource.watch import TimerWatch
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import converge_once, graph_of, running
@@ -282,3 +284,51 @@ async def test_what_a_running_check_holds_is_given_back_when_its_limits_change(a
         await story.converged()
     assert other.script.checks[0] >= 5
     assert new.script.applies
+
+
+def alive(kind):
+    gc.collect()
+    return sum(type(each) is kind for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("remembering", [False, True])
+async def test_a_run_does_not_grow_with_what_left_it(autojump_clock, tmp_path, remembering):
+    journal = Journal.open(str(tmp_path), "/site.yaml", lambda _: None) if remembering else None
+    stays = scripted("stays")
+    async with running(stays, memory=journal) as story:
+        for generation in range(20):
+            await story.converged()
+            story.events.clear()
+            names = [f"{generation}-{each}" for each in range(50)]
+            new = [
+                scripted(name, drifted=generation % 2, failures=each % 3) for each, name in enumerate(names)
+            ]
+            story.engine.reload(graph_of([stays, *new]))
+            if journal:
+                journal.begin_generation(story.engine.desired())
+            await story.converged()
+            assert all(len(each.script.checks) > 0 for each in new)
+        roster = story.engine.roster
+        assert len(roster.refs) == len(roster.resources) == story.engine.scheduler.topology.size <= 101
+        del new
+        assert alive(Scripted) <= 101
+        with pytest.raises(KeyError):
+            roster.number("scripted#3-7")
+    if journal:
+        journal.close()
+
+
+async def test_nobody_gets_the_number_of_what_left_and_still_runs(autojump_clock):
+    slow = scripted("slow", takes=10)
+    async with running(slow) as story:
+        await slow.script.begun()
+        others = [scripted(f"other-{generation}", takes=1) for generation in range(3)]
+        for other in others:
+            story.engine.reload(graph_of([other]))
+            await other.script.begun()
+        back = scripted("slow", alias="back")
+        story.engine.reload(graph_of([back]))
+        await story.until(lambda: story.result("scripted#slow"))
+        await story.rest()
+    assert slow.script.checks[0] + 10 == back.script.checks[0], "one after the other"
+    assert [len(each.script.checks) for each in (slow, *others, back)] == [1, 1, 1, 1, 1]
