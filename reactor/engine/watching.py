@@ -185,19 +185,27 @@ class Source:
         """Arm what is not armed, for ever: a reload may bring more."""
         while True:
             while self._unarmed:
-                vertex = next(iter(self._unarmed))
-                for watch in self._watches[vertex]:
-                    await watcher.arm(watch, vertex)
-                if vertex in self._unarmed:
-                    del self._unarmed[vertex]
-                    self._release(vertex)
-                    if (look := self._watching.looks.get(vertex)) is not None:
-                        look()
+                await self._arm_one(watcher, next(iter(self._unarmed)))
             if not armed.is_set():
                 armed.set()
                 self.report(WatchState.ARMED, f"{len(self._watches)} watched")
             self._news = trio.Event()
             await self._news.wait()
+
+    async def _arm_one(self, watcher: Watcher, vertex: int) -> None:
+        watches = self._watches[vertex]
+        for watch in watches:
+            await watcher.arm(watch, vertex)
+        if (
+            self._watches.get(vertex) is not watches
+        ):  # forgotten meanwhile; others may be waiting in their place
+            for watch in watches:
+                watcher.disarm(watch, vertex)
+            return
+        del self._unarmed[vertex]
+        self._release(vertex)
+        if (look := self._watching.looks.get(vertex)) is not None:
+            look()
 
     def _hold(self, vertex: int) -> None:
         if vertex >= 0 and vertex not in self._held:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import gc
 import os
+from dataclasses import dataclass
 
 import pytest
 import trio
 
-from reactor.engine.events import Cause, Checked, Flapping, Reloaded, Result
+from reactor.engine.events import Cause, Checked, Converged, Flapping, Reloaded, Result
 from reactor.engine.options import Options
 from reactor.journal.journal import Journal
-from reactor.resource.watch import TimerWatch
+from reactor.resource.watch import TimerWatch, Watch, Watcher
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import converge_once, graph_of, running
 from resources.file import File
@@ -135,6 +136,59 @@ async def test_watches_of_what_is_new_are_armed_and_those_of_what_left_are_gone(
         story.engine.reload(graph_of([new]))
         await new.script.begun(3)
     assert len(old.script.checks) == 2
+
+
+@dataclass(frozen=True)
+class ToneWatch(Watch):
+    """What only `ToneWatcher` listens to."""
+
+    tone: str
+
+
+class ToneWatcher(Watcher):
+    """Takes a second to arm each watch."""
+
+    serves = ToneWatch
+
+    def __init__(self, sink):
+        super().__init__(sink)
+        type(self).armed = self._armed = []
+
+    async def arm(self, watch, vertex):
+        await trio.sleep(1)
+        self._armed.append(watch.tone)
+
+    def disarm(self, watch, vertex):
+        self._armed.remove(watch.tone)
+
+    async def run(self):
+        await trio.sleep_forever()
+
+    def close(self):
+        pass
+
+
+async def test_what_changes_while_it_is_being_armed_is_watched_as_it_is_now(autojump_clock):
+    old = scripted("a").watch_for(ToneWatch("low"), ToneWatch("deep"))
+    async with running(old, scripted("b"), watchers={ToneWatch: ToneWatcher}) as story:
+        await trio.sleep(0.5)
+        new = scripted("a", alias="other").watch_for(ToneWatch("high"))
+        story.engine.reload(graph_of([new, scripted("b")]))
+        await story.converged()
+        assert ToneWatcher.armed == ["high"]
+    assert new.script.checks
+    assert not old.script.checks
+
+
+async def test_what_leaves_while_it_is_being_armed_is_not_watched(autojump_clock):
+    old = scripted("a").watch_for(ToneWatch("low"))
+    async with running(old, scripted("b"), watchers={ToneWatch: ToneWatcher}) as story:
+        await trio.sleep(0.5)
+        story.engine.reload(graph_of([scripted("b")]))
+        await trio.sleep(10)
+        assert ToneWatcher.armed == []
+        assert story.all(Converged)
+    assert not old.script.checks
 
 
 async def test_new_edges_hold_from_the_moment_of_the_reload(autojump_clock):
