@@ -9,7 +9,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from collections.abc import Callable, Sequence
+import select
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import trio
 
@@ -27,6 +29,9 @@ _SYNCFS_SUFFICES = {
     0x794C7630,  # overlay
 }
 """File systems whose syncfs promises what fsync does. On others, such as FUSE, it may do nothing."""
+
+_UNNAMED = 0
+"""The major number of devices that are none, as of tmpfs, overlay and NFS."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -111,7 +116,11 @@ def sync_file_system(fd: int) -> None:
         raise OSError(code, os.strerror(code))
 
 
-_commits: trio.lowlevel.RunVar[dict[int, GroupCommit | None]] = trio.lowlevel.RunVar("commits")
+_Commits = dict[int, GroupCommit | None]
+"""How what is on each device is flushed; None where that is needless."""
+
+_commits: trio.lowlevel.RunVar[_Commits] = trio.lowlevel.RunVar("commits")
+_forgetting: trio.lowlevel.RunVar[bool] = trio.lowlevel.RunVar("forgetting", False)
 
 
 async def flush(fd: int, device: int | None = None) -> None:
@@ -128,8 +137,33 @@ async def flush(fd: int, device: int | None = None) -> None:
         _commits.set(commits := {})
     if device not in commits:
         commits[device] = _commit_for(fd)
+        if os.major(device) == _UNNAMED and not _forgetting.get():
+            _forgetting.set(True)
+            trio.lowlevel.spawn_system_task(_forget_at_changes_of_mounts, commits)
     if (commit := commits[device]) is not None:
         await commit.flush(fd)
+
+
+async def _forget_at_changes_of_mounts(commits: _Commits) -> None:
+    """A file system that no device is behind leaves its number to another one when it is unmounted.
+
+    To look at every write would cost a system call. To begin a wait is to ask, and answers what came before, so that is
+    when all is forgotten.
+    """
+    token = trio.lowlevel.current_trio_token()
+    with suppress(OSError), _changes_of_mounts() as changes:
+        while True:
+            token.run_sync_soon(commits.clear)
+            await trio.lowlevel.wait_readable(changes.fileno())
+            changes.poll(0)
+
+
+@contextmanager
+def _changes_of_mounts() -> Iterator[select.epoll]:
+    """The kernel tells of them as urgent data, for which trio can't wait, but epoll can."""
+    with open("/proc/self/mountinfo", "rb") as table, select.epoll() as changes:
+        changes.register(table, select.EPOLLPRI)
+        yield changes
 
 
 def _commit_for(fd: int) -> GroupCommit | None:

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -189,6 +191,61 @@ async def test_a_file_system_in_memory_needs_no_flush(monkeypatch):
             await flush(fd)
     finally:
         os.close(fd)
+
+
+ANOTHER_WITH_ITS_NUMBER = '''
+import os, subprocess, sys, trio
+from resources.file import durability
+
+place = sys.argv[1]
+flushed = []
+durability.fsync_each = flushed.append
+
+def mount(kind):
+    subprocess.run(["mount", "-t", kind, kind, place], check=True)
+
+async def flush():
+    fd = os.open(place, os.O_RDONLY)
+    await durability.flush(fd)
+    os.close(fd)
+
+async def has_replaced():
+    """Whether the second got the number of the first, and nobody else on this machine."""
+    mount("tmpfs")
+    device = os.stat(place).st_dev
+    for _ in range(5):
+        await flush()
+        await trio.lowlevel.checkpoint()
+    assert not flushed, "it is in memory"
+    subprocess.run(["umount", place], check=True)
+    mount("devpts")
+    if os.stat(place).st_dev == device:
+        return True
+    subprocess.run(["umount", place], check=True)
+    return False
+
+async def main():
+    while not await has_replaced():
+        pass
+    with trio.fail_after(10):
+        while not flushed:
+            await flush()
+            await trio.lowlevel.checkpoint()
+
+trio.run(main)
+'''
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts")
+def test_what_gets_the_number_of_an_unmounted_file_system_in_memory_is_flushed(tmp_path: Path):
+    ran = subprocess.run(
+        ["unshare", "-m", sys.executable, "-c", ANOTHER_WITH_ITS_NUMBER, tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert ran.returncode == 0, ran.stderr
 
 
 async def test_a_file_is_flushed_before_the_rename_and_its_directory_after(tmp_path: Path, monkeypatch):
