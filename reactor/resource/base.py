@@ -239,7 +239,7 @@ class Resource(Presentation, Model, ABC):
         For ``meta: {reverse: true}``; a kind that does not write it can't be undone. Asked once, with what `observe`
         found before the first change, and written down: it is checked like any resource when this one has left the
         manifest, maybe by a later process. What is too big for a property is kept by `hold`. Raises ResourceError when
-        ``state`` can't be brought back: then nothing is changed.
+        ``state`` can't be brought back: then nothing is changed. A rehearsal asks only to know that.
         """
         raise NotImplementedError
 
