@@ -71,4 +71,4 @@ class Semaphores:
 
 def _count(name: str) -> int:
     _, _, count = name.rpartition(":")
-    return int(count) if count.isdigit() and int(count) > 0 and count != name else 1
+    return int(count) if count.isdigit() and count != name else 1

@@ -17,7 +17,7 @@ from reactor.resource.late import Late
 from reactor.resource.model import FrozenModel, Model
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
-from reactor.resource.properties import Duration, Flag, Rate, References, did_you_mean
+from reactor.resource.properties import Duration, Flag, Rate, References, Semaphores, did_you_mean
 from reactor.resource.registration import Registration
 from reactor.resource.subscription import Quiet, Subscriptions
 from reactor.resource.watch import Watch
@@ -46,7 +46,7 @@ class Meta(FrozenModel):
     """Check this often as well, for what sends no events."""
     limit: Rate | None = None
     """At most so many checks; what comes faster waits and is merged."""
-    semaphores: tuple[str, ...] = ()
+    semaphores: Semaphores = ()
     """Names, or ``name:count``, of which only so many may run at once."""
     automatic_edges: Flag = True
     """Whether the program may add ``require`` edges it found by itself."""

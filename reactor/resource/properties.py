@@ -111,6 +111,30 @@ Rate = Annotated[float, BeforeValidator(_parse_rate), WithJsonSchema({"type": ["
 """Events per second, written ``5/s``, ``10/m`` or ``1/h``."""
 
 
+_NUMBER = re.compile(r"-?\d*")
+
+
+def _check_semaphore(value: str) -> str:
+    name, colon, count = value.rpartition(":")
+    if not _NUMBER.fullmatch(count):
+        return value
+    if not (colon and name and count and int(count) > 0):
+        raise ValueError(
+            f"{value!r} is not a semaphore: write a name, or one with how many may run at once, as in disk:2"
+        )
+    return value
+
+
+def _without_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+Semaphores = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_semaphore)], ...], AfterValidator(_without_repeats)
+]
+"""Names, or ``name:count``; one that is there twice is taken once."""
+
+
 def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     """The hint for a misspelt word, or None when nothing comes near it."""
     from difflib import get_close_matches  # noqa: PLC0415 - few manifests have a mistake

@@ -52,6 +52,12 @@ async def test_a_semaphore_bounds_what_runs_at_once(autojump_clock):
     assert ended.counts["changed"] == 20
 
 
+async def test_a_semaphore_that_is_named_twice_is_taken_once(autojump_clock):
+    meta = {"semaphores": ["disk:2", "disk:2"]}
+    ended, _ = await converge_once(*(scripted(f"r{i}", takes=1, meta=meta) for i in range(4)))
+    assert ended.duration == pytest.approx(2)
+
+
 async def test_fail_fast_starts_nothing_more(autojump_clock):
     bad, slow = scripted("bad", failures=1, takes=1), scripted("slow", takes=3)
     late = scripted("late", after=["scripted#slow"])
