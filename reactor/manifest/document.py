@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
@@ -41,6 +41,16 @@ class Hierarchy(Model):
 
     order: list[str]
     merge: Literal["first", "deep"] = "first"
+
+
+def _lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
+class HierarchyOfData(Hierarchy):
+    """The same in a file of data, for which CCM has no schema: capitals are no matter there."""
+
+    merge: Annotated[Literal["first", "deep"], BeforeValidator(_lower)] = "first"
 
 
 class CcmOptions(Model):
@@ -110,7 +120,7 @@ def read_document(root: Any, problems: Problems) -> Document:
 
 def check_data(root: Mapping, problems: Problems) -> None:
     """Check the outline of the sections of data, whatever else is in ``root``."""
-    _Outline(root, problems).check_data()
+    _Outline(root, problems).check_data(HierarchyOfData)
 
 
 class _Outline:
@@ -123,7 +133,7 @@ class _Outline:
     def read(self) -> Document:
         is_ccm = "ccm" in self._root and "resources" not in self._root
         self._check_keys(_CCM_FORM_KEYS if is_ccm else _NATIVE_KEYS)
-        self.check_data()
+        self.check_data(Hierarchy)
         return self._ccm_form() if is_ccm else self._native_form()
 
     def _native_form(self) -> Document:
@@ -188,9 +198,9 @@ class _Outline:
                 hint = "a manifest has either 'ccm:' or 'resources:' at the top"
             self._problems.add(f"unknown key {shown(key)}", self._root.key_at(key), hint)
 
-    def check_data(self) -> None:
+    def check_data(self, hierarchy: type[Hierarchy]) -> None:
         """Check the outline of the sections of data."""
-        self._section("hierarchy", Hierarchy)
+        self._section("hierarchy", hierarchy)
         self._check_map(self._root, "data")
         self._check_map(self._root, "overrides")
         overrides = self._root.get("overrides")
