@@ -14,7 +14,7 @@ import trio
 from reactor.engine.alarm import Alarm
 from reactor.engine.audit import Audit
 from reactor.engine.checking import Checking
-from reactor.engine.events import Cause, Ended, Event, Reloaded
+from reactor.engine.events import Cause, Ended, Event, Reloaded, Result
 from reactor.engine.foregone import Foregone
 from reactor.engine.herald import Herald
 from reactor.engine.ledger import Ledger
@@ -213,9 +213,12 @@ class Engine:
                         self.scheduler.mark(vertex, Cause.REFRESH, trio.current_time())
 
     def _pledged(self, source: str, below: int) -> bool:
-        """Whether ``below`` hears of ``source`` without needing it, and so is told by the scheduler when that is well."""
+        """Whether ``below`` hears of ``source`` without needing it, and so is told by the scheduler once that is well."""
         vertex = self.roster.find(source)
         if vertex is None or not self.scheduler.topology.only_tells(vertex, below):
+            return False
+        standing = self.ledger.result(vertex, self.scheduler.blame.blocked)
+        if standing not in (None, Result.FAILED, Result.BLOCKED):
             return False
         self.scheduler.pledge(vertex, below)
         return True

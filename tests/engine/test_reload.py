@@ -250,7 +250,7 @@ class Recall:
     """A memory that only remembers what it was told, in order."""
 
     def __init__(self, owed=(), known=()):
-        self.owed = dict.fromkeys(owed, ())
+        self.owed = dict(owed)
         self.known = dict(known)
         self.told = []
 
@@ -297,10 +297,22 @@ async def test_a_refresh_is_on_record_before_the_change_that_causes_it(autojump_
 
 async def test_a_refresh_owed_from_an_earlier_life_is_paid(autojump_clock):
     a, b = scripted("a", drifted=False), scripted("b", drifted=False, subscribe=["scripted#a"])
-    memory = Recall(owed=["scripted#b", "scripted#forgotten"])
+    memory = Recall(owed={"scripted#b": ["scripted#a"], "scripted#forgotten": ["scripted#a"]})
     await converge_once(a, b, memory=memory)
     assert len(b.script.refreshes) == 1
     assert ("refreshed", "scripted#b") in memory.told
+
+
+async def test_a_refresh_owed_because_of_what_is_well_is_paid_when_the_subscriber_comes_back(autojump_clock):
+    memory = Recall(owed={"scripted#b": ["scripted#a"]})
+    a, b = scripted("a", drifted=False), scripted("b", drifted=False, subscribe=["scripted#a"])
+    b.keep_to_ccm(in_order=False)
+    async with running(a, memory=memory) as story:
+        await story.converged()
+        story.engine.reload(graph_of([a, b]))
+        await story.converged(2)
+    assert len(b.script.refreshes) == 1
+    assert len(a.script.checks) == 1
 
 
 @pytest.mark.parametrize("cause", [Cause.INITIAL, Cause.INTENT, Cause.DRIFT])
