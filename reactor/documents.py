@@ -3,26 +3,52 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from reactor.manifest.source import Problems, Source
 from reactor.manifest.tree import MAX_DEPTH, parse
 from reactor.resource.diagnostic import Diagnostic, ManifestError, Place
 
 
+class Annotated(NamedTuple):
+    """Values, the paths in them that are annotated ``@secret``, and what is said there and can't hold."""
+
+    values: dict[str, Any]
+    secrets: frozenset[tuple[str, ...]] = frozenset()
+    warnings: tuple[str, ...] = ()
+
+
 def read_values(path: str) -> dict[str, Any]:
     """The map in the file at ``path``. Raises ManifestError with all that is wrong with it."""
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            text = file.read()
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise ManifestError([Diagnostic(f"can't read the file: {reason}", Place(path, 1, 1))]) from error
-    return parse_values(text, path)
+    return parse_values(_text(path), path)
+
+
+def read_annotated(path: str) -> Annotated:
+    """The same, with its annotations."""
+    from reactor.manifest.sections import secrets_among  # noqa: PLC0415 - facts have none
+
+    text = _text(path)
+    problems, root = _parsed(text, path)
+    return Annotated(_plain(root), *secrets_among(root, problems.source))
 
 
 def parse_values(text: str, file: str) -> dict[str, Any]:
-    """The map that ``text`` holds; none is an empty map. Raises ManifestError; ``file`` is the name it shows.
+    """The map that ``text`` holds; none is an empty map. Raises ManifestError; ``file`` is the name it shows."""
+    values: dict[str, Any] = _plain(_parsed(text, file)[1])
+    return values
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise ManifestError([Diagnostic(f"can't read the file: {reason}", Place(path, 1, 1))]) from error
+
+
+def _parsed(text: str, file: str) -> tuple[Problems, dict[str, Any]]:
+    """The map with the positions it has, where it is YAML.
 
     JSON is not quite a part of YAML (a tab may indent it), so what starts like JSON is tried as such first.
     """
@@ -34,8 +60,7 @@ def parse_values(text: str, file: str) -> dict[str, Any]:
         problems.add("a map is wanted here", 0, "write 'key: value' lines")
     if problems:
         raise ManifestError(problems.sorted())
-    values: dict[str, Any] = _plain(root or {})
-    return values
+    return problems, root or {}
 
 
 def _json(text: str) -> Any:

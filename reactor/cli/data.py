@@ -68,13 +68,17 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
         raise ManifestError([source])
     problems = Problems(source)
     site = SiteData(inputs.site, inputs) if inputs.site is not None else None
-    over = (*((site.layer,) if site else ()), Layer("the command line", inputs.data))
+    over = (*((site.layer,) if site else ()), Layer("the command line", inputs.data, inputs.secrets))
     resolved = data_of(sections_of(problems), problems, inputs, over)
     if site is not None:
         site.check(resolved.values, resolved.secrets)
     if found := [*problems.sorted(), *(site.problems.sorted() if site else ())]:
         raise ManifestError(found)
-    for text in [*(warning(each, source) for each in resolved.warnings), *(site.warnings if site else ())]:
+    for text in [
+        *inputs.remarks,
+        *(warning(each, source) for each in resolved.warnings),
+        *(site.warnings if site else ()),
+    ]:
         warn(text)
     return resolved
 

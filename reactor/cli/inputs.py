@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 if TYPE_CHECKING:
+    from reactor.documents import Annotated
     from reactor.facts.facts import Facts
     from reactor.manifest.inputs import Inputs
 
@@ -132,12 +133,20 @@ class Given(NamedTuple):
 
     def values(self) -> dict[str, Any]:
         """All of them. Raises ManifestError for a file that can't be used, UsageError for what is no KEY=VALUE."""
-        if self.file is None and not self.settings:
-            return {}
-        from reactor.data.merge import deep_merge
         from reactor.documents import read_values
 
-        values = read_values(self.file) if self.file is not None else {}
+        return self._over(read_values(self.file) if self.file is not None else {})
+
+    def annotated(self) -> Annotated:
+        """The same, with the annotations of the file."""
+        from reactor.documents import Annotated, read_annotated
+
+        found = read_annotated(self.file) if self.file is not None else Annotated({})
+        return found._replace(values=self._over(found.values))
+
+    def _over(self, values: dict[str, Any]) -> dict[str, Any]:
+        from reactor.data.merge import deep_merge
+
         for setting in self.settings:
             values = deep_merge(values, _tree(setting, as_text=self.as_text))
         return values
@@ -150,7 +159,9 @@ def _inputs(facts: Given, data: Given, site: str | None, cache: str | None, *, r
     environ, files = environment(read_file=read_env)
     named = (facts.file, data.file, site)
     given = tuple(os.path.abspath(file) for file in named if file is not None and "://" not in file)
-    return Inputs(host_facts(facts), environ, data.values(), (*given, *files), cache, site)
+    own = data.annotated()
+    all_files = (*given, *files)
+    return Inputs(host_facts(facts), environ, own.values, all_files, cache, site, own.secrets, own.warnings)
 
 
 def host_facts(given: Given) -> Facts:

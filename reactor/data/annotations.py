@@ -8,7 +8,8 @@ hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from bisect import bisect
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import yaml
@@ -35,6 +36,8 @@ _CLOSING = (FlowMappingEndToken, FlowSequenceEndToken)
 _TRANSPARENT = (TagToken, AnchorToken)
 _BLOCK_STYLES = ("|", ">")
 _ANY = re.compile(r"#[ \t]*@")
+TAINT = "secret"
+_TAINTS = re.compile(rf"#[ \t]*@{TAINT}")
 
 
 class Annotation(NamedTuple):
@@ -45,25 +48,79 @@ class Annotation(NamedTuple):
     at: int
 
 
-def find_annotations(text: str, keys: Mapping[Path, int]) -> dict[Path, list[Annotation]]:
-    """The annotations in ``text`` by the key that they belong to, in the order of the text.
+class Found(NamedTuple):
+    """The annotations of a text by the key they belong to, in the order of the text, and those that can't hold."""
+
+    by_key: dict[Path, list[Annotation]]
+    ignored: list[Annotation]
+
+
+def has_annotations(text: str) -> bool:
+    """Whether a look for them is worth its while."""
+    return _ANY.search(text) is not None
+
+
+def find_annotations(
+    text: str, keys: Mapping[Path, int], others: Mapping[int, Sequence[Path]] | None = None
+) -> Found:
+    """The annotations in ``text``.
 
     ``keys`` holds the offset in ``text`` of each key of the data, of maps within maps, but not of those
     within lists. An alias repeats keys at the same offset: an annotation is about all of them. An annotation
     stands on a line of its own before its key, or on the line of its key after the key or its value.
+
+    ``others`` are the offsets of other keys and of items, each with the keys of the data that are secret when
+    ``@secret`` is said there. Nothing else can be said there.
     """
-    if not keys or not _ANY.search(text):
-        return {}
-    paths: dict[int, list[Path]] = {}
-    for path, at in keys.items():
-        paths.setdefault(at, []).append(path)
-    found: dict[Path, list[Annotation]] = {}
-    for key_at, comment_at, comment in _Comments(text).read(last=max(paths)):
+    places = _Places(text, keys, others or {})
+    found = Found({}, [])
+    if not has_annotations(text):
+        return found
+    for key_at, comment_at, comment in _Comments(text).read(last=places.last):
         name, _, argument = comment.partition(" ")
         if name.startswith("@"):
-            for path in paths.get(key_at, ()):
-                found.setdefault(path, []).append(Annotation(name[1:], argument.strip(), comment_at))
+            annotation = Annotation(name[1:], argument.strip(), comment_at)
+            paths, can_hold = places.about(annotation, key_at)
+            for path in paths:
+                found.by_key.setdefault(path, []).append(annotation)
+            if not can_hold:
+                found.ignored.append(annotation)
     return found
+
+
+class _Places:
+    """What stands at which offset of a text."""
+
+    def __init__(self, text: str, keys: Mapping[Path, int], others: Mapping[int, Sequence[Path]]) -> None:
+        self._text = text
+        self._keys: dict[int, list[Path]] = {}
+        for path, at in keys.items():
+            self._keys.setdefault(at, []).append(path)
+        self._others = others
+        self._offsets = sorted({*self._keys, *others})
+
+    @property
+    def last(self) -> int:
+        """The last offset that a comment may be about. One that promises secrecy is not to be overlooked anywhere."""
+        last = self._offsets[-1] if self._offsets else -1
+        return len(self._text) if _TAINTS.search(self._text, max(last, 0)) else last
+
+    def about(self, annotation: Annotation, key_at: int | None) -> tuple[Sequence[Path], bool]:
+        """The keys that an annotation at the key ``key_at``, or at none, is about; and whether it can hold there."""
+        at = self._item(annotation.at) if key_at is None else key_at
+        own, others = (self._keys.get(at, ()) if key_at is not None else ()), self._others.get(at, ())
+        if annotation.name == TAINT:
+            paths = (*own, *others)
+            return paths, bool(paths)
+        return own, bool(own) or not others
+
+    def _item(self, comment_at: int) -> int:
+        """The offset of the item of a list that a comment is about: the next, or after it on its line, the one before."""
+        line_at = self._text.rfind("\n", 0, comment_at) + 1
+        index = bisect(self._offsets, comment_at)
+        if self._text[line_at:comment_at].strip():
+            index -= 1
+        return self._offsets[index] if 0 <= index < len(self._offsets) else -1
 
 
 class _Comments:
@@ -71,15 +128,15 @@ class _Comments:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._found: list[tuple[int, int, str]] = []
+        self._found: list[tuple[int | None, int, str]] = []
         self._end = 0  # of the last token that has any text
         self._next = ""  # what the next token is, if it is a "key" or a "value"
         self._key: int | None = None  # the last key
         self._about: int | None = None  # the key whose value has just ended or is about to come
         self._open: list[int | None] = []  # the keys of the flow collections around us
 
-    def read(self, last: int) -> list[tuple[int, int, str]]:
-        """The key, the offset and the text of each comment at a key, up to the key ``last``.
+    def read(self, last: int) -> list[tuple[int | None, int, str]]:
+        """The key (None: there is none), the offset and the text of each comment, up to the key ``last``.
 
         A text that turns out to be no YAML ends there; what is wrong with it is for the parser to say.
         """
@@ -140,5 +197,5 @@ class _Comments:
 
     def _comment(self, line_at: int, line: str, about: int | None) -> None:
         _, hash_sign, comment = line.partition("#")
-        if hash_sign and about is not None:
+        if hash_sign:
             self._found.append((about, line_at + line.index("#"), comment.strip()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from reactor.data.annotations import Annotation, Path
+from reactor.data.annotations import TAINT, Annotation, Path
 from reactor.data.problem import DataProblem
 from reactor.expression.errors import ExpressionError
 from reactor.expression.scope import Scope
@@ -16,7 +16,6 @@ from reactor.resource.properties import did_you_mean
 
 REQUIRE = ("require", "required")
 VALIDATE = "validate"
-TAINT = "secret"
 
 Annotations = Mapping[Path, Sequence[Annotation]]
 
@@ -47,6 +46,17 @@ def unknown(annotations: Annotations) -> Iterator[DataProblem]:
             if not _is_known(annotation):
                 message = f"unknown annotation @{annotation.name} {annotation.argument}".rstrip()
                 yield DataProblem(("data", *path), message, _advice(annotation), comment_at=annotation.at)
+
+
+def ignored(annotations: Sequence[Annotation]) -> Iterator[DataProblem]:
+    """The annotations that mean something, but not where they are."""
+    hint = (
+        "@require and @validate hold at keys of 'data' outside of lists; @secret also within lists, "
+        "in overrides and in a --data-file"
+    )
+    for annotation in annotations:
+        message = f"the annotation @{annotation.name} is ignored here"
+        yield DataProblem((), message, hint, comment_at=annotation.at)
 
 
 def _is_known(annotation: Annotation) -> bool:

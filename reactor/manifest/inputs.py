@@ -32,7 +32,8 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Inputs(NamedTuple):
     """``facts`` about the host, gathered when they are read; ``environ``, the environment.
 
-    ``data`` wins over the data of the manifest, and over those of the file ``site``, which win over them too.
+    ``data`` wins over the data of the manifest, and over those of the file ``site``, which win over them too;
+    ``secrets`` are the paths in it that are secret, and ``remarks`` what people should know of it.
     ``files`` are those that any of this came from. ``cache`` is where manifests from elsewhere are kept, unless it is
     the usual place.
     """
@@ -43,6 +44,8 @@ class Inputs(NamedTuple):
     files: tuple[str, ...] = ()
     cache: str | None = None
     site: str | None = None
+    secrets: frozenset[tuple[str, ...]] = frozenset()
+    remarks: tuple[str, ...] = ()
 
     @property
     def fact_paths(self) -> list[str]:
@@ -55,8 +58,8 @@ class Inputs(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """What could not be had of the facts, and why."""
-        return self.facts.notes if isinstance(self.facts, HostFacts) else []
+        """What people should know: also what could not be had of the facts, and why."""
+        return [*self.remarks, *(self.facts.notes if isinstance(self.facts, HostFacts) else ())]
 
 
 NO_INPUTS = Inputs()

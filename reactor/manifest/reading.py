@@ -36,7 +36,7 @@ class Reading:
         self._collection = collection
         self._kinds = kinds
         self._inputs = inputs
-        self._outside = (Layer("the command line", inputs.data),) if inputs.data else ()
+        self._outside = (Layer("the command line", inputs.data, inputs.secrets),) if inputs.data else ()
         self._chain: dict[str, Composite | None] = {}
 
     def read(self, file: str) -> tuple[Document, Resolved]:

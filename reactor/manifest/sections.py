@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reactor.data.annotations import Annotation, Path, find_annotations
+from reactor.data.annotations import Found, Path, find_annotations, has_annotations
 from reactor.data.problem import DataProblem
 from reactor.data.resolve import Layer, Resolved, resolve
+from reactor.data.validation import ignored, secret_paths
 from reactor.manifest.document import check_data
 from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.inputs import Inputs
@@ -25,17 +26,41 @@ def data_of(root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer
     if not any(section in root for section in _SECTIONS):
         root = Mapping(root.at)
     annotations = annotations_of(root, problems.source.text)
-    resolved = resolve(root, inputs.facts, over=over, annotations=annotations)
+    resolved = resolve(root, inputs.facts, over=over, annotations=annotations.by_key)
     for problem in resolved.problems:
         add_problem(problem, root, problems)
     for path in resolved.secrets:
         remember(_value(resolved.values, path))
-    return resolved
+    return resolved._replace(warnings=[*resolved.warnings, *ignored(annotations.ignored)])
 
 
-def annotations_of(root: Mapping, text: str) -> dict[Path, list[Annotation]]:
+def annotations_of(root: Mapping, text: str) -> Found:
     """The annotations in ``text``, the text of ``root``, by the keys of the data."""
-    return find_annotations(text, dict(_keys(root.get("data"), ()))) if "@" in text else {}
+    if not has_annotations(text):
+        return Found({}, [])
+    data = root.get("data")
+    others: dict[int, list[Path]] = {at: [] for _, at in root.key_offsets()}
+    for at, path in (*_places_in_lists(data, ()), *_places_in_overrides(root.get("overrides"))):
+        others.setdefault(at, []).append(path)
+    return find_annotations(text, dict(_keys(data, ())), others)
+
+
+def secrets_among(values: dict[str, Any], source: Source) -> tuple[frozenset[Path], tuple[str, ...]]:
+    """The paths in ``values``, those of ``source`` and nothing but data, that are annotated ``@secret``.
+
+    And what else its annotations say, which can't hold there.
+    """
+    others: dict[int, list[Path]] = {}
+    for at, path in _places_of_secrets(values):
+        others.setdefault(at, []).append(path)
+    found = find_annotations(source.text, {}, others)
+    return secret_paths(found.by_key), tuple(warning(each, source) for each in ignored(found.ignored))
+
+
+def _places_of_secrets(node: Any) -> Iterator[tuple[int, Path]]:
+    """Every offset at which ``@secret`` may be said below ``node``, and what is secret then."""
+    yield from ((at, path) for path, at in _keys(node, ()))
+    yield from _places_in_lists(node, ())
 
 
 def add_problem(problem: DataProblem, root: Mapping, problems: Problems) -> None:
@@ -67,6 +92,33 @@ def _keys(node: Any, path: Path) -> Iterator[tuple[Path, int]]:
         for key, at in node.key_offsets():
             yield (*path, key), at
             yield from _keys(node[key], (*path, key))
+
+
+def _places_in_overrides(overrides: Any) -> Iterator[tuple[int, Path]]:
+    for key, at in overrides.key_offsets() if isinstance(overrides, Mapping) else ():
+        override = overrides[key]
+        yield from ((at, (top,)) for top in override) if isinstance(override, Mapping) else ()
+        yield from _places_of_secrets(override)
+
+
+def _places_in_lists(node: Any, path: Path) -> Iterator[tuple[int, Path]]:
+    """Every key and item within lists, with the path of the list: one with a secret in it is secret as a whole."""
+    if isinstance(node, Mapping):
+        for key in node:
+            yield from _places_in_lists(node[key], (*path, key))
+    elif isinstance(node, Sequence):
+        yield from ((at, path) for at in _offsets_within(node))
+
+
+def _offsets_within(node: Any) -> Iterator[int]:
+    if isinstance(node, Mapping):
+        for key, at in node.key_offsets():
+            yield at
+            yield from _offsets_within(node[key])
+    elif isinstance(node, Sequence):
+        for index, item in enumerate(node):
+            yield node.value_at(index)
+            yield from _offsets_within(item)
 
 
 def _offset(root: Mapping, problem: DataProblem, problems: Problems) -> int:

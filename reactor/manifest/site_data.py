@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.data.resolve import Layer, resolve
-from reactor.data.validation import check, secret_paths, unknown
+from reactor.data.validation import check, ignored, secret_paths, unknown
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.sections import add_problem, annotations_of, sections_of, warning
 from reactor.manifest.source import Problems, read_source
@@ -25,11 +25,13 @@ class SiteData:
             raise ManifestError([source])
         self.problems = Problems(source)
         self._root = sections_of(self.problems)
-        self._annotations = annotations_of(self._root, source.text)
+        found = annotations_of(self._root, source.text)
+        self._annotations = found.by_key
         resolved = resolve(self._root, inputs.facts)
         for problem in resolved.problems:
             add_problem(problem, self._root, self.problems)
-        self.warnings = [warning(each, source) for each in unknown(self._annotations)]
+        notes = (*unknown(found.by_key), *ignored(found.ignored))
+        self.warnings = [warning(each, source) for each in notes]
         self.layer = Layer(path, resolved.values, secret_paths(self._annotations))
 
     def check(self, values: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:

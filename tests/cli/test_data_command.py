@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -122,3 +123,86 @@ def test_a_missing_manifest_or_file_is_bad_usage(reactor, site, tmp_path):
     done = reactor("data", site, "--data-file", tmp_path / "missing.yaml")
     assert done.code == 2
     assert reactor("data", site, "--data", "x").code == 2
+
+
+SECRETS = """
+data:
+  plain: ordinary-1
+  users:
+    - name: ada
+      # @secret
+      password: hunter-1
+    - plain-item
+  # a list of texts
+  tokens:
+    - hunter-2 # @secret
+  more:
+    inner:
+      # @secret
+      - hunter-3
+  flow: [{{a: hunter-4}}, # @secret
+    ordinary]
+overrides:
+  default:
+    plain: over # @require
+    given: hunter-5 # @secret
+  # @secret
+  role:db:
+    whole: {{inner: hunter-6}}
+resources:
+  - exec:
+      - say: {{ command: "echo {{{{ Data.users[0].password }}}}" }}
+      # @secret
+      - "true": {{}}
+""".replace("{{", "{").replace("}}", "}")
+
+
+@pytest.mark.parametrize("option", [None, "--hiera"])
+def test_secrets_hold_within_lists_and_in_overrides_and_whoever_is_ignored_hears_of_it(
+    reactor, manifest, option
+):
+    site = manifest(SECRETS.replace("default:", "role:web:").replace("data:", HIERARCHY, 1), "site.yaml")
+    empty = manifest("data: {}\n", "empty.yaml")
+    words = (site,) if option is None else (empty, option, site)
+    for role in ("web", "db"):
+        done = reactor("data", *words, "--fact", f"role={role}")
+        assert done.code == 0, done.err
+        assert "hunter" not in done.out
+        assert json.loads(done.out)["users"] == json.loads(done.out)["flow"] == "<secret>"
+        assert "ordinary-1" in done.out or role == "web"
+    lines = ["", *site.read_text().splitlines()]
+    places = [
+        f":{number}:{line.index('#') + 1}: the annotation {line.split()[-1]} is ignored here"
+        for number, line in enumerate(lines)
+        if "over # @require" in line or ("# @secret" in line and "- exec:" in lines[number - 2])
+    ]
+    assert [line.partition("site.yaml")[2].partition(";")[0] for line in done.err.splitlines()] == places
+    assert len(places) == 2
+
+
+HIERARCHY = "hierarchy: {order: ['role:${ Facts.role }']}\ndata:"
+
+
+def test_a_secret_of_a_data_file_is_one(reactor, manifest):
+    site = manifest("data: {name: x}\nresources: [{exec: ['echo {{ Data.token }}': {}]}]\n", "site.yaml")
+    given = manifest(
+        "token: hunter-1 # @secret\nlist:\n  - a: hunter-2 # @secret\nport: 5 # @require\nplain: y\n",
+        "given.yaml",
+    )
+    done = reactor("data", site, "--data-file", given, "--data", "token=hunter-3")
+    assert json.loads(done.out) == {
+        "name": "x", "token": "<secret>", "list": "<secret>", "port": 5, "plain": "y",
+    }  # fmt: skip
+    assert "given.yaml:4:9: the annotation @require is ignored here" in done.err
+    refused = reactor("validate", site, "--data-file", given)
+    assert refused.code == 2
+    assert "hunter" not in refused.out + refused.err
+
+
+def test_the_data_file_may_be_a_pipe(reactor, site, tmp_path):
+    read, write = os.pipe()
+    os.write(write, b"token: hunter-1 # @secret\n")
+    os.close(write)
+    done = reactor("data", site, "token", "--data-file", f"/dev/fd/{read}")
+    os.close(read)
+    assert (done.code, json.loads(done.out)) == (0, "<secret>")

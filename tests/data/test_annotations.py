@@ -24,7 +24,7 @@ def found(text):
     problems = Problems(Source("site.yaml", text))
     root = parse(problems)
     assert not problems
-    by_key = find_annotations(text, dict(keys_of(root["data"])))
+    by_key = find_annotations(text, dict(keys_of(root["data"]))).by_key
     for each in (annotation for several in by_key.values() for annotation in several):
         comment = text[each.at :].partition("\n")[0]
         assert comment.startswith("#")
@@ -131,7 +131,7 @@ def test_characters_beyond_ascii_move_nothing():
 
 def test_a_text_that_is_no_yaml_has_the_annotations_up_to_there():
     text = "data:\n  a: 1 # @require\n  b: 2 # @x\n  c: @\n"
-    assert list(find_annotations(text, {("a",): 8, ("b",): 26})) == [("a",), ("b",)]
+    assert list(find_annotations(text, {("a",): 8, ("b",): 26}).by_key) == [("a",), ("b",)]
 
 
 TEXTS = st.text(st.sampled_from("ab#@:'\"\n {}[]|>-&*!%"), max_size=12)
@@ -153,9 +153,9 @@ def test_whatever_the_values_are_a_comment_before_a_key_is_about_that_key(values
     line = text.rindex("\n", 0, keys[path]) + 1
     marked = f"{text[:line]}# @here it is\n{text[line:]}"
     moved = dict(keys_of(parse(Problems(Source("site.yaml", marked)))["data"]))
-    assert find_annotations(marked, moved) == {path: [Annotation("here", "it is", line)]}
+    assert find_annotations(marked, moved).by_key == {path: [Annotation("here", "it is", line)]}
 
 
 def test_nothing_is_read_without_need():
-    assert find_annotations("data: {a: 1} # no annotation", {("a",): 7}) == {}
-    assert find_annotations("data: # @require", {}) == {}
+    assert find_annotations("data: {a: 1} # no annotation", {("a",): 7}) == ({}, [])
+    assert find_annotations("data: # @require", {}) == ({}, [])
