@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import yaml
 from yaml.reader import Reader, ReaderError
+from yaml.tokens import ScalarToken, ValueToken
 
 from reactor.manifest.source import Problems
 
+_LONGEST_KEY = 1024
+"""Characters of a key that no '?' announces, in YAML 1.1 and 1.2; such a key is on one line, too."""
+
+_SHORTER = (
+    f"YAML wants it on one line and not above {_LONGEST_KEY:,} characters; "
+    "a longer one is written '? KEY', and on the next line ': VALUE'"
+)
+_SCANNER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INDENTATION = "check the indentation: keys of one map start in the same column, with spaces"
 _QUOTE = "quote the text if it is one"
 _ADVICE = {
@@ -52,6 +63,11 @@ def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
     mark, context = _offset(error, "problem_mark"), _offset(error, "context_mark")
     end = len(text.rstrip())
     at = min(mark or 0, end)
+    if text[at : at + 1] == ":" and (key_at := _impossible_key(error, text, at)) is not None:
+        length = at - key_at
+        what = f"of {length:,} characters" if length > _LONGEST_KEY else "over several lines"
+        problems.add(f"bad YAML: a key {what}", key_at, _SHORTER)
+        return
     message, hint = _explain(str(getattr(error, "problem", None) or error), text[at : at + 1])
     notes = []
     if context is not None and at == end:
@@ -59,6 +75,33 @@ def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
     elif context is not None and "\n" in text[context:at]:
         notes = [(f"{getattr(error, 'context', 'parsing')}, begun here", context)]
     problems.add(f"bad YAML: {message}", at, hint, notes)
+
+
+def _impossible_key(error: yaml.YAMLError, text: str, colon: int) -> int | None:
+    """Where the text before a colon begins that would be a key if it were shorter, or on one line."""
+    if "could not find expected ':'" in str(getattr(error, "problem", "")):
+        start = _offset(error, "context_mark")
+        return start if start is not None and colon - start > _LONGEST_KEY else None
+    before, last = _tokens_before(text, colon)
+    if not isinstance(last, ScalarToken) or isinstance(before, ValueToken):
+        return None
+    start = int(last.start_mark.index)
+    is_within_flow = "expected ','" in str(getattr(error, "problem", ""))
+    is_broken = is_within_flow and "\n" in text[start:colon]
+    return start if colon - start > _LONGEST_KEY or is_broken else None
+
+
+def _tokens_before(text: str, end: int) -> tuple[Any, Any]:
+    """The last two tokens before an offset."""
+    scanner, before, last = _SCANNER(text), None, None
+    try:
+        while scanner.check_token() and scanner.peek_token().start_mark.index < end:
+            before, last = last, scanner.get_token()
+    except yaml.YAMLError:
+        pass  # what is wrong is known
+    finally:
+        scanner.dispose()
+    return before, last
 
 
 def _offset(error: yaml.YAMLError, mark: str) -> int | None:
