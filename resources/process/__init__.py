@@ -1,7 +1,7 @@
 """Running commands, for every kind that needs one: in a process group of its own, which ends as a whole.
 
-`command` starts one and waits for it, `perform` runs one that must succeed, `group` ends what is left, `output` keeps
-what it wrote, `quoting` makes words of its text.
+`command` starts one and waits for it, `perform` runs one that must succeed, `group` ends what is left, `family` knows
+what that is, `output` keeps what it wrote, `quoting` makes words of its text.
 """
 
 from resources.process.command import ENVIRONMENT, Command, Completed, run

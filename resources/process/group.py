@@ -1,13 +1,13 @@
-"""Ends a process group: politely first, then for certain, and always within bounds."""
+"""Ends a process group and all its descendants: politely first, then for certain, and always within bounds."""
 
 from __future__ import annotations
 
 import os
 import signal
-from contextlib import suppress
-from pathlib import Path
 
 import trio
+
+from resources.process.family import Family
 
 TERM_GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL."""
@@ -17,31 +17,18 @@ _PAUSE = 0.02
 
 
 async def end_group(group: int) -> None:
-    """End all processes of a group whose leader is a child not yet reaped.
+    """End all processes of a group whose leader is a child not yet reaped, and all that descend from them.
 
     That keeps the number from becoming a stranger's. Every member has `TERM_GRACE` to clean up, also when the
     leader goes first.
     """
+    family = Family(group)
     for number, grace in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, _KILL_GRACE)):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, number)
+        family.send(number)
         with trio.move_on_after(grace):
-            while members := _living_members(group):
-                for pid in members:
-                    await _wait_for_exit(pid)
-
-
-def _living_members(group: int) -> list[int]:
-    """The processes of the group, without zombies: an init that does not reap would keep those for ever."""
-    members = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(FileNotFoundError, ProcessLookupError):
-                # pid (name) state parent group ...; the name may hold anything, also parentheses
-                state, _, its_group, *_ = (entry / "stat").read_bytes().rpartition(b")")[2].split(maxsplit=3)
-                if int(its_group) == group and state != b"Z":
-                    members.append(int(entry.name))
-    return members
+            while members := family.living():
+                for each in members:
+                    await _wait_for_exit(each.pid)
 
 
 async def _wait_for_exit(pid: int) -> None:

@@ -12,6 +12,7 @@ import trio
 
 from reactor.resource.plan import ResourceError
 from resources.process import ENVIRONMENT, Command, group, run
+from resources.process.family import Family
 from resources.process.output import TAIL_BYTES
 
 ALIVE = 60.0
@@ -277,6 +278,22 @@ async def test_a_timeout_kills_the_grandchildren_too(mock_clock):
     assert living(pid) == []
 
 
+@pytest.mark.parametrize("before", ["", "trap : TERM; "])
+async def test_a_timeout_kills_what_has_left_the_group_too(monkeypatch, mock_clock, before):
+    monkeypatch.setattr(group, "TERM_GRACE", 0.5)
+    script = f"setsid sh -c '{before}sleep 60 & echo $$; echo ready; while :; do wait; sleep 60; done' & wait"
+    error, pid, _ = await run_out_of_time(script, mock_clock)
+    assert "timed out" in error
+    assert living(pid) == [], "it is the leader of the group it has left for"
+
+
+async def test_a_daemon_that_nobody_waits_for_outlives_a_timeout(mock_clock):
+    script = "(setsid sh -c 'echo $$; echo ready; exec sleep 60' &); sleep 60"
+    _, pid, _ = await run_out_of_time(script, mock_clock)
+    assert len(living(pid)) == 1
+    os.kill(pid, signal.SIGKILL)
+
+
 async def test_what_ignores_sigterm_is_killed(monkeypatch, mock_clock):
     monkeypatch.setattr(group, "TERM_GRACE", 0.2)
     script = "trap '' TERM; sleep 60 & echo $$; echo ready; while :; do sleep 60; done"
@@ -302,7 +319,7 @@ async def test_a_program_whose_name_looks_like_a_stat_line_is_a_member_all_the_s
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run, posix(str(tool), "-c", "echo $$; read x < never", cwd=tmp_path), lines)
         await lines.first.wait()
-        assert group._living_members(int(lines[0])) == [int(lines[0])]
+        assert [each.pid for each in Family(int(lines[0])).living()] == [int(lines[0])]
         nursery.cancel_scope.cancel()
 
 
