@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from reactor.expression.errors import FunctionError
@@ -21,7 +22,7 @@ def fetch(value: Any, key: Any) -> Any:
             return value[key]
         except KeyError:
             return None
-    if what in ("array", "string") and kind(key) in ("int", "float"):
+    if what in ("array", "string") and (kind(key) == "int" or (kind(key) == "float" and math.isfinite(key))):
         return _element(value, int(key))
     raise FunctionError(f"cannot fetch {_named(key)} from {shown(value)}", _remedy(what, key))
 

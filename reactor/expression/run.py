@@ -80,7 +80,7 @@ class Run:
         return text(value)
 
     def given(self, value: Any) -> Any:
-        """``value`` for the host: plain lists and maps that share nothing with the roots, secrets marked."""
+        """``value`` for the host: as JSON has them, so times are texts; sharing nothing with the roots, secrets marked."""
         if type(value) not in _SMALL and type(value) is not str:
             self.measure(value)
             return self._copied(value)
@@ -96,7 +96,7 @@ class Run:
             return value
         if self.tainted:
             return SecretText(text(value))
-        return text(value) if what == "time.Location" else value
+        return text(value) if what.startswith("time.") else value
 
     def marked(self, value: str) -> str:
         """``value``, a secret if this evaluation touched one."""

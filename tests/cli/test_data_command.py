@@ -206,3 +206,17 @@ def test_the_data_file_may_be_a_pipe(reactor, site, tmp_path):
     done = reactor("data", site, "token", "--data-file", f"/dev/fd/{read}")
     os.close(read)
     assert (done.code, json.loads(done.out)) == (0, "<secret>")
+
+
+def test_a_time_in_the_data_is_its_text_for_everybody(reactor, manifest):
+    moment = "2024-01-31 00:00:00 +0000 UTC"
+    site = manifest(
+        "data:\n  at: \"{{ date('2024-01-31') }}\"\n  for: [\"{{ duration('90m') }}\"]\n"
+        "resources: [{exec: ['echo {{ lookup(\"data.at\") }}': {meta: {timeout: '{{ duration(\"1h\") }}'}}]}]\n"
+    )
+    for form in ("json", "yaml"):
+        done = reactor("data", site, "--format", form)
+        assert done.code == 0
+        assert moment in done.out
+        assert "1h30m0s" in done.out
+    assert f"echo {moment}" in reactor("render", site).out

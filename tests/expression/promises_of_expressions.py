@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Any
 
 from random_expressions import DATA
@@ -11,7 +10,7 @@ from reactor.expression.errors import ExpressionError
 from reactor.expression.scope import Scope, TextMap
 from reactor.expression.template import parse
 
-LEAVES = (type(None), bool, int, float, str, datetime, timedelta)
+LEAVES = (type(None), bool, int, float, str)
 
 
 class Trap:

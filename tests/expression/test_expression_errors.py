@@ -17,6 +17,7 @@ ERRORS = {
     "{{ uper('x') }}": ("unknown name uper", "uper('x')", "did you mean upper?"),
     "{{ upper + 1 }}": ("unknown name upper", "upper", "it is a function: upper(...)"),
     "{{ Data.a.b }}": ("cannot fetch b from <nil>", "b", "use ?. to get nil"),
+    "x ${ Data.list[1 / 0] } y": ("cannot fetch +Inf from list", "1 / 0", None),
     "x ${ Data.list[9] } y": ("index out of range: 9 (array length is 3)", "9", "get(list, index)"),
     "{{ lookup('data.x.y') }}": (
         "missing key 'data.x.y' in environment",
