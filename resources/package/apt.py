@@ -12,7 +12,7 @@ from reactor import ResourceError
 from resources.package.apt_policy import parse_policy
 from resources.package.catalog import Catalog, Offer
 from resources.package.complaints import complaint
-from resources.package.database import stamp_of
+from resources.package.database import stamp_of, stamps_of
 from resources.package.decision import Step, Wish
 from resources.package.dpkg_database import DpkgDatabase
 from resources.package.locks import released
@@ -114,7 +114,7 @@ class Apt(Provider):
         return parse_policy(await self._programs.read("apt-cache", "-o", pattern, "policy", *names))
 
     def _catalog_stamp(self) -> Hashable:
-        return tuple(map(stamp_of, (self._lists, *self.sources, *self._preferences)))
+        return (stamp_of(self._lists), stamps_of((*self.sources, *self._preferences)))
 
 
 def is_here() -> bool:

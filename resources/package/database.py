@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from reactor import Watch
@@ -70,6 +72,16 @@ class Database(ABC):
 
     def _look(self) -> Stamps:
         return tuple(map(stamp_of, self._files()))
+
+
+def stamps_of(paths: Iterable[str]) -> Stamps:
+    """The stamps of files, and of directories with all that is in them: to write a file in place does not change those."""
+    found = []
+    for path in paths:
+        found.append(stamp_of(path))
+        with suppress(FileNotFoundError, NotADirectoryError):
+            found += [stamp_of(f"{path}/{name}") for name in sorted(os.listdir(path))]
+    return tuple(found)
 
 
 def stamp_of(path: str) -> Stamp | None:

@@ -12,7 +12,7 @@ from typing import Final
 from reactor import ResourceError
 from resources.package.catalog import Catalog, Offer
 from resources.package.complaints import complaint
-from resources.package.database import stamp_of
+from resources.package.database import stamps_of
 from resources.package.decision import Wish
 from resources.package.programs import Programs
 from resources.package.provider import Changes, Provider
@@ -93,7 +93,7 @@ class Dnf(Provider):
 
     def _catalog_stamp(self) -> Hashable:
         """Offers are asked for again after a minute: where dnf keeps its metadata is its own affair."""
-        return (stamp_of(self.sources[0]), time.time() // _ASK_AGAIN)
+        return (stamps_of(self.sources), time.time() // _ASK_AGAIN)
 
 
 def _offers(lines: str) -> dict[str, Offer]:

@@ -13,7 +13,7 @@ import trio
 from reactor import GroupError, ResourceError, say
 from resources.package.catalog import Catalog, Offer
 from resources.package.complaints import complaint
-from resources.package.database import Database, stamp_of
+from resources.package.database import Database, stamps_of
 from resources.package.decision import Change, Step, Wish, decide
 from resources.package.locks import released
 from resources.package.state import PackageState
@@ -162,7 +162,7 @@ class Provider(ABC):
 
     def _freshness(self) -> float:
         """Seconds for which lists are believed: less than `FRESH` if repositories were added since they were fetched."""
-        changes = [stamp.modified / 1e9 for stamp in map(stamp_of, self.sources) if stamp]
+        changes = [stamp.modified / 1e9 for stamp in stamps_of(self.sources) if stamp]
         return min(FRESH, time.time() - max(changes, default=0.0))
 
     async def _choose_from_lists(self, changes: Changes) -> tuple[Changes, Refusals]:

@@ -19,9 +19,7 @@ class DnfRoot:
             (root / directory).mkdir(parents=True)
         # Debian's rpm keeps its database in the home directory, where no other distribution has it.
         (root / "home/.rpmmacros").write_text("%_dbpath /var/lib/rpm\n")
-        (root / "etc/yum.repos.d/tiny.repo").write_text(
-            f"[tiny]\nname=tiny\nbaseurl=file://{repository}\ngpgcheck=0\n"
-        )
+        self.describe("tiny", f"file://{repository}")
         self._know()
 
     @classmethod
@@ -43,6 +41,11 @@ class DnfRoot:
 
     def provider(self) -> Dnf:
         return Dnf(str(self.root), self.options, self.environment)
+
+    def describe(self, name: str, url: str) -> None:
+        """Tell dnf of a repository."""
+        file = self.root / f"etc/yum.repos.d/{name}.repo"
+        file.write_text(f"[{name}]\nname={name}\nbaseurl={url}\ngpgcheck=0\n")
 
     def run(self, *arguments: str) -> str:
         """Run a program as somebody else would, behind our back."""

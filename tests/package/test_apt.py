@@ -8,7 +8,7 @@ import shutil
 import pytest
 import trio
 from apt_root import eventually
-from deb_packages import Deb
+from deb_packages import Deb, write_repository
 
 from reactor.engine.events import Cause, Output, Result
 from reactor.engine.options import Options
@@ -278,6 +278,20 @@ async def test_lists_older_than_the_sources_are_fetched_again(apt):
     apt.offer(Deb("brandnew"))
     later = os.stat(apt.root / "var/lib/apt/lists").st_mtime + 1
     os.utime(apt.root / "etc/apt/sources.list", (later, later))
+    ended, _ = await converge_once(package("brandnew"))
+    assert ended.counts[Result.CHANGED] == 1
+
+
+async def test_lists_older_than_a_source_edited_in_place_are_fetched_again(apt):
+    source = apt.root / "etc/apt/sources.list.d/more.list"
+    source.touch()
+    apt.update()
+    providers.made["apt"] = apt.provider()
+    write_repository(apt.root / "more", Deb("brandnew"))
+    with source.open("a") as file:
+        file.write(f"deb [trusted=yes] copy:{apt.root}/more ./\n")
+    later = os.stat(apt.root / "var/lib/apt/lists").st_mtime + 1
+    os.utime(source, (later, later))
     ended, _ = await converge_once(package("brandnew"))
     assert ended.counts[Result.CHANGED] == 1
 

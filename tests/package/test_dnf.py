@@ -67,11 +67,9 @@ async def test_a_bad_one_and_an_unknown_one_fail_alone(dnf):
 
 
 async def test_an_error_quotes_what_dnf_names_as_the_cause(dnf, tmp_path):
-    knots = [Rpm("knot", requires=", ".join(f"nowhere{number}" for number in range(4)))]
-    write_repository(tmp_path / "knots", knots, tmp_path / "scratch")
-    (dnf.root / "etc/yum.repos.d/knots.repo").write_text(
-        f"[knots]\nname=knots\nbaseurl=file://{tmp_path}/knots\ngpgcheck=0\n"
-    )
+    knot = Rpm("knot", requires=", ".join(f"nowhere{number}" for number in range(4)))
+    write_repository(tmp_path / "knots", [knot], tmp_path / "scratch")
+    dnf.describe("knots", f"file://{tmp_path}/knots")
     _, story = await converge_once(package("knot"))
     error = story.checks("package#knot")[0].error
     assert all(f"nothing provides nowhere{number} needed by knot" in error for number in range(4))
@@ -103,6 +101,17 @@ async def test_what_came_with_a_package_does_not_go_with_it_if_it_is_to_be_prese
     ended, _ = await converge_once(package("app"), package("dependent", "absent"))
     assert ended.counts[Result.FAILED] == 0
     assert set(dnf.packages) == {"app"}
+
+
+async def test_a_file_about_a_repository_that_is_edited_in_place_is_heeded_at_once(dnf):
+    repository = dnf.root / "etc/yum.repos.d/tiny.repo"
+    text = repository.read_text()
+    repository.write_text(text + "exclude=tiny0\n")
+    ended, _ = await converge_once(package("tiny0"))
+    assert ended.counts[Result.FAILED] == 1
+    repository.write_text(text)
+    ended, _ = await converge_once(package("tiny0"))
+    assert ended.counts[Result.CHANGED] == 1
 
 
 async def test_when_all_is_well_no_program_is_started(dnf, monkeypatch):
