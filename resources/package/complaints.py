@@ -7,7 +7,9 @@ from typing import Final
 
 from resources.process import Completed, last_words
 
-_BEGINS: Final = re.compile(r"E: |Err:|dpkg: error|The following packages have unmet|Problem|(?i:error)")
+_BEGINS: Final = re.compile(
+    r"E: |Err:|dpkg: error|The following packages have unmet|Problem\b|(?i:error)|.*(?:\bGPG\b|\bnot signed\b)"
+)
 """How such lines begin, of apt, dpkg and dnf. Those below that are indented go on with it."""
 _OF_A_SCRIPT: Final = "dpkg: error"
 _WORDS_OF_A_SCRIPT: Final = 2

@@ -103,6 +103,18 @@ async def test_what_came_with_a_package_does_not_go_with_it_if_it_is_to_be_prese
     assert set(dnf.packages) == {"app"}
 
 
+@pytest.mark.parametrize(
+    ("setting", "cause"),
+    [("", "you do not have any GPG public keys"), ("gpgkey=file:///nowhere", "is not signed")],
+)
+async def test_an_error_tells_that_a_package_is_not_signed(setting, cause, dnf):
+    repository = dnf.root / "etc/yum.repos.d/tiny.repo"
+    repository.write_text(repository.read_text().replace("gpgcheck=0", f"gpgcheck=1\n{setting}"))
+    _, story = await converge_once(package("tiny0"))
+    assert cause in story.checks("package#tiny0")[0].error
+    assert dnf.packages == {}
+
+
 async def test_a_file_about_a_repository_that_is_edited_in_place_is_heeded_at_once(dnf):
     repository = dnf.root / "etc/yum.repos.d/tiny.repo"
     text = repository.read_text()
