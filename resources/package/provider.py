@@ -119,13 +119,13 @@ class Provider(ABC):
         """Remove what is to go, then install the rest; what turns out to be in no repository is added to ``refusals``."""
         removals = {ref: change for ref, change in changes.items() if change.step is Step.REMOVE}
         if removals:
-            await self._finish(wishes, removals, await self._remove(removals))
+            refusals.update(await self._finish(wishes, removals, await self._remove(removals)))
         installs, unavailable = await self._choose(
             {ref: change for ref, change in changes.items() if ref not in removals}
         )
         refusals.update(unavailable)
         if installs:
-            await self._finish(wishes, installs, await self._install(installs))
+            refusals.update(await self._finish(wishes, installs, await self._install(installs)))
 
     async def _catch_up(self) -> None:
         if not self.database.is_current():
@@ -193,18 +193,28 @@ class Provider(ABC):
             f"there is {', '.join(offer.versions)}",
         )
 
-    async def _finish(self, wishes: Mapping[str, Wish], changes: Changes, completed: Completed) -> None:
-        """Judge a transaction by what it reached: a package that was broken before fails those of others."""
+    async def _finish(self, wishes: Mapping[str, Wish], changes: Changes, completed: Completed) -> Refusals:
+        """Judge a transaction by what it reached: a package that was broken before fails those of others.
+
+        Returns what one that succeeded did not do. Raises ResourceError for one that failed.
+        """
         self.database.forget()
-        if completed.exit_code == 0:
-            return
         left, _ = await self._decide({ref: wishes[ref] for ref in changes})
+        if completed.exit_code == 0:
+            return {ref: self._ignored(change) for ref, change in left.items()}
         words = complaint(completed)
         if not left:
             say(f"{self.program} exited {completed.exit_code}, but not because of what was asked for:{words}")
-            return
+            return {}
         names = ", ".join(f'"{change.name}"' for change in left.values())
-        what = "uninstall" if next(iter(left.values())).step is Step.REMOVE else "install"
+        verb = "uninstall" if next(iter(left.values())).step is Step.REMOVE else "install"
         raise ResourceError(
-            f"failed to {what} package {names}, {self.program} exited {completed.exit_code}{words}"
+            f"failed to {verb} package {names}, {self.program} exited {completed.exit_code}{words}"
+        )
+
+    def _ignored(self, change: Change) -> ResourceError:
+        command = "remove" if change.step is Step.REMOVE else "install"
+        return ResourceError(
+            f'{self.program} succeeded, but package "{change.name}" is not {change.step}',
+            f"another may have taken its place: see what {self.program} {command} {change.name} says",
         )

@@ -17,6 +17,8 @@ class Rpm:
     release: str = "1"
     epoch: int = 0
     requires: str = ""
+    provides: str = ""
+    obsoletes: str = ""
     before: str = ""
 
     @property
@@ -24,6 +26,7 @@ class Rpm:
         lines = [
             f"Name: {self.name}", f"Version: {self.version}", f"Release: {self.release}", f"Epoch: {self.epoch}",
             "Summary: tiny", "License: MIT", "BuildArch: noarch", *([f"Requires: {self.requires}"] * bool(self.requires)),
+            *([f"Provides: {self.provides}"] * bool(self.provides)), *([f"Obsoletes: {self.obsoletes}"] * bool(self.obsoletes)),
             "%description", "tiny",
             "%install", f"mkdir -p %{{buildroot}}/usr/share/{self.name}",
             f"echo {self.version} > %{{buildroot}}/usr/share/{self.name}/version",

@@ -115,6 +115,18 @@ async def test_an_error_tells_that_a_package_is_not_signed(setting, cause, dnf):
     assert dnf.packages == {}
 
 
+async def test_a_package_whose_place_another_takes_is_an_error_that_says_so(dnf, tmp_path):
+    write_repository(
+        tmp_path / "more", [Rpm("tinier", provides="tiny0 = 2", obsoletes="tiny0 < 2")], tmp_path / "scratch"
+    )
+    dnf.describe("more", f"file://{tmp_path}/more")
+    ended, story = await converge_once(package("tiny0"), package("tiny1"))
+    assert (ended.counts[Result.CHANGED], ended.counts[Result.FAILED]) == (1, 1)
+    check = story.checks("package#tiny0")[0]
+    assert check.error == 'dnf succeeded, but package "tiny0" is not installed'
+    assert check.hint == "another may have taken its place: see what dnf install tiny0 says"
+
+
 async def test_a_file_about_a_repository_that_is_edited_in_place_is_heeded_at_once(dnf):
     repository = dnf.root / "etc/yum.repos.d/tiny.repo"
     text = repository.read_text()
