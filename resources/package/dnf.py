@@ -9,7 +9,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from functools import cmp_to_key
 from typing import Final
 
-from reactor import ResourceError
+from reactor import ResourceError, say
 from resources.package.catalog import Catalog, Offer
 from resources.package.complaints import complaint
 from resources.package.database import stamps_of
@@ -22,6 +22,7 @@ from resources.process import Completed
 
 _FORMAT: Final = "%{name}|%{arch}|%{epoch}:%{version}-%{release}\n"
 _LINE: Final = re.compile(r"^(\S+)\|(\S+)\|(?:0:)?(\S+)$", re.MULTILINE)
+_LEFT_OUT: Final = re.compile(r"^Ignoring repositories: (.+)$", re.MULTILINE)
 _ARCHITECTURES: Final = {"noarch", "x86_64", "i686", "aarch64", "armv7hl", "ppc64le", "s390x", "riscv64"}
 _ASK_AGAIN: Final = 60.0
 
@@ -41,7 +42,7 @@ class Dnf(Provider):
         self.root = root
         self.settings = (f"{root}/etc/yum.repos.d/", f"{root}/etc/dnf/", f"{root}/etc/pki/rpm-gpg/")
         self.sources = (f"{root}/etc/yum.repos.d",)
-        self._options = ("-y", "-q", *((f"--installroot={root}",) if root else ()), *options)
+        self._options = ("-y", *((f"--installroot={root}",) if root else ()), *options)
         self._programs = Programs(environment or {})
         self._refreshed = 0.0
         super().__init__(RpmDatabase(root, self._programs), Catalog(self._query, self._catalog_stamp))
@@ -85,11 +86,15 @@ class Dnf(Provider):
         return await self._dnf(keep, "remove", *(change.name for change in changes.values()))
 
     async def _query(self, names: Collection[str]) -> dict[str, Offer]:
+        """Not quietly: then dnf does not tell that it leaves out a repository, because that is down or badly signed."""
         question = (*self._options, "repoquery", "--available", "--queryformat", _FORMAT)
-        return _offers(await self._programs.read("dnf", *question, *names))
+        answer = await self._programs.read("dnf", *question, *names)
+        if left_out := _LEFT_OUT.search(answer):
+            say(f"dnf can't use these repositories, and leaves them out: {left_out[1]}")
+        return _offers(answer)
 
     async def _dnf(self, *arguments: str) -> Completed:
-        return await self._programs.run("dnf", *self._options, *arguments)
+        return await self._programs.run("dnf", "-q", *self._options, *arguments)
 
     def _catalog_stamp(self) -> Hashable:
         """Offers are asked for again after a minute: where dnf keeps its metadata is its own affair."""

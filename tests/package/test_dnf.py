@@ -6,7 +6,7 @@ import pytest
 import trio
 from rpm_packages import Rpm, write_repository
 
-from reactor.engine.events import Cause, Result
+from reactor.engine.events import Cause, Output, Result
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 from resources.package import Package
@@ -125,6 +125,15 @@ async def test_a_package_whose_place_another_takes_is_an_error_that_says_so(dnf,
     check = story.checks("package#tiny0")[0]
     assert check.error == 'dnf succeeded, but package "tiny0" is not installed'
     assert check.hint == "another may have taken its place: see what dnf install tiny0 says"
+
+
+async def test_repositories_that_dnf_leaves_out_are_named_and_do_not_stop_the_others(dnf):
+    dnf.describe("down", "file:///nowhere")
+    ended, story = await converge_once(package("tiny0"), package("nosuch"))
+    assert (ended.counts[Result.CHANGED], ended.counts[Result.FAILED]) == (1, 1)
+    assert "dnf can't use these repositories, and leaves them out: down" in {
+        line.line for line in story.all(Output)
+    }
 
 
 async def test_a_file_about_a_repository_that_is_edited_in_place_is_heeded_at_once(dnf):
