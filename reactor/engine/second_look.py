@@ -18,7 +18,9 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.roster import Roster
 from reactor.resource.base import Resource
 
-_HINT: Final = "not all of them can be as declared: see what one of them needs or brings, and correct it"
+_HINT: Final = (
+    "if the one brings the other, or takes it along, they can't both be as declared: correct one of them"
+)
 _NAMED: Final = 3
 
 
@@ -67,9 +69,9 @@ class SecondLook:
     def _undone(self, verdict: Verdict, changers: Collection[int]) -> Verdict:
         names = [self._roster.refs[vertex] for vertex in sorted(changers)]
         more = ", ..." if len(names) > _NAMED else ""
-        by = f"a change of {', '.join(names[:_NAMED])}{more}" if names else "something else"
+        since = f", since {', '.join(names[:_NAMED])}{more} was changed" if names else ""
         left = verdict.error or "; ".join(verdict.actions)
-        return Verdict(Outcome.FAILED, error=f"it was as desired, and was undone by {by}: {left}", hint=_HINT)
+        return Verdict(Outcome.FAILED, error=f"as desired at first, and no more{since}: {left}", hint=_HINT)
 
 
 async def _never(_: Any) -> None:
