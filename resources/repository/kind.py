@@ -129,6 +129,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         """The package manager hears of the repository last, when its lists have been fetched: a bad one breaks nothing."""
         file, key_file = self._files
         text, key = self._desired
+        self._refuse_missing_key()
         for path in self._files:
             with Explaining(f"create {os.path.dirname(path)}"):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -141,6 +142,12 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
             await textfile.replace(staged, text or "")
             await self._provider.fetch_from(staged)
         await textfile.replace(file, text or "")
+
+    def _refuse_missing_key(self) -> None:
+        """Whoever wants a package would be told, and not here: dnf asks for the key that late."""
+        if self.key is not None and not self._has_key_text and not os.path.exists(self.key):
+            hint = "correct the path, or require the resource that brings it"
+            raise ResourceError(f"the key {self.key} does not exist", hint)
 
     async def _remove(self) -> None:
         for path in self._files:

@@ -110,6 +110,16 @@ async def test_the_file_for_dnf_names_the_key(dnf, signer, tmp_path):
     assert f"gpgcheck=1\ngpgkey=file://{key}\n" in text
 
 
+async def test_one_whose_key_is_not_where_it_is_said_to_be_is_not_added(dnf, tmp_path):
+    url = f"file://{tmp_path}/repository"
+    ended, story = await converge_once(
+        Repository(name="tiny", provider="dnf", url=url, key="/nowhere/key.asc")
+    )
+    assert ended.counts[Result.FAILED] == 1
+    assert story.checks("repository#tiny")[0].error == "the key /nowhere/key.asc does not exist"
+    assert not list((dnf.root / "etc/yum.repos.d").iterdir())
+
+
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
