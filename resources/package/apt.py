@@ -110,8 +110,19 @@ class Apt(Provider):
         return await self._programs.run("apt-get", "remove", *_OPTIONS, *force, *names)
 
     async def _policy(self, names: Collection[str]) -> dict[str, Offer]:
+        """The answer leaves out the architecture of the host, also where it was asked for."""
         pattern = "APT::Cmd::Pattern-Only=true"
-        return parse_policy(await self._programs.read("apt-cache", "-o", pattern, "policy", *names))
+        offers = parse_policy(await self._programs.read("apt-cache", "-o", pattern, "policy", *names))
+        qualified = [name for name in names if ":" in name and name not in offers]
+        left_out = ("all", await self._architecture()) if qualified else ()
+        for name in qualified:
+            stem, _, architecture = name.partition(":")
+            if architecture in left_out and stem in offers:
+                offers[name] = offers[stem]
+        return offers
+
+    async def _architecture(self) -> str:
+        return (await self._programs.read("dpkg", "--print-architecture")).strip()
 
     def _catalog_stamp(self) -> Hashable:
         return (stamp_of(self._lists), stamps_of((*self.sources, *self._preferences)))

@@ -17,6 +17,7 @@ class Deb:
     name: str
     version: str = "1.0"
     depends: str = ""
+    architecture: str = "all"
     files: dict[str, str] = field(default_factory=dict)
     conffiles: dict[str, str] = field(default_factory=dict)
     scripts: dict[str, str] = field(default_factory=dict)
@@ -25,7 +26,7 @@ class Deb:
     def control(self) -> str:
         depends = f"Depends: {self.depends}\n" if self.depends else ""
         return (
-            f"Package: {self.name}\nVersion: {self.version}\nArchitecture: all\n"
+            f"Package: {self.name}\nVersion: {self.version}\nArchitecture: {self.architecture}\n"
             f"Maintainer: Nobody <nobody@example.com>\nDescription: tiny\n{depends}"
         )
 

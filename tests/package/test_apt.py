@@ -218,6 +218,24 @@ async def test_what_is_removed_behind_our_back_comes_back_in_one_transaction(apt
     assert any(Cause.DRIFT in check.causes for check in story.checks("package#tiny0"))
 
 
+@pytest.mark.parametrize("ensure", ["present", "latest", "1.0"])
+async def test_a_package_is_found_by_the_architecture_of_the_host_too(ensure, apt):
+    native = apt.run("dpkg", "--print-architecture").strip()
+    apt.offer(Deb("native", architecture=native), Deb("anywhere"))
+    apt.update()
+    names = [f"native:{native}", f"anywhere:{native}", "anywhere:all"]
+    for result in (Result.CHANGED, Result.OK):
+        ended, _ = await converge_once(*(package(name, ensure) for name in names))
+        assert ended.counts[result] == 3
+        assert set(apt.packages) == {"native", "anywhere"}
+
+
+async def test_a_package_that_there_is_for_another_architecture_only_is_not_found(apt):
+    ended, _ = await converge_once(package("tiny0"), package("tiny1:s390x"))
+    assert (ended.counts[Result.CHANGED], ended.counts[Result.FAILED]) == (1, 1)
+    assert apt.packages == {"tiny0": "1.0"}
+
+
 async def test_a_held_package_is_left_alone_and_said(apt):
     apt.apt_get("install", "app=1.0-1")
     apt.run("apt-mark", "hold", "app")
