@@ -57,6 +57,11 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
             yield PropertyProblem(
                 ("name",), f"repository name contains invalid characters: {self.name!r}", hint
             )
+        elif self.name == "main" and self._provider.name == "dnf":
+            hint = "give it another name, as in app-main"
+            yield PropertyProblem(
+                ("name",), "dnf takes [main] for its own settings, and for no repository", hint
+            )
         if self.ensure == "present" and self.url is None:
             yield PropertyProblem(("url",), "url is missing", "say where the packages are: url: https://...")
         if self.key is not None and not (self._has_key_text or self.key.startswith("/")):

@@ -124,6 +124,7 @@ async def test_one_whose_key_is_not_where_it_is_said_to_be_is_not_added(dnf, tmp
     ("properties", "message"),
     [
         ({"name": "a/b", "url": "https://example.com"}, "invalid characters"),
+        ({"name": "main", "url": "https://example.com", "provider": "dnf"}, "for its own settings"),
         ({"name": "a", "ensure": "present"}, "url is missing"),
         ({"name": "a", "url": "https://example.com\nTrusted: yes"}, "url"),
         ({"name": "a", "url": "https://example.com", "suites": ["a b"]}, "suites"),
