@@ -19,7 +19,7 @@ from resources.package.locks import released
 from resources.package.programs import Programs
 from resources.package.provider import Changes, Provider
 from resources.package.versions import dpkg
-from resources.process import Completed
+from resources.process import Completed, missing_rights
 
 _QUESTIONS: Final = {
     "DEBIAN_FRONTEND": "noninteractive",
@@ -76,7 +76,7 @@ class Apt(Provider):
         if completed.exit_code != 0:
             raise ResourceError(
                 f"apt-get update failed{complaint(completed)}",
-                "see that the repositories can be reached, and that their keys are known",
+                missing_rights() or "see that the repositories can be reached, and that their keys are known",
             )
 
     def _age(self) -> float:

@@ -18,7 +18,7 @@ from resources.package.programs import Programs
 from resources.package.provider import Changes, Provider
 from resources.package.rpm_database import RpmDatabase
 from resources.package.versions import rpm
-from resources.process import Completed
+from resources.process import Completed, missing_rights
 
 _FORMAT: Final = "%{name}|%{arch}|%{epoch}:%{version}-%{release}\n"
 _LINE: Final = re.compile(r"^(\S+)\|(\S+)\|(?:0:)?(\S+)$", re.MULTILINE)
@@ -65,7 +65,7 @@ class Dnf(Provider):
         if completed.exit_code != 0:
             raise ResourceError(
                 f"dnf makecache failed{complaint(completed)}",
-                "see that the repositories can be reached",
+                missing_rights() or "see that the repositories can be reached",
             )
 
     def _age(self) -> float:

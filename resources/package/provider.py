@@ -17,7 +17,7 @@ from resources.package.database import Database, stamps_of
 from resources.package.decision import Change, Step, Wish, decide
 from resources.package.locks import released
 from resources.package.state import PackageState
-from resources.process import Completed
+from resources.process import Completed, missing_rights
 
 FRESH: Final = 300.0
 """Seconds for which lists are new enough to say that a package is in no repository."""
@@ -209,7 +209,8 @@ class Provider(ABC):
         names = ", ".join(f'"{change.name}"' for change in left.values())
         verb = "uninstall" if next(iter(left.values())).step is Step.REMOVE else "install"
         raise ResourceError(
-            f"failed to {verb} package {names}, {self.program} exited {completed.exit_code}{words}"
+            f"failed to {verb} package {names}, {self.program} exited {completed.exit_code}{words}",
+            missing_rights(),
         )
 
     def _ignored(self, change: Change) -> ResourceError:

@@ -6,7 +6,16 @@ what that is, `output` keeps what it wrote, `quoting` makes words of its text.
 
 from resources.process.command import ENVIRONMENT, Command, Completed, run
 from resources.process.output import last_words
-from resources.process.perform import perform
+from resources.process.perform import missing_rights, perform
 from resources.process.quoting import split_words
 
-__all__ = ["ENVIRONMENT", "Command", "Completed", "last_words", "perform", "run", "split_words"]
+__all__ = [
+    "ENVIRONMENT",
+    "Command",
+    "Completed",
+    "last_words",
+    "missing_rights",
+    "perform",
+    "run",
+    "split_words",
+]

@@ -179,7 +179,8 @@ def _find_program(command: Command) -> str:
             return str(candidate)
     raise ResourceError(
         f"there is no executable {program!r} in {search}",
-        "write its absolute path, set `path`, or require the resource that installs it",
+        "write its absolute path, set `path`, or require the resource that installs it; what only a shell"
+        " knows, such as cd and &&, needs `provider: shell`",
     )
 
 

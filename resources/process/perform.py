@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from reactor import ResourceError
 from resources.process.command import ENVIRONMENT, Command, run
 from resources.process.output import last_words
@@ -12,4 +14,11 @@ async def perform(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - 
     completed = await run(Command(arguments, "/", ENVIRONMENT, input=input))
     if completed.exit_code != 0:
         words = last_words(completed.stdout, completed.stderr)
-        raise ResourceError(f"{arguments[0]} failed with exit code {completed.exit_code}{words}")
+        raise ResourceError(
+            f"{arguments[0]} failed with exit code {completed.exit_code}{words}", missing_rights()
+        )
+
+
+def missing_rights() -> str | None:
+    """The hint for a program of the system that has failed for somebody other than root."""
+    return None if os.geteuid() == 0 else "run as root"

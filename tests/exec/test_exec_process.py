@@ -116,6 +116,7 @@ async def test_a_missing_program_is_named_with_the_path_searched():
         await run(posix("no-such-tool", PATH="/opt/a:/opt/b"))
     assert caught.value.message == "there is no executable 'no-such-tool' in /opt/a:/opt/b"
     assert "`path`" in caught.value.hint
+    assert "`provider: shell`" in caught.value.hint
 
 
 @pytest.mark.parametrize(

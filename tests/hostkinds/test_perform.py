@@ -25,6 +25,17 @@ async def test_one_that_fails_is_an_error_with_its_last_words():
         await perform("sh", "-c", "echo because >&2; exit 3")
 
 
+async def test_somebody_else_than_root_is_told_to_be_root():
+    os.seteuid(65534)
+    try:
+        with pytest.raises(ResourceError) as raised:
+            await perform("groupadd", "root")  # which is there: it fails for everybody
+    finally:
+        os.seteuid(0)
+    assert "groupadd failed with exit code" in raised.value.message
+    assert raised.value.hint == "run as root"
+
+
 async def test_the_input_is_shown_nowhere_and_its_descriptor_is_closed():
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(ResourceError) as raised:
