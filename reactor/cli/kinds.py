@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +19,7 @@ Obstacles = dict[str, str | None]
 """Why each provider can't work on this host; None for one that can."""
 
 _WIDTH = 98
+"""Wider is hard to read."""
 
 
 @click.command(short_help="What can be managed, with all properties.")
@@ -56,7 +58,10 @@ def kinds(kind: str | None, form: Literal["text", "json"]) -> None:
         click.echo(_json(every))
     else:
         width = max(map(len, every), default=0)
-        click.echo("\n".join(f"{name:{width}}  {words}" for name, words in every.items()))
+        for name, words in every.items():
+            line = f"{name:{width}}  {words}"
+            # In a pipe each kind is one line, for grep.
+            click.echo("\n".join(_folded(line, width + 2)) if sys.stdout.isatty() else line)
 
 
 def _document(found: Description, obstacles: Obstacles) -> str:
@@ -98,28 +103,37 @@ def _page(found: Description, obstacles: Obstacles) -> str:
 
 
 def _lines(found: Description, obstacles: Obstacles) -> Iterator[str]:
-    yield f"{found.kind}: {found.meaning}"
+    yield from _folded(f"{found.kind}: {found.meaning}")
     yield ""
     yield "Properties:"
     for each in found.own:
         yield from _property_lines(each)
-    yield f"  and, as every kind: {', '.join(each.name for each in found.common)}"
+    yield from _folded(f"  and, as every kind: {', '.join(each.name for each in found.common)}", 6)
     yield ""
-    yield f"Watches: {found.watches}"
-    yield f"Goes after: {found.goes_after or 'nothing by itself'}"
-    yield f"Undone, with meta: {{reverse: true}}: {found.reversal or 'not possible'}"
+    yield from _folded(f"Watches: {found.watches}", 2)
+    yield from _folded(f"Goes after: {found.goes_after or 'nothing by itself'}", 2)
+    yield from _folded(f"Undone, with meta: {{reverse: true}}: {found.reversal or 'not possible'}", 2)
     for name, obstacle in obstacles.items():
-        yield f"Provider {name}: {obstacle or 'works here'}"
+        yield from _folded(f"Provider {name}: {obstacle or 'works here'}", 2)
     yield ""
     yield f"Example: {found.example}"
 
 
 def _property_lines(found: Property) -> Iterator[str]:
-    import textwrap
-
     from reactor.ensure.description import default_of
 
     default = default_of(found) and f"default {default_of(found)}"
     remark = "required" if found.required else default
-    yield f"  {found.name}  ({', '.join(filter(None, (found.type, remark)))})"
-    yield from textwrap.wrap(found.meaning, _WIDTH, initial_indent="      ", subsequent_indent="      ")
+    yield from _folded(f"  {found.name}  ({', '.join(filter(None, (found.type, remark)))})", 6)
+    yield from _folded(f"      {found.meaning}", 6)
+
+
+def _folded(text: str, hang: int = 0) -> list[str]:
+    """The text in lines that fit the terminal; all but the first begin with ``hang`` spaces."""
+    import shutil
+    import textwrap
+
+    width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns)
+    return textwrap.wrap(
+        text, width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False
+    )

@@ -2,9 +2,11 @@
 
 import json
 import os
+import pty
 
 import pytest
 from files_of_cli import written
+from processes_of_cli import GUARD, environment, spawned
 
 from reactor.resource.base import Resource
 from reactor.resource.registry import find_kind, kind_names
@@ -81,6 +83,27 @@ def test_every_kind_is_listed_with_what_it_is_for(reactor):
     done = reactor("kinds")
     assert [line.split()[0] for line in done.out.splitlines()] == list(kind_names())
     assert "Manage one file or directory" in done.out
+
+
+def test_on_a_terminal_the_list_is_folded_beside_the_names():
+    outside, inside = pty.openpty()
+    with spawned("kinds", stdout=inside, env=environment(COLUMNS="50")) as process:
+        process.wait(GUARD)
+    os.close(inside)
+    with os.fdopen(outside, "rb") as screen:
+        lines = screen.read1().decode().splitlines()
+    assert lines[:2] == [
+        "address     Manage one IP address of a link. Other",
+        "            addresses of the link are left alone.",
+    ]
+
+
+@pytest.mark.parametrize("kind", kind_names())
+def test_what_is_told_of_a_kind_fits_the_terminal(reactor, monkeypatch, kind):
+    monkeypatch.setenv("COLUMNS", "70")
+    page, _, example = reactor("kinds", kind).out.partition("Example: ")
+    assert [line for line in page.splitlines() if len(line) > 70] == []
+    assert "\n" not in example.rstrip("\n")
 
 
 @pytest.mark.parametrize("kind", kind_names())
