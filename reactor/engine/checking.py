@@ -212,7 +212,8 @@ class Checking:
         """In noop, a failure below something that was not applied says nothing: the honest answer is "can't tell"."""
         for up in self._scheduler.topology.strong_predecessors[vertex]:
             if self._ledger.result(up, self._scheduler.blame.blocked) is Result.WOULD_CHANGE:
-                text = f"Can't tell before {self._roster.refs[up]} is applied ({verdict.error})"
+                said = str(verdict.error).partition("\n")[0]  # what a program wrote comes in further lines
+                text = f"Can't tell before {self._roster.refs[up]} is applied ({said})"
                 return Verdict(Outcome.WOULD_CHANGE, (text,))
         return verdict
 

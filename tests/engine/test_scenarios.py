@@ -15,6 +15,7 @@ import trio.testing
 
 from reactor.engine.events import Checked, Converged, Ended, Result, Skipped, Unblocked, WatcherChanged
 from reactor.engine.options import Options
+from reactor.resource.plan import ResourceError
 from reactor.resource.watch import Watch, Watcher
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import converge_once, running
@@ -494,6 +495,16 @@ async def test_scenario_20_a_failure_below_what_was_not_applied_is_said_to_be_un
     assert story.checks("scripted#b")[0].actions == (
         "Can't tell before scripted#a is applied (the script says so)",
     )
+
+
+async def test_scenario_20_what_is_unknown_is_said_in_one_line(autojump_clock):
+    class Talkative(Scripted, kind="talkative"):
+        async def observe(self):
+            raise ResourceError("it failed\n  in many words")
+
+    b = Talkative(name="b", require=["scripted#a"])
+    _, story = await converge_once(scripted("a"), b, options=Options(noop=True))
+    assert story.checks("talkative#b")[0].actions == ("Can't tell before scripted#a is applied (it failed)",)
 
 
 async def test_scenario_20_a_noop_change_refreshes_only_what_is_in_noop_too(autojump_clock):
