@@ -25,8 +25,9 @@ def last_status(
     for alias, ref in history.aliases().items():
         if ref in called:
             called[ref] = (ref, alias)
-    records = {names: _record(history, names, living) for names in called.values()}
-    end = history.last_end()
+    end, former = (*history.last_ends(), None, None)[:2]
+    before = 0 if former is None else former.id
+    records = {names: _record(history, names, living, before) for names in called.values()}
     shown = [
         record
         for names, record in records.items()
@@ -51,15 +52,18 @@ def _asked_for(
     return everything or record["state"] not in _FINE or record["paused"] is not None
 
 
-def _record(history: History, names: tuple[str, ...], pauses: list[Pause]) -> dict[str, Any]:
-    """One resource, called by its ref and maybe an alias. The journal keeps no plain ok, so what it has no word of, but knows, was ok."""
+def _record(history: History, names: tuple[str, ...], pauses: list[Pause], former: int) -> dict[str, Any]:
+    """One resource, called by its ref and maybe an alias.
+
+    The journal keeps no plain ok: what no run has changed since the event ``former`` was ok.
+    """
     ref = names[0]
     last, changed = history.last(ref), history.last(ref, result=Result.CHANGED)
     pause = effective(pauses, names, time.time())
     said = last.record if last is not None else {}
     return {
         "ref": ref,
-        "state": last.result if last is not None else str(Result.OK),
+        "state": _state(last, former),
         "since": last.time if last is not None else history.applied_since(ref),
         "mode": None,
         "in_motion": False,
@@ -78,6 +82,12 @@ def _record(history: History, names: tuple[str, ...], pauses: list[Pause]) -> di
         if pause is None
         else {"since": pause.since, "until": pause.until, "reason": pause.reason},
     }
+
+
+def _state(last: Entry | None, former: int) -> str | None:
+    if last is None or (last.result == Result.CHANGED and last.id < former):
+        return str(Result.OK)
+    return last.result
 
 
 def _checked(last: Entry | None) -> dict[str, Any] | None:

@@ -32,9 +32,9 @@ _LATEST = """
 SELECT id, time, event, ref, result, generation, record FROM events
 WHERE (:ref IS NULL OR ref = :ref) AND time < :before ORDER BY id DESC LIMIT :most
 """
-_LAST_END = """
+_LAST_ENDS = """
 SELECT id, time, event, ref, result, generation, record FROM events
-WHERE event = 'ended' ORDER BY id DESC LIMIT 1
+WHERE event = 'ended' ORDER BY id DESC LIMIT 2
 """
 _REFRESHES = """
 SELECT source, subscriber, owed_since, paid FROM refreshes
@@ -130,9 +130,9 @@ class History:
         found = self._query(_LATEST, {"most": most, "ref": ref, "before": before})
         return [_entry(row) for row in found][::-1]
 
-    def last_end(self) -> Entry | None:
-        """The end of the last run that ended by itself."""
-        return next(map(_entry, self._query(_LAST_END)), None)
+    def last_ends(self) -> list[Entry]:
+        """The ends of the last two runs that ended by themselves, the newest first."""
+        return [_entry(row) for row in self._query(_LAST_ENDS)]
 
     def refreshes(self, *, source: str | None = None, subscriber: str | None = None) -> list[Refresh]:
         """Who refreshes whom, by source or by subscriber."""

@@ -195,6 +195,14 @@ def test_a_name_nobody_has_is_answered_with_the_nearest(manifest, tmp_path):
             assert f"error: no resource matches file#{tmp_path}/c\nhint: did you mean " in err
 
 
+def test_what_the_last_run_found_as_desired_is_ok_whoever_had_changed_it_before(manifest):
+    path = manifest(FILES)
+    for said, counts in (("ok 0  changed 2 ", "ok 0  changed 2"), ("ok 2  changed 0 ", "ok 2")):
+        with spawned("run", "--converge-once", path) as process:
+            assert finish(process).out.splitlines()[-1].startswith(said)
+        assert call("status")[1].splitlines()[-1] == counts
+
+
 def test_a_one_shot_run_opens_no_socket_and_imports_no_server(manifest, state_directory):
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "reactor", "run", "--converge-once", manifest(FILES)],
