@@ -57,7 +57,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
             yield PropertyProblem(
                 ("name",), f"repository name contains invalid characters: {self.name!r}", hint
             )
-        elif self.name == "main" and self._provider.name == "dnf":
+        elif self.name == "main" and self.provider in (None, "dnf") and self._provider.name == "dnf":
             hint = "give it another name, as in app-main"
             yield PropertyProblem(
                 ("name",), "dnf takes [main] for its own settings, and for no repository", hint
