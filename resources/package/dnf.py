@@ -67,6 +67,7 @@ class Dnf(Provider):
                 f"dnf makecache failed{complaint(completed)}",
                 missing_rights() or "see that the repositories can be reached",
             )
+        _tell_left_out(completed.stderr)
 
     def _age(self) -> float:
         return time.time() - self._refreshed
@@ -77,28 +78,32 @@ class Dnf(Provider):
     async def _install(self, changes: Changes) -> Completed:
         """`install` moves to a version that is named, up or down, and leaves alone what is installed otherwise."""
         return await self._dnf(
-            "install", *(_specification(change.name, change.version) for change in changes.values())
+            "-q", "install", *(_specification(change.name, change.version) for change in changes.values())
         )
 
     async def _remove(self, changes: Changes) -> Completed:
         """What nobody needs any more stays, as with apt: it may be what another resource wants to be there."""
         keep = "--setopt=clean_requirements_on_remove=0"
-        return await self._dnf(keep, "remove", *(change.name for change in changes.values()))
+        return await self._dnf("-q", keep, "remove", *(change.name for change in changes.values()))
 
     async def _query(self, names: Collection[str]) -> dict[str, Offer]:
-        """Not quietly: then dnf does not tell that it leaves out a repository, because that is down or badly signed."""
         question = (*self._options, "repoquery", "--available", "--queryformat", _FORMAT)
         answer = await self._programs.read("dnf", *question, *names)
-        if left_out := _LEFT_OUT.search(answer):
-            say(f"dnf can't use these repositories, and leaves them out: {left_out[1]}")
+        _tell_left_out(answer)
         return _offers(answer)
 
     async def _dnf(self, *arguments: str) -> Completed:
-        return await self._programs.run("dnf", "-q", *self._options, *arguments)
+        return await self._programs.run("dnf", *self._options, *arguments)
 
     def _catalog_stamp(self) -> Hashable:
         """Offers are asked for again after a minute: where dnf keeps its metadata is its own affair."""
         return (stamps_of(self.sources), time.time() // _ASK_AGAIN)
+
+
+def _tell_left_out(text: str) -> None:
+    """What dnf says of repositories that are down, or badly signed: nothing, with ``-q``."""
+    if left_out := _LEFT_OUT.search(text):
+        say(f"dnf can't use these repositories, and leaves them out: {left_out[1]}")
 
 
 def _offers(lines: str) -> dict[str, Offer]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 import trio
 from rpm_packages import Rpm, write_repository
@@ -9,7 +11,7 @@ from rpm_packages import Rpm, write_repository
 from reactor.engine.events import Cause, Output, Result
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
-from resources.package import Package
+from resources.package import Package, providers
 
 
 def package(name, ensure="present", **properties):
@@ -134,6 +136,17 @@ async def test_repositories_that_dnf_leaves_out_are_named_and_do_not_stop_the_ot
     assert "dnf can't use these repositories, and leaves them out: down" in {
         line.line for line in story.all(Output)
     }
+
+
+async def test_a_repository_that_went_down_is_named_when_its_lists_are_to_be_fetched_again(dnf, tmp_path):
+    write_repository(tmp_path / "more", [Rpm("extra")], tmp_path / "scratch")
+    dnf.describe("more", f"file://{tmp_path}/more")
+    await converge_once(package("extra", "latest"))
+    shutil.rmtree(tmp_path / "more")
+    providers.made["dnf"] = dnf.provider()
+    ended, story = await converge_once(package("extra", "latest"))
+    assert ended.counts[Result.OK] == 1
+    assert "leaves them out: more" in story.all(Output)[0].line
 
 
 async def test_a_file_about_a_repository_that_is_edited_in_place_is_heeded_at_once(dnf):
