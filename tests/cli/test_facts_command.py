@@ -104,6 +104,12 @@ def test_a_fact_must_be_a_pair(reactor, fact):
     assert "KEY=VALUE" in done.err
 
 
+def test_a_file_of_facts_that_never_ends_is_refused(reactor):
+    done = reactor("facts", "--facts", "/dev/zero")
+    assert (done.code, done.out) == (2, "")
+    assert "/dev/zero:1:1: error: the file is larger than 64 MiB" in done.err
+
+
 def test_a_bad_file_of_facts_is_shown_with_its_place(reactor, tmp_path):
     bad = tmp_path / "bad.yaml"
     bad.write_text("a: 1\na: 2\n")
