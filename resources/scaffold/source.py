@@ -33,7 +33,7 @@ class SourceTree:
 
         Raises ResourceError when there is anything that is neither a directory nor a file of text.
         """
-        found = {path: self._look(path) for path in self._walk("")}
+        found = {path: self._look(path) for path in self._walk()}
         before, self._known = self._known, found
         return frozenset(
             path
@@ -63,21 +63,27 @@ class SourceTree:
     def _absolute(self, path: str) -> str:
         return os.path.join(self.root, path)
 
-    def _walk(self, directory: str) -> Iterator[str]:
-        with (
-            Explaining(f"read the templates in {self.root}"),
-            os.scandir(self._absolute(directory)) as entries,
-        ):
-            listed = sorted(entries, key=lambda entry: entry.name)
-        for entry in listed:
-            path = os.path.join(directory, entry.name)
+    def _walk(self) -> Iterator[str]:
+        """The paths of all templates, by name; without recursion, for a tree may be deeper than the stack."""
+        pending = self._entries("")
+        while pending:
+            path, entry = pending.pop()
             if entry.is_dir(follow_symlinks=False):
-                yield from self._walk(path)
+                pending += self._entries(path)
             elif entry.is_file(follow_symlinks=False):
                 yield path
             else:
                 hint = "a scaffold takes directories and regular files only"
                 raise ResourceError(f"{entry.path} is no template", hint)
+
+    def _entries(self, directory: str) -> list[tuple[str, os.DirEntry[str]]]:
+        """What is in the directory, the last name first."""
+        with (
+            Explaining(f"read the templates in {self.root}"),
+            os.scandir(self._absolute(directory)) as entries,
+        ):
+            listed = sorted(entries, key=lambda entry: entry.name, reverse=True)
+        return [(os.path.join(directory, entry.name), entry) for entry in listed]
 
     def _look(self, path: str) -> _Template:
         absolute = self._absolute(path)

@@ -62,7 +62,7 @@ class TargetTree:
 
     def compare(self, files: Mapping[str, str], wish: Wish) -> ScaffoldState:
         """The state of the tree, of which ``files`` tells what it is to hold. Raises ResourceError."""
-        found = dict(self._walk(""))
+        found = dict(self._walk())
         self._wish = None  # until the index is whole again
         self._directories = tuple(self._compare_directories(_directories_of(files), found, wish))
         self._texts = files
@@ -139,25 +139,33 @@ class TargetTree:
         """The absolute path of one from the root on."""
         return os.path.join(self.root, path) if path else self.root
 
-    def _walk(self, directory: str) -> Iterator[tuple[str, os.stat_result]]:
-        """All that is there, without following symlinks. The root has the empty path."""
-        absolute = self.absolute(directory)
-        with Explaining(f"read {absolute}"):
-            try:
-                found = os.lstat(absolute)
-            except FileNotFoundError:
-                return
-            if not stat.S_ISDIR(found.st_mode):
-                raise ResourceError(f"{absolute} is not a directory", "move it away, or name another target")
-            yield directory, found
-            with os.scandir(absolute) as entries:
-                listed = list(entries)
-        for entry in listed:
-            path = os.path.join(directory, entry.name)
-            if entry.is_dir(follow_symlinks=False):
-                yield from self._walk(path)
-            else:
-                yield path, entry.stat(follow_symlinks=False)
+    def _walk(self) -> Iterator[tuple[str, os.stat_result]]:
+        """All that is there, without following symlinks. The root has the empty path.
+
+        Without recursion: whoever owns the tree may make it deeper than the stack.
+        """
+        pending = [""]
+        while pending:
+            directory = pending.pop()
+            absolute = self.absolute(directory)
+            with Explaining(f"read {absolute}"):
+                try:
+                    found = os.lstat(absolute)
+                except FileNotFoundError:
+                    continue
+                if not stat.S_ISDIR(found.st_mode):
+                    raise ResourceError(
+                        f"{absolute} is not a directory", "move it away, or name another target"
+                    )
+                yield directory, found
+                with os.scandir(absolute) as entries:
+                    listed = list(entries)
+            for entry in listed:
+                path = os.path.join(directory, entry.name)
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(path)
+                else:
+                    yield path, entry.stat(follow_symlinks=False)
 
     def _compare(self, path: str, text: str, found: os.stat_result | None, wish: Wish) -> Difference | None:
         absolute = self.absolute(path)

@@ -2,6 +2,9 @@
 
 import os
 import stat
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from scaffold_worlds import converge, grow, look, make, tree
@@ -289,3 +292,33 @@ async def test_a_directory_in_the_way_of_a_file_is_left_alone(tmp_path):
     grow(tmp_path / "out", {"a/b": "mine"})
     with pytest.raises(ResourceError, match="is a directory, where a file of the scaffold belongs"):
         await look(make(tmp_path))
+
+
+DEEP = 400
+
+
+def dig(root):
+    """Make a file deeper below ``root`` than functions may be called."""
+    path = str(root)
+    os.mkdir(path)
+    for _ in range(DEEP):
+        path += "/d"
+        os.mkdir(path)
+    Path(path, "bottom").write_text("x")
+
+
+@pytest.fixture
+def shallow_stack():
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(DEEP)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+async def test_trees_deeper_than_the_stack_are_compared(tmp_path, shallow_stack):
+    try:
+        dig(tmp_path / "templates")
+        dig(tmp_path / "out")
+        assert await look(make(tmp_path, purge=True)) == ()
+    finally:
+        subprocess.run(["rm", "-rf", tmp_path / "templates", tmp_path / "out"], check=True)
