@@ -89,7 +89,10 @@ def ensured(entry: Entry, events: Sequence[Event], *, noop: bool) -> Ensured | N
         if isinstance(event, Checked) and event.ref == ref:
             changed = event.result in (Result.CHANGED, Result.WOULD_CHANGE)
             refreshed = changed and Cause.REFRESH in event.causes
-            return Ensured(event.time, ref, alias, event.result, refreshed, noop, event.error)
+            touched = event.result is Result.FAILED and bool(event.actions)
+            return Ensured(
+                event.time, ref, alias, event.result, refreshed, noop, event.error, touched=touched
+            )
         if isinstance(event, Skipped) and event.ref == ref:
             return Ensured(event.time, ref, alias, Result.SKIPPED, noop=noop)
     return None

@@ -35,6 +35,8 @@ class Ensured(Event):
     noop: bool = False
     error: str | None = None
     culprits: tuple[str, ...] = ()
+    touched: bool = False
+    """Whether it failed after it had changed something."""
 
 
 class Outlook(NamedTuple):
@@ -116,7 +118,9 @@ def outlook(
     sources = {past[last[name]].ref for name in subscribe}
     since = max((index for index, each in enumerate(past) if _has_paid(each, ref, noop=noop)), default=-1)
     return Outlook(
-        refresh=any(each.ref in sources and each.result in refreshing for each in past[since + 1 :])
+        refresh=any(
+            each.ref in sources and (each.touched or each.result in refreshing) for each in past[since + 1 :]
+        )
     )
 
 

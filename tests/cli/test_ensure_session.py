@@ -82,6 +82,17 @@ def test_a_refresh_is_owed_until_it_has_succeeded(reactor, session, tmp_path):
     assert log.read_text() == "restarted\n"
 
 
+def test_a_change_that_was_unhealthy_at_first_refreshes_who_subscribes_to_it(reactor, session, tmp_path):
+    path, good = tmp_path / "conf", tmp_path / "good"
+    conf = ["ensure", "file", path, "--content", "1", "--check", f"test -e {good}", "--check-tries", "1"]
+    assert reactor(*conf).code == 1
+    good.touch()
+    assert reactor(*conf).out.endswith("  ok\n")
+    restart = ["ensure", "exec", "true", "--refreshonly", "--subscribe", f"file#{path}"]
+    assert "executed via subscribe" in reactor(*restart).out
+    assert reactor(*restart).out.endswith("  ok\n")
+
+
 def test_who_requires_what_failed_is_blocked_and_names_the_root(reactor, session, tmp_path):
     assert reactor("ensure", "exec", "false", "--alias", "broken").code == 1
     first = reactor("ensure", "exec", f"touch {tmp_path}/a", "--require", "exec#broken", "--alias", "a")

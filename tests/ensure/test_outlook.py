@@ -69,6 +69,13 @@ def test_a_change_is_a_refresh_until_that_has_succeeded(past, noop, refresh):
     assert outlook(past_of(*past), "exec#me", [], ["exec#a"], noop=noop) == Outlook(refresh=refresh)
 
 
+def test_what_failed_after_a_change_is_a_refresh_once_it_is_well():
+    past = [Ensured(0.0, "exec#a", None, FAILED, touched=True)]
+    assert outlook(past, "exec#me", [], ["exec#a"], noop=False) == Outlook(("exec#a",))
+    past.append(Ensured(1.0, "exec#a", None, OK))
+    assert outlook(past, "exec#me", [], ["exec#a"], noop=False) == Outlook(refresh=True)
+
+
 def test_to_require_a_change_is_no_refresh():
     assert outlook(past_of(("a", CHANGED)), "exec#me", ["exec#a"], [], noop=False) == Outlook()
 
