@@ -184,9 +184,11 @@ class Journal:
     def begin_generation(self, resources: Iterable[Resource]) -> None:
         """The manifest was loaded and holds ``resources``. The same again is the same generation."""
         resources = list(resources)
-        applied = (self._applied.get(resource.ref) for resource in resources)
-        self._applied = {each.ref: each for each in applied if each is not None}
-        self._store.in_force = frozenset(resource.ref for resource in resources)
+        former, in_force = self._store.in_force, frozenset(resource.ref for resource in resources)
+        self._store.in_force = in_force
+        self._applied = {ref: each for ref, each in self._applied.items() if ref in in_force}
+        # What was in force until now may not be on the disk yet, and come back before it is.
+        self._digests = {ref: each for ref, each in self._digests.items() if ref in in_force or ref in former}
         self._learn([resource.ref for resource in resources])
         self._note_aliases({f"{each.kind}#{each.alias}": each.ref for each in resources if each.alias})
         digest = manifest_digest(resources)
