@@ -41,6 +41,16 @@ def test_a_refresh_that_failed_is_owed_in_the_next_life_and_paid_once(reactor, m
     assert "exec#restart" not in once(reactor, path).out
 
 
+def test_a_refresh_is_owed_by_who_left_the_manifest_and_comes_back(reactor, manifest, tmp_path):
+    path = manifest(FAILING_REFRESH)
+    assert once(reactor, path).code == 1
+    manifest(FAILING_REFRESH.partition("  - exec:")[0])
+    assert once(reactor, path).code == 0
+    (tmp_path / "permission").touch()
+    manifest(FAILING_REFRESH)
+    assert "exec#restart  changed  executed via subscribe" in once(reactor, path).out
+
+
 @pytest.mark.parametrize("part", [("--only", "file#*"), ("--exclude", "exec#*")])
 def test_who_is_left_out_of_a_run_is_refreshed_by_the_next_that_has_it(reactor, manifest, tmp_path, part):
     path = manifest(TWO)
