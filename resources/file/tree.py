@@ -53,7 +53,7 @@ def _telling(parent: str) -> Callable[[object, str, _Caught], None]:
 
 
 def _mounted_in(directory: int, base: str) -> str | None:
-    """A mount point at or below ``base``, the deepest of the last mounted; None where none is, or nobody can tell."""
+    """The mount point at or below ``base`` that came last; None where there is none, or nobody can tell."""
     with suppress(OSError):
         top = os.path.join(os.readlink(f"/proc/self/fd/{directory}"), base)
         with open(_MOUNTS, "rb") as table:
