@@ -25,11 +25,11 @@ from resources.file.content import Content, copy
 from resources.file.durability import flush
 from resources.file.errors import Explaining, explained
 from resources.file.litter import hold, is_litter, temporary_name
+from resources.file.parent import open_directory
 from resources.file.state import Attributes
 from resources.file.tree import remove_tree
 from resources.file.validator import Validator
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FINISHED = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -67,8 +67,8 @@ async def store(
 
 async def set_attributes(path: str, attributes: Attributes) -> None:
     """Give the file or directory at ``path`` these attributes. Never touches its content."""
-    with Explaining(f"set the attributes of {path}"):
-        _set_attributes(path, None, path, attributes)
+    with Explaining(f"set the attributes of {path}"), _Parent(path) as (directory, base):
+        _set_attributes(path, directory, base, attributes)
 
 
 async def create_directory(path: str, attributes: Attributes) -> None:
@@ -189,7 +189,7 @@ class _Parent:
 
     def __enter__(self) -> tuple[int, str]:
         try:
-            self._directory = os.open(self._parent, _DIRECTORY)
+            self._directory = open_directory(self._parent)
         except (FileNotFoundError, NotADirectoryError) as error:
             hint = f"declare file#{self._parent} with ensure: directory"
             raise ResourceError(f'"{self._parent}" is not a directory', hint) from error
@@ -218,7 +218,7 @@ def _give(fd: int, attributes: Attributes) -> int:
     return found.st_dev
 
 
-def _set_attributes(path: str, directory: int | None, base: str, attributes: Attributes) -> None:
+def _set_attributes(path: str, directory: int, base: str, attributes: Attributes) -> None:
     """Set them through a handle that opens nothing: it needs no right to read, and can't follow a symlink."""
     handle = os.open(base, _HANDLE, dir_fd=directory)
     try:

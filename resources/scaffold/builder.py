@@ -137,8 +137,8 @@ class Builder:
             directory = parent
             while directory.startswith(f"{self._target.root}/"):
                 try:
-                    os.rmdir(directory)
-                except OSError:
+                    await posix.remove(directory, recursive=False)
+                except ResourceError:
                     break
                 directory = os.path.dirname(directory)
 

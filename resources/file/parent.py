@@ -1,0 +1,78 @@
+"""Opens the directory that a path is in, and not one to which a stranger leads.
+
+Root writes below directories of other users, and whoever owns one may put a symlink in it at any time: what root then
+writes, gives away or removes is elsewhere. So a symlink on the way is followed only if it is root's or our own, or
+belongs to who owns the directory that is reached. systemd-tmpfiles calls anything else an unsafe transition.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from reactor import ResourceError
+from resources.file.owners import names_of
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_MOST_SYMLINKS = 40
+"""As many as the kernel follows."""
+
+
+def open_directory(path: str) -> int:
+    """A descriptor of the directory at the absolute ``path``.
+
+    Raises OSError, and ResourceError for a symlink on the way that must not be followed.
+    """
+    directory = os.open(path, _DIRECTORY)
+    try:
+        is_straight = os.readlink(f"/proc/self/fd/{directory}") == path
+    except OSError:  # there is no /proc
+        is_straight = False
+    if is_straight:  # no symlink was followed, however soon one may be there
+        return directory
+    os.close(directory)
+    return _walk(path)
+
+
+def _walk(path: str) -> int:
+    """The same, step by step: a symlink that was looked at is the one that is followed."""
+    names = _parts(path)
+    owners: list[int] = []
+    here = os.open("/", _STEP)
+    try:
+        while names:
+            step = os.open(names.pop(), _STEP, dir_fd=here)
+            found = os.fstat(step)
+            if not stat.S_ISLNK(found.st_mode):
+                os.close(here)
+                here = step
+                continue
+            target = os.readlink("", dir_fd=step)
+            os.close(step)
+            owners.append(found.st_uid)
+            if len(owners) > _MOST_SYMLINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+            names += _parts(target)
+            if target.startswith("/"):
+                os.close(here)
+                here = os.open("/", _STEP)
+        _refuse_strangers(path, owners, os.fstat(here).st_uid)
+        return os.open(".", _DIRECTORY, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+def _parts(path: str) -> list[str]:
+    """The names in ``path``, the first one last."""
+    return [name for name in reversed(path.split("/")) if name]
+
+
+def _refuse_strangers(path: str, owners: list[int], reached: int) -> None:
+    for owner in owners:
+        if owner not in (0, os.geteuid(), reached):
+            stranger, other = names_of(owner, 0)[0], names_of(reached, 0)[0]
+            words = f"{path} leads through a symlink of {stranger} into a directory of {other}"
+            hint = "name the directory itself, or see who made the symlink and give it to root: chown -h root"
+            raise ResourceError(f"{words}; refusing to follow it", hint)

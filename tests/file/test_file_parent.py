@@ -1,0 +1,135 @@
+"""Which directory is opened for a path, also while its owner puts symlinks in the way."""
+
+import ctypes
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from file_worlds import make
+
+from reactor.resource.plan import ResourceError
+from resources.file import posix
+from resources.file.content import Inline
+from resources.file.parent import open_directory
+from resources.file.state import Attributes
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives symlinks away")
+STRANGER = 1234
+ATTRIBUTES = Attributes(STRANGER, STRANGER, 0o644)
+
+
+def reached(path: Path) -> tuple[int, int]:
+    fd = open_directory(str(path))
+    try:
+        found = os.fstat(fd)
+        return found.st_dev, found.st_ino
+    finally:
+        os.close(fd)
+
+
+def identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def symlink_of(owner: int, at: Path, target: str | Path) -> None:
+    at.symlink_to(target)
+    os.lchown(at, owner, owner)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A directory of a stranger's, beside one of root's with a file in it."""
+    (tmp_path / "roots").mkdir()
+    (tmp_path / "roots" / "f").write_text("root's")
+    (tmp_path / "roots" / "empty").mkdir()
+    (tmp_path / "home").mkdir()
+    os.chown(tmp_path / "home", STRANGER, STRANGER)
+    return tmp_path / "home"
+
+
+@pytest.mark.parametrize("target", ["../a/b", "../a/./b/", "/{}/a/b", "../link/../a/b", "../chain"])
+def test_symlinks_of_our_own_are_followed_wherever_they_lead(tmp_path: Path, target: str):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "chain").symlink_to("link/b")
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "to").symlink_to(target.format(str(tmp_path)[1:]))
+    assert reached(tmp_path / "x" / "to") == identity(tmp_path / "a" / "b")
+
+
+def test_symlinks_in_a_circle_are_an_error_and_no_hang(tmp_path: Path):
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        open_directory(str(tmp_path / "one"))
+
+
+@needs_root
+def test_a_symlink_of_whoever_owns_the_directory_is_followed(home: Path):
+    (home / "releases").mkdir()
+    os.chown(home / "releases", STRANGER, STRANGER)
+    symlink_of(STRANGER, home / "current", "releases")
+    assert reached(home / "current") == identity(home / "releases")
+
+
+@needs_root
+async def test_a_symlink_of_a_stranger_into_a_directory_of_root_is_refused(home: Path):
+    """As with ~/.ssh that leads to /root/.ssh."""
+    symlink_of(STRANGER, home / "trap", "../roots")
+    for attempt in (
+        posix.store(f"{home}/trap/f", Inline("x"), ATTRIBUTES),
+        posix.store(f"{home}/trap/new", Inline("x"), ATTRIBUTES),
+        posix.set_attributes(f"{home}/trap/f", ATTRIBUTES),
+        posix.remove(f"{home}/trap/f", recursive=False),
+        posix.remove(f"{home}/trap/empty", recursive=True),
+        posix.create_directory(f"{home}/trap/directory", ATTRIBUTES),
+    ):
+        with pytest.raises(
+            ResourceError, match=f"trap leads through a symlink of {STRANGER} into a directory of root"
+        ):
+            await attempt
+    assert sorted(os.listdir(home.parent / "roots")) == ["empty", "f"]
+    assert (home.parent / "roots" / "f").read_text() == "root's"
+    assert (home.parent / "roots" / "f").owner() == "root"
+
+
+@needs_root
+async def test_a_directory_that_its_owner_swaps_all_the_time_leads_nobody_astray(home: Path):
+    (home / "d").mkdir()
+    os.chown(home / "d", STRANGER, STRANGER)
+    symlink_of(STRANGER, home / "swap", "../roots")
+    libc, over = ctypes.CDLL(None), threading.Event()
+    one, other = (os.fsencode(home / name) for name in ("d", "swap"))
+
+    def swap() -> None:
+        while not over.is_set():
+            libc.renameat2(-100, one, -100, other, 2)  # RENAME_EXCHANGE
+
+    attacker = threading.Thread(target=swap)
+    attacker.start()
+    outcomes = set()
+    try:
+        for number in range(300):
+            try:
+                await posix.store(f"{home}/d/{number}", Inline("x"), ATTRIBUTES)
+                outcomes.add("written")
+            except ResourceError:
+                outcomes.add("refused")
+    finally:
+        over.set()
+        attacker.join()
+    assert outcomes == {"written", "refused"}
+    assert sorted(os.listdir(home.parent / "roots")) == ["empty", "f"]
+
+
+@needs_root
+async def test_a_file_in_a_directory_that_is_not_what_it_seems_fails_with_a_way_to_mend_it(home: Path):
+    symlink_of(STRANGER, home / "trap", "../roots")
+    file = make(home / "trap" / "g", content="x", owner="root", group="root")
+    (action,) = file.plan(await file.observe(), refresh=False)
+    with pytest.raises(ResourceError) as caught:
+        await action.run()
+    assert caught.value.hint is not None
+    assert "chown -h root" in caught.value.hint
