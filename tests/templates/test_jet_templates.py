@@ -1,6 +1,7 @@
 """Jet templates do what Jet's do: the cases were made by running them in Jet."""
 
 import copy
+import math
 
 import pytest
 from template_worlds import cases, render, rendered
@@ -83,3 +84,10 @@ def test_dump_shows_what_a_template_sees():
     shown = render("jet", '[[ x := map("a", 1) ]][[ dump() ]]', {"n": 1})
     assert shown.splitlines() == ['. = {"n":1}', "n := 1", 'x := {"a":1}']
     assert render("jet", '[[ dump("n", "zz") ]]', {"n": 1}) == "n := 1\nzz := nothing"
+
+
+@pytest.mark.parametrize("place", ["l[@]", "s[@:]", "s[:@]", "1 % @", "@ % 2", "ints(@, 1)"])
+def test_a_number_without_an_end_is_no_whole_number(place):
+    source = f"[[ {place.replace('@', 'x')} ]]"
+    with pytest.raises(TemplateError, match=r"\+Inf is no whole number"):
+        render("jet", source, {"x": math.inf, "l": [1], "s": "abc"})

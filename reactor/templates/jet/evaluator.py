@@ -23,6 +23,7 @@ from reactor.templates.jet.operators import (
     name_of_type,
     part,
     signed,
+    whole,
 )
 
 NOTHING: Final = object()
@@ -260,7 +261,7 @@ def _converted(name: str, index: int, value: Any, kind: str) -> Any:
     if kind == ANY:
         return value
     if kind in ("int", "float64") and is_number(value):
-        return int(value) if kind == "int" else float(value)
+        return whole(value) if kind == "int" else float(value)
     if isinstance(value, _LITERAL_KINDS.get(kind, ())):
         return value
     raise Fault(f"argument {index + 1} of {name} is {name_of_type(value)}, not {kind}")

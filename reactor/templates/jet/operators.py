@@ -111,7 +111,7 @@ def _concatenated(sign: str, left: str, right: Any) -> str:
 
 def _divided(sign: str, left: float, right: float) -> float:
     if sign == "%":
-        left, right = int(left), int(right)
+        left, right = whole(left), whole(right)
     if right == 0:
         raise Fault("modulo by zero" if sign == "%" else "division by zero")
     if isinstance(left, int) and isinstance(right, int):
@@ -163,14 +163,22 @@ def member(value: Any, key: Any) -> Any:
     raise Fault(f"there is no field or method '{name}' in {name_of_type(value)}")
 
 
+def whole(number: float) -> int:
+    """The number without its fraction."""
+    if isinstance(number, float) and not math.isfinite(number):
+        raise Fault(f"{printed(number)} is no whole number")
+    return int(number)
+
+
 def position(key: Any, length: int) -> int:
     """``key`` as a position in something of this length."""
     if not is_number(key):
         what = "nil" if key in (None, INVALID) else f"type {name_of_type(key)}"
         raise Fault(f"cannot index slice/array/string with {what}")
-    if not 0 <= int(key) < length:
-        raise Fault(f"index out of range: {int(key)}")
-    return int(key)
+    index = whole(key)
+    if not 0 <= index < length:
+        raise Fault(f"index out of range: {index}")
+    return index
 
 
 def part(value: Any, start: Any, end: Any) -> Any:
@@ -181,8 +189,8 @@ def part(value: Any, start: Any, end: Any) -> Any:
     for bound in (start, end):
         if bound is not None and not is_number(bound):
             raise Fault(f"non numeric value in index expression kind {name_of_type(bound)}")
-    first = 0 if start is None else int(start)
-    last = len(data) if end is None else int(end)
+    first = 0 if start is None else whole(start)
+    last = len(data) if end is None else whole(end)
     if not 0 <= first <= last <= len(data):
         raise Fault(f"slice bounds out of range [{first}:{last}] with length {len(data)}")
     found = data[first:last]

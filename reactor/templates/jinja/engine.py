@@ -46,6 +46,10 @@ class JinjaTemplate:
             raise self._syntax_error(error) from error
         except RecursionError as error:
             raise TemplateSourceError("the template is nested too deep", self._name, 1, 1) from error
+        except TemplateError:
+            raise
+        except Exception as error:  # noqa: BLE001  Jinja calculates what is constant at once
+            self._explain(error, {})
 
     @cached_property
     def dependencies(self) -> frozenset[str]:

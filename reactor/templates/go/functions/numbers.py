@@ -112,6 +112,12 @@ def _decimal(operation: Callable[[Decimal, Decimal], Decimal]) -> Callable[..., 
     return calculate
 
 
+def _divided(first: Decimal, second: Decimal) -> Decimal:
+    if second == 0:
+        raise ValueError("decimal division by 0")
+    return first / second
+
+
 FUNCTIONS: Functions = {
     "add": add,
     "add1": lambda value: wrapped(whole(value) + 1),
@@ -121,7 +127,7 @@ FUNCTIONS: Functions = {
     "biggest": lambda first, *others: max(map(whole, (first, *others))),
     "ceil": lambda value: float(math.ceil(real(value))),
     "div": lambda first, second: divided(first, second)[0],
-    "divf": _decimal(Decimal.__truediv__),
+    "divf": _decimal(_divided),
     "float64": real,
     "floor": lambda value: float(math.floor(real(value))),
     "int": whole,
