@@ -53,11 +53,17 @@ def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str]
         return source.renewed(address)
     except (DownloadError, UnpackingError, OSError) as error:
         if (last := source.last_good()) is None:
-            raise ManifestError(
-                [Diagnostic(str(error), None, "check the URL, and that the host can be reached")]
-            ) from error
+            raise ManifestError([_told(error, home)]) from error
         warn(f"{error}; the last good version of {address.shown} is used")
         return last
+
+
+def _told(error: Exception, home: Path) -> Diagnostic:
+    """Why there is nothing: the cache is of no use, or what is behind the URL."""
+    if isinstance(error, OSError) and str(error.filename or "").startswith(str(home)):
+        message = f"can't keep what is fetched in {error.filename}: {error.strerror}"
+        return Diagnostic(message, None, "name another directory with --cache")
+    return Diagnostic(str(error), None, "check the URL, and that the host can be reached")
 
 
 def _put_alone(file: Path, into: Path) -> str:

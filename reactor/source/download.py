@@ -68,6 +68,10 @@ async def _download(address: Address, known: Version, to: IO[bytes]) -> Version 
 async def _fetch(address: Address, known: Version, to: IO[bytes], limit: trio.CancelScope) -> Version | None:
     import httpx  # noqa: PLC0415
 
+    async def refuse_plain(request: httpx.Request) -> None:
+        if address.url.startswith("https:") and request.url.scheme == "http":
+            raise DownloadError(f"{address.shown} redirects from https to http, to {request.url.host}")
+
     credentials = None if address.user is None else httpx.BasicAuth(address.user, address.password or "")
     client = httpx.AsyncClient(
         auth=credentials,
@@ -75,6 +79,7 @@ async def _fetch(address: Address, known: Version, to: IO[bytes], limit: trio.Ca
         follow_redirects=True,
         max_redirects=MAX_REDIRECTS,
         headers=known.headers(),
+        event_hooks={"request": [refuse_plain]},
     )
     async with client, client.stream("GET", address.url) as response:
         if response.status_code == _NOT_MODIFIED:

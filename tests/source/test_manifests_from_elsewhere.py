@@ -7,6 +7,7 @@ import io
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import tarfile
@@ -16,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import trustme
 
 from reactor import ManifestError, load
 from reactor.loading import data_located
@@ -53,6 +55,7 @@ class Server:
         self.body, self.status, self.credentials = b"", 200, None
         self.sent, self.asked = 0, []
         self.drips, self.over = None, threading.Event()
+        self.leads_to = ""
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -76,6 +79,11 @@ class Server:
         elif status == 200 and handler.headers.get("If-None-Match") == etag:
             status = 304
         self.sent += status == 200
+        if self.leads_to:
+            handler.send_response(302)
+            handler.send_header("Location", self.leads_to)
+            handler.end_headers()
+            return
         if self.drips:
             self.drip(handler.wfile)
             return
@@ -406,3 +414,30 @@ def test_new_data_reach_a_running_converger(server, tmp_path):
             lambda: setattr(server, "body", b"data: {content: two}"),
         )
     assert (tmp_path / "out").read_text() == "two"
+
+
+def test_a_redirect_from_https_to_http_is_not_followed(server, tmp_path, monkeypatch):
+    server.body = site(tmp_path)
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    safe = Server()
+    safe.http.socket = context.wrap_socket(safe.http.socket, server_side=True)
+    safe.leads_to = server.url
+    try:
+        with pytest.raises(ManifestError, match="redirects from https to http, to "):
+            fetched(safe.url.replace("http:", "https:"), str(tmp_path / "cache"), lambda _: None)
+    finally:
+        safe.http.shutdown()
+        safe.http.server_close()
+    assert server.asked == []
+
+
+def test_a_cache_that_can_not_be_is_told_as_that(server, tmp_path):
+    server.body = site(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ManifestError, match=f"can't keep what is fetched in {tmp_path}/file/") as caught:
+        fetched(server.url, str(tmp_path / "file"), lambda _: None)
+    assert caught.value.diagnostics[0].hint == "name another directory with --cache"
