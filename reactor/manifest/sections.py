@@ -30,7 +30,8 @@ def data_of(root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer
     for problem in resolved.problems:
         add_problem(problem, root, problems)
     for path in resolved.secrets:
-        remember(_value(resolved.values, path))
+        value = _value(resolved.values, path)
+        remember([*_leaves(value)] if isinstance(value, list) else value)
     return resolved._replace(warnings=[*resolved.warnings, *ignored(annotations.ignored)])
 
 
@@ -137,6 +138,15 @@ def _offset(root: Mapping, problem: DataProblem, problems: Problems) -> int:
     if problem.start is None or problem.end is None or not isinstance(node, str):
         return at
     return offset_in_source(problems.source, at, node, problem.start, problem.end)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The values of a list without the keys of maps in it: "name" is no secret because one of its items is."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(inner)
+    else:
+        yield value
 
 
 def _value(values: Any, path: Path) -> Any:

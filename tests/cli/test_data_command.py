@@ -3,6 +3,8 @@ import os
 
 import pytest
 
+from reactor.resource import secrecy
+
 SITE = """
 hierarchy:
   order: ["role:${ lookup('facts.role') }", "os:${ lookup('facts.os') }"]
@@ -23,6 +25,12 @@ overrides:
 resources:
   - nonsense: [{x: 1}]
 """
+
+
+@pytest.fixture(autouse=True)
+def no_secrets_stay():
+    yield
+    secrecy.forget_all()
 
 
 @pytest.fixture
@@ -220,3 +228,13 @@ def test_a_time_in_the_data_is_its_text_for_everybody(reactor, manifest):
         assert moment in done.out
         assert "1h30m0s" in done.out
     assert f"echo {moment}" in reactor("render", site).out
+
+
+def test_a_secret_within_a_list_does_not_make_a_secret_of_the_keys(reactor, manifest):
+    site = manifest(
+        "data: {\n  users: [{name: ada, password: hunter-1}] # @secret\n}\n"
+        "resources: [{exec: ['echo {{ Data.users[0].password }}': {}]}]\n"
+    )
+    done = reactor("validate", site)
+    assert "the name of a resource is shown everywhere" in done.err
+    assert "hunter" not in done.out + done.err
