@@ -67,7 +67,7 @@ class Binder:
         elif isinstance(node, Mapping) and _is_list_without_dashes(node, model):
             self._collection.broken.update(f"{kind}#{name}" for name in node)
             first = next(iter(node))
-            message = f"{kind} wants a list of resources, not a map of them"
+            message = f"{kind} wants a list of resources, or the property 'name' of one"
             self._problems.add(message, node.key_at(first), f"write '- {first}:', and so each of them")
         elif isinstance(node, Mapping):
             values = self._reader.read(node, model)

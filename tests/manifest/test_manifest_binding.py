@@ -156,7 +156,10 @@ PROBLEMS = [
     ("resources: [{job: [{defaults: {§name: a}}]}]", "defaults can't give a name"),
     ("resources: [{job: [{a: {§name: b}}]}]", "the name is given twice"),
     ("resources: [{§job: {}}]", "job needs the property 'name'"),
-    ("resources: [{page: {§/a: {ensure: present}}}]", "page wants a list of resources, not a map of them"),
+    (
+        "resources: [{page: {§/a: {ensure: present}}}]",
+        "page wants a list of resources, or the property 'name' of one",
+    ),
     ("resources: [{job: {§defaults: {}, a: , b: {require: job#a}}}]", "job wants a list of resources"),
     (
         "resources: [{page: [{defaults: {ensure: present}}, {/a: }]}, {job: {§b: }}, {job: [{c: {require: job#b}}]}]",
