@@ -18,6 +18,10 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_SYMLINKS = 40
 """As many as the kernel follows."""
+_MOST_REMEMBERED = 10_000
+
+_straight: dict[str, tuple[int, int, int]] = {}
+"""Device, inode and owner of directories that were reached without a symlink: to ask again takes longer than to write."""
 
 
 def open_directory(path: str) -> int:
@@ -26,14 +30,25 @@ def open_directory(path: str) -> int:
     Raises OSError, and ResourceError for a symlink on the way that must not be followed.
     """
     directory = os.open(path, _DIRECTORY)
-    try:
-        is_straight = os.readlink(f"/proc/self/fd/{directory}") == path
-    except OSError:  # there is no /proc
-        is_straight = False
-    if is_straight:  # no symlink was followed, however soon one may be there
+    found = os.fstat(directory)
+    identity = (found.st_dev, found.st_ino, found.st_uid)
+    if _straight.get(path) == identity:
+        return directory
+    if _is_straight(directory, path):
+        if len(_straight) >= _MOST_REMEMBERED:
+            _straight.clear()
+        _straight[path] = identity
         return directory
     os.close(directory)
     return _walk(path)
+
+
+def _is_straight(directory: int, path: str) -> bool:
+    """Whether no symlink was followed on the way to the descriptor, however soon one may be there."""
+    try:
+        return os.readlink(f"/proc/self/fd/{directory}") == path
+    except OSError:  # there is no /proc
+        return False
 
 
 def _walk(path: str) -> int:
