@@ -33,6 +33,7 @@ from resources.file.validator import Validator
 _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FINISHED = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _DEFAULT_DIRECTORY_MODE = 0o755
 _SPECIAL_BITS = 0o7000
 _READABLE_BY_ALL = 0o444
@@ -67,8 +68,11 @@ async def store(
 
 async def set_attributes(path: str, attributes: Attributes) -> None:
     """Give the file or directory at ``path`` these attributes. Never touches its content."""
-    with Explaining(f"set the attributes of {path}"), _Parent(path) as (directory, base):
-        _set_attributes(path, directory, base, attributes)
+    try:
+        with _Parent(path) as (directory, base):
+            _set_attributes(path, directory, base, attributes)
+    except OSError as error:
+        raise explained(error, f"set the attributes of {path}") from error
 
 
 async def create_directory(path: str, attributes: Attributes) -> None:
@@ -219,16 +223,20 @@ def _give(fd: int, attributes: Attributes) -> int:
 
 
 def _set_attributes(path: str, directory: int, base: str, attributes: Attributes) -> None:
-    """Set them through a handle that opens nothing: it needs no right to read, and can't follow a symlink."""
-    handle = os.open(base, _HANDLE, dir_fd=directory)
+    """Set them through a descriptor, which can't follow a symlink; one that opens nothing, where we may not read."""
+    itself: int | str
     try:
-        found = os.fstat(handle)
+        itself = fd = os.open(base, _READ, dir_fd=directory)
+    except OSError:
+        fd = os.open(base, _HANDLE, dir_fd=directory)
+        itself = f"/proc/self/fd/{fd}"
+    try:
+        found = os.fstat(fd)
         if stat.S_ISLNK(found.st_mode):
             raise ResourceError(f"{path} is a symlink; refusing to set attributes through it")
-        itself = f"/proc/self/fd/{handle}"
         if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
             os.chown(itself, attributes.uid, attributes.gid)
         kept = found.st_mode & _SPECIAL_BITS if stat.S_ISDIR(found.st_mode) else 0
         os.chmod(itself, attributes.mode | kept)
     finally:
-        os.close(handle)
+        os.close(fd)
