@@ -14,7 +14,8 @@ import trio
 from reactor.engine.alarm import Alarm
 from reactor.engine.audit import Audit
 from reactor.engine.checking import Checking
-from reactor.engine.events import Cause, Ended, Event, Reloaded, Result
+from reactor.engine.debts import Debts
+from reactor.engine.events import Cause, Ended, Event, Reloaded
 from reactor.engine.foregone import Foregone
 from reactor.engine.herald import Herald
 from reactor.engine.ledger import Ledger
@@ -61,7 +62,6 @@ class Engine:
         self.ledger = Ledger()
         self._herald = Herald(self.roster, self.ledger, emit)
         self._foregone = Foregone(self.roster, self.ledger, self._redeclare)
-        self._memory = memory
         undoing = not (options.noop or options.monitor_only or options.partial)
         self.reversals = Reversals(memory, undoing=undoing, recorded=options.recorded)
         self._rng = rng or random.Random()  # noqa: S311 - jitter needs no secrecy
@@ -74,6 +74,7 @@ class Engine:
             limits=self.roster.limits,
             rng=self._rng,
         )
+        self._debts = Debts(self.roster, self.ledger, self.scheduler, memory, options.owing)
         self._checking = Checking(self, self._herald, self._foregone, memory)
         slice_seconds = SLICE if options.watch else UNWATCHED_SLICE
         self._workers = Workers(self, self._checking, options.jobs, slice_seconds)
@@ -93,7 +94,7 @@ class Engine:
         """Run to the end: quiescence, a stop, or with ``watch`` never by itself. Returns the last event."""
         self.clock = trio.lowlevel.current_clock()
         started = self._unrest_since = self._checking.last_change = self.clock.current_time()
-        with collector_paused(), trio.CancelScope() as self._everything:
+        with collector_paused(), self._alarm, trio.CancelScope() as self._everything:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
                 nursery.start_soon(self.follow, self._alarm.wait, self._ring)
@@ -150,7 +151,7 @@ class Engine:
         self._herald.reversing(ref for ref in refs if ref in self.reversals.pending)
         for vertex in (*fresh, *self._foregone.reconsidered(difference.kept)):
             self.mark(vertex, Cause.INTENT)
-        self._mark_debtors(fresh)
+        self._debts.call_in(fresh, trio.current_time())
         self._checking.tell_transitions()
         self._after_marks()
         self._rest()
@@ -195,33 +196,7 @@ class Engine:
 
     def _mark_everything(self) -> None:
         self.scheduler.mark_all(Cause.INITIAL)
-        self._mark_debtors(self.roster.present)
-
-    def _mark_debtors(self, vertices: Iterable[int]) -> None:
-        """Those of ``vertices`` that are known to owe a refresh from before the run pay it with their next check.
-
-        One that is checked whatever comes of the source waits for that to be as desired: a change that failed half-way,
-        and does so again, is none to hear of.
-        """
-        remembered = {} if self._memory is None else self._memory.owed_refreshes()
-        if not (owing := self.options.owing.union(remembered)):
-            return
-        for vertex in vertices:
-            if (ref := self.roster.refs[vertex]) in owing:
-                for source in remembered.get(ref, ()) or (ref,):
-                    if not self._pledged(source, vertex):
-                        self.scheduler.mark(vertex, Cause.REFRESH, trio.current_time())
-
-    def _pledged(self, source: str, below: int) -> bool:
-        """Whether ``below`` hears of ``source`` without needing it, and so is told by the scheduler once that is well."""
-        vertex = self.roster.find(source)
-        if vertex is None or not self.scheduler.topology.only_tells(vertex, below):
-            return False
-        standing = self.ledger.result(vertex, self.scheduler.blame.blocked)
-        if standing not in (None, Result.FAILED, Result.BLOCKED):
-            return False
-        self.scheduler.pledge(vertex, below)
-        return True
+        self._debts.call_in(self.roster.present, trio.current_time())
 
     async def _end_when_quiet(self, quiet: float) -> None:
         while True:

@@ -67,6 +67,8 @@ class Scheduler:
         self._retries = Retries(default_retry, rng or random.Random())  # noqa: S311 - jitter needs no secrecy
         self._agenda = Agenda(self._retries)
         self._start_at = self._agenda.start_at
+        self.wake_at = self._agenda.next_time
+        self.slow_down = self._agenda.slow_down
         self._admission = Admission(limits or {}, self._agenda)
         self.groups = self._admission.groups
         self._owed = bytearray(topology.size)
@@ -118,10 +120,6 @@ class Scheduler:
         self._paused.discard(vertex)
         if self._may_start(vertex):
             self._ready.append(vertex)
-
-    def slow_down(self, vertex: int, until: float) -> None:
-        """Start ``vertex`` no more before ``until``: something fights over it."""
-        self._agenda.slow_down(vertex, until)
 
     def touched(self, vertex: int) -> None:
         """The run of ``vertex`` begins to change things: should it fail, its next success counts as a change."""
@@ -213,10 +211,6 @@ class Scheduler:
         self._reorder(freed)
 
     # ---- what to do ----
-
-    def wake_at(self) -> float:
-        """When `elapsed` is to be called next; infinity when no timer runs."""
-        return self._agenda.next_time()
 
     @property
     def has_ready(self) -> bool:
@@ -340,6 +334,7 @@ class Scheduler:
             self._running[vertex] = 0
         self._start_at.pop(vertex, None)
         self._touched.discard(vertex)
+        self._pledged.pop(vertex, None)
 
     def _reorder(self, freed: Collection[int]) -> None:
         """Settle, under the new edges, who of those in motion is blocked, waits, or may start."""

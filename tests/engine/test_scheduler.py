@@ -170,3 +170,14 @@ def test_what_a_refresh_left_unhealthy_is_tried_again_when_its_requirement_recov
     run(scheduler, A, Outcome.OK, now=10.0)
     assert scheduler.next_ready(10.0) == B
     assert Cause.REFRESH not in scheduler.causes(B)
+
+
+def test_what_gets_the_number_of_one_that_left_pays_no_pledge_of_it():
+    scheduler = pair(EdgeKind.NOTIFY)
+    scheduler.pledge(A, B)
+    both = scheduler.topology
+    scheduler.reshape(Topology.of_edges(2, []), {}, [], [A])
+    scheduler.reshape(both, {}, [A], [])
+    scheduler.mark(A, Cause.INTENT, 0.0)
+    run(scheduler, A, Outcome.OK)
+    assert scheduler.next_ready(0.0) is None
