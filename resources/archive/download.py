@@ -11,10 +11,11 @@ from resources.archive import staging
 from resources.archive.fetching import fetch
 from resources.archive.origin import Origin, fingerprint
 from resources.archive.partial import Partial
-from resources.archive.placing import MODE, directory_of, give
+from resources.archive.placing import MODE, give
 from resources.archive.state import Desired
 from resources.file.checksum import checksum_of
 from resources.file.errors import Explaining
+from resources.file.parent import Parent
 
 
 async def download(desired: Desired, owner: tuple[int, int]) -> None:
@@ -24,7 +25,7 @@ async def download(desired: Desired, owner: tuple[int, int]) -> None:
     owed from the moment it is in place, whatever happens to this process.
     """
     source = desired.source
-    with Explaining(f"download {source.shown} to {desired.path}"), directory_of(desired.path) as directory:
+    with Explaining(f"download {source.shown} to {desired.path}"), Parent(desired.path) as (directory, _):
         known = await _known(desired)
         with Partial(directory, desired.path) as partial:
             await partial.recall(fingerprint(source.url))

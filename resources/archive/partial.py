@@ -17,7 +17,7 @@ from typing import Self
 
 from reactor import ResourceError, in_thread
 from resources.archive.origin import Origin
-from resources.file.durability import flush
+from resources.file.durability import flush, flush_directory
 
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -31,7 +31,7 @@ def partial_path(path: str) -> str:
 
 
 class Partial:
-    """What has been downloaded of the archive at ``path``, for a block. ``directory`` is a descriptor of its directory.
+    """What has been downloaded of the archive at ``path``, for a block. ``directory`` is a handle of its directory.
 
     At the end of the block it is gone, unless the download can be resumed from it.
     """
@@ -111,7 +111,7 @@ class Partial:
         base = os.path.basename(self._path)
         os.rename(self._name, base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
         self._name = ""
-        await flush(self._directory)
+        await flush_directory(self._directory)
 
     def _opened(self) -> int:
         try:

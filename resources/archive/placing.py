@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
-from reactor import Former, ResourceError, in_thread
+from reactor import Former, in_thread
 from resources.archive.partial import partial_path
 from resources.archive.staging import staging_path
 from resources.archive.state import Desired
-from resources.file.durability import flush
+from resources.file.durability import flush_directory
 from resources.file.errors import Explaining
 from resources.file.litter import is_litter
+from resources.file.parent import Parent
 from resources.file.posix import set_attributes
 from resources.file.state import Attributes
 
@@ -51,22 +51,7 @@ async def tidy(desired: Desired) -> None:
 
 
 async def _unlink(path: str) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(path)
-    with directory_of(path) as directory:
-        await flush(directory)
-
-
-@contextmanager
-def directory_of(path: str) -> Iterator[int]:
-    """A descriptor of the directory that ``path`` is in. Raises ResourceError when there is none."""
-    parent = os.path.dirname(path)
-    try:
-        descriptor = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        hint = f"declare file#{parent} with ensure: directory"
-        raise ResourceError(f'"{parent}" is not a directory', hint) from error
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    with Parent(path) as (directory, base):
+        with suppress(FileNotFoundError):
+            os.unlink(base, dir_fd=directory)
+        await flush_directory(directory)

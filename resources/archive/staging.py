@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from reactor import ResourceError
-from resources.file.durability import flush
+from resources.file.durability import flush_directory
+from resources.file.parent import Parent, make_missing
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PARENT_MODE = 0o755
@@ -30,17 +31,14 @@ def staging_path(extract_parent: str, archive: str) -> str:
 async def owe(extract_parent: str, archive: str, owner: tuple[int, int]) -> None:
     """Note, on the disk, that ``archive`` is to be unpacked into ``extract_parent``, which is made if it is missing."""
     make(extract_parent, archive, owner)
-    directory = os.open(extract_parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        await flush(directory)
-    finally:
-        os.close(directory)
+    with Parent(staging_path(extract_parent, archive)) as (directory, _):
+        await flush_directory(directory)
 
 
 def make(extract_parent: str, archive: str, owner: tuple[int, int]) -> str:
     """The path of the staging directory, which is there now. Raises ResourceError when something is in its way."""
     if not os.path.isdir(extract_parent):
-        os.makedirs(os.path.dirname(extract_parent), _PARENT_MODE, exist_ok=True)
+        make_missing(os.path.dirname(extract_parent))
         os.mkdir(extract_parent, _PARENT_MODE)
         _give(extract_parent, owner)
     path = staging_path(extract_parent, archive)

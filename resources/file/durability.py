@@ -30,6 +30,7 @@ _SYNCFS_SUFFICES = {
 }
 """File systems whose syncfs promises what fsync does. On others, such as FUSE, it may do nothing."""
 
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _UNNAMED = 0
 """The major number of devices that are none, as of tmpfs, overlay and NFS."""
 
@@ -124,11 +125,30 @@ _forgetting: trio.lowlevel.RunVar[bool] = trio.lowlevel.RunVar("forgetting", Fal
 
 
 async def flush(fd: int, device: int | None = None) -> None:
-    """Return once the file or directory at ``fd`` is on the disk; at once on a file system in memory.
+    """Return once the file at ``fd`` is on the disk; at once on a file system in memory.
 
     ``device`` is where it is, if that is known. Raises OSError when the disk refuses. The descriptor must stay open
     until the return.
     """
+    if (commit := _commit_of(fd, device)) is not None:
+        await commit.flush(fd)
+
+
+async def flush_directory(handle: int, device: int | None = None) -> None:
+    """The same for the names in a directory, of which ``handle`` need be no more than a handle (O_PATH).
+
+    One that we may not read can't be flushed: a power failure may then undo what was renamed in it, and not tear it.
+    """
+    if (commit := _commit_of(handle, device)) is not None:
+        with suppress(PermissionError):
+            fd = os.open(".", _DIRECTORY, dir_fd=handle)
+            try:
+                await commit.flush(fd)
+            finally:
+                os.close(fd)
+
+
+def _commit_of(fd: int, device: int | None) -> GroupCommit | None:
     if device is None:
         device = os.fstat(fd).st_dev
     try:
@@ -140,8 +160,7 @@ async def flush(fd: int, device: int | None = None) -> None:
         if os.major(device) == _UNNAMED and not _forgetting.get():
             _forgetting.set(True)
             trio.lowlevel.spawn_system_task(_forget_at_changes_of_mounts, commits)
-    if (commit := commits[device]) is not None:
-        await commit.flush(fd)
+    return commits[device]
 
 
 async def _forget_at_changes_of_mounts(commits: _Commits) -> None:

@@ -10,22 +10,63 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
+from types import TracebackType
 
 from reactor import ResourceError
 from resources.file.owners import names_of
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# A handle is enough to act in a directory: not every one that may be entered may also be read, as /home.
+_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_SYMLINKS = 40
 """As many as the kernel follows."""
 _MOST_REMEMBERED = 10_000
+_DEFAULT_MODE = 0o755
 
 _straight: dict[str, tuple[int, int, int]] = {}
 """Device, inode and owner of directories that were reached without a symlink: to ask again takes longer than to write."""
 
 
+class Parent:
+    """A handle (O_PATH) of the parent directory of ``path``, and the name in it, for a block.
+
+    Raises OSError, and ResourceError where there is no directory, or one to which a stranger leads.
+    """
+
+    __slots__ = ("_base", "_directory", "_parent")
+
+    def __init__(self, path: str) -> None:
+        parent, _, self._base = path.rpartition("/")
+        self._parent = parent or "/"
+
+    def __enter__(self) -> tuple[int, str]:
+        try:
+            self._directory = open_directory(self._parent)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            hint = f"declare file#{self._parent} with ensure: directory"
+            raise ResourceError(f'"{self._parent}" is not a directory', hint) from error
+        return self._directory, self._base or "."
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._directory)
+
+
+def make_missing(directory: str) -> None:
+    """Make the absolute ``directory``, and what is missing above it. Raises as `Parent`."""
+    missing = []
+    while not os.path.isdir(directory):
+        missing.append(directory)
+        directory = os.path.dirname(directory)
+    for path in reversed(missing):
+        with Parent(path) as (parent, base), suppress(FileExistsError):
+            os.mkdir(base, _DEFAULT_MODE, dir_fd=parent)
+
+
 def open_directory(path: str) -> int:
-    """A descriptor of the directory at the absolute ``path``.
+    """A handle of the directory at the absolute ``path``.
 
     Raises OSError, and ResourceError for a symlink on the way that must not be followed.
     """

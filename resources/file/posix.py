@@ -22,10 +22,10 @@ from typing import Self
 
 from reactor import Former, ResourceError, in_thread
 from resources.file.content import Content, copy
-from resources.file.durability import flush
+from resources.file.durability import flush, flush_directory
 from resources.file.errors import Explaining, explained
 from resources.file.litter import hold, is_litter, temporary_name
-from resources.file.parent import open_directory
+from resources.file.parent import Parent, make_missing
 from resources.file.state import Attributes
 from resources.file.tree import remove_tree
 from resources.file.validator import Validator
@@ -34,7 +34,6 @@ _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FINISHED = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_DEFAULT_DIRECTORY_MODE = 0o755
 _SPECIAL_BITS = 0o7000
 _READABLE_BY_ALL = 0o444
 
@@ -47,7 +46,7 @@ async def store(
     Raises ResourceError when ``validator`` does not approve of it; then ``path`` is as it was.
     """
     try:
-        with _Parent(path) as (directory, base):
+        with Parent(path) as (directory, base):
             with _Temporary(directory, base, attributes.mode, same_suffix=validator is not None) as temporary:
                 await content.copy_to(temporary.fd)
                 if validator is not None:
@@ -61,7 +60,7 @@ async def store(
                     await former.keep()
                 if not replaced:
                     await _overwrite(directory, base, temporary.fd, attributes)
-            await flush(directory, device)
+            await flush_directory(directory, device)
     except OSError as error:
         raise explained(error, f"write {path}") from error
 
@@ -69,7 +68,7 @@ async def store(
 async def set_attributes(path: str, attributes: Attributes) -> None:
     """Give the file or directory at ``path`` these attributes. Never touches its content."""
     try:
-        with _Parent(path) as (directory, base):
+        with Parent(path) as (directory, base):
             _set_attributes(path, directory, base, attributes)
     except OSError as error:
         raise explained(error, f"set the attributes of {path}") from error
@@ -81,8 +80,8 @@ async def create_directory(path: str, attributes: Attributes) -> None:
     Missing parents get the default mode: the one asked for is for the directory itself.
     """
     with Explaining(f"create the directory {path}"):
-        os.makedirs(os.path.dirname(path), _DEFAULT_DIRECTORY_MODE, exist_ok=True)
-        with _Parent(path) as (directory, base):
+        make_missing(os.path.dirname(path))
+        with Parent(path) as (directory, base):
             if not _is_directory(directory, base):
                 await _unlink(path, directory, base)
                 os.mkdir(base, 0o700, dir_fd=directory)
@@ -94,7 +93,7 @@ async def remove(path: str, *, recursive: bool) -> None:
 
     A symlink goes, what it leads to stays, also deep inside a directory.
     """
-    with Explaining(f"remove {path}"), _Parent(path) as (directory, base):
+    with Explaining(f"remove {path}"), Parent(path) as (directory, base):
         if not _is_directory(directory, base):
             await _unlink(path, directory, base)
         elif recursive:
@@ -180,29 +179,6 @@ async def _unlink(path: str, directory: int, base: str) -> None:
         with suppress(FileNotFoundError):
             os.unlink(base, dir_fd=directory)
         await former.keep()
-
-
-class _Parent:
-    """A descriptor of the parent directory of ``path``, and the name in it, for a block."""
-
-    __slots__ = ("_base", "_directory", "_parent")
-
-    def __init__(self, path: str) -> None:
-        parent, _, self._base = path.rpartition("/")
-        self._parent = parent or "/"
-
-    def __enter__(self) -> tuple[int, str]:
-        try:
-            self._directory = open_directory(self._parent)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            hint = f"declare file#{self._parent} with ensure: directory"
-            raise ResourceError(f'"{self._parent}" is not a directory', hint) from error
-        return self._directory, self._base or "."
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        os.close(self._directory)
 
 
 def _is_directory(directory: int, base: str) -> bool:

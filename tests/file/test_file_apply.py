@@ -326,12 +326,12 @@ async def test_a_symlink_to_a_directory_as_desired_is_left_alone(path: Path):
 
 
 @pytest.mark.parametrize("below", ["d", "d/e"])
-async def test_a_directory_below_a_file_is_an_error_that_says_where_to_look(path: Path, below: str):
+async def test_a_directory_below_a_file_is_an_error_that_names_the_file(path: Path, below: str):
     path.write_text("x")
     (action,) = await look(make(path / below, ensure="directory"))
-    with pytest.raises(ResourceError, match=f"^cannot create the directory {path}/{below}: ") as caught:
+    with pytest.raises(ResourceError, match=f'^"{path}" is not a directory$') as caught:
         await action.run()
-    assert caught.value.hint == "one of the directories above it is something else: see namei -l"
+    assert caught.value.hint == f"declare file#{path} with ensure: directory"
     assert path.read_text() == "x"
 
 

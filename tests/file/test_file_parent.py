@@ -2,6 +2,8 @@
 
 import ctypes
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -85,6 +87,7 @@ async def test_a_symlink_of_a_stranger_into_a_directory_of_root_is_refused(home:
         posix.remove(f"{home}/trap/f", recursive=False),
         posix.remove(f"{home}/trap/empty", recursive=True),
         posix.create_directory(f"{home}/trap/directory", ATTRIBUTES),
+        posix.create_directory(f"{home}/trap/missing/directory", ATTRIBUTES),
     ):
         with pytest.raises(
             ResourceError, match=f"trap leads through a symlink of {STRANGER} into a directory of root"
@@ -133,3 +136,29 @@ async def test_a_file_in_a_directory_that_is_not_what_it_seems_fails_with_a_way_
         await action.run()
     assert caught.value.hint is not None
     assert "chown -h root" in caught.value.hint
+
+
+AS_STRANGER = """
+import os, sys, trio
+sys.path.insert(0, {tests!r})
+from file_worlds import converge, make
+os.setgroups([]); os.setgid({id}); os.setuid({id})
+file = make({path!r}, content="new", mode="0640", owner="{id}", group="{id}")
+trio.run(converge, file)
+os.chmod({path!r}, 0o600)
+trio.run(converge, file)
+"""
+
+
+@needs_root
+def test_a_directory_that_may_be_entered_and_not_read_is_no_obstacle(tmp_path: Path):
+    """As /home often is, and where things may be dropped."""
+    for directory in (tmp_path, *list(tmp_path.parents)[:2]):
+        directory.chmod(0o755)
+    (tmp_path / "drop").mkdir()
+    (tmp_path / "drop").chmod(0o733)
+    path = tmp_path / "drop" / "f"
+    program = AS_STRANGER.format(tests=str(Path(__file__).parent), id=STRANGER, path=str(path))
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o640
