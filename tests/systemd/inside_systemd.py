@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -16,6 +17,8 @@ import pytest
 WITH_SYSTEMD = Path(__file__).with_name("with-systemd")
 REPORTS = "TESTS_INSIDE_SYSTEMD_REPORT_TO"
 """The environment variable that tells the inner pytest on which descriptor to report."""
+ROOM_FOR_REPORTS = 1 << 20
+"""Bytes: the inner run goes on while nobody reads."""
 
 
 def is_inside() -> bool:
@@ -23,12 +26,13 @@ def is_inside() -> bool:
 
 
 class InnerRun:
-    """One boot, in which all of the given tests run, in their order."""
+    """One boot, in which all of the given tests run, in their order, while those outside do."""
 
     def __init__(self, items: Sequence[pytest.Item]) -> None:
         self._config = items[0].config
         self._said = Path(tempfile.mkdtemp(prefix="inside-systemd-")) / "output"
         reader, writer = os.pipe()
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, ROOM_FOR_REPORTS)
         with self._said.open("w") as output:
             self._process = self._start(items, writer, output)
         os.close(writer)
