@@ -50,6 +50,7 @@ def pause(ref: str, seconds: float, reason: str, state_dir: str | None) -> None:
       reactor pause 'file#/etc/nginx/*' --for 2h --reason 'an experiment, ask Ada'
       reactor pause --for 10m --reason 'disk is being replaced'
     """
+    from reactor.console.quantities import date_and_time
     from reactor.console.style import printable
     from reactor.control.client import Client, NoRunError
 
@@ -61,7 +62,7 @@ def pause(ref: str, seconds: float, reason: str, state_dir: str | None) -> None:
             refs = client.pause(ref, seconds, reason)
         except NoRunError:
             refs = _pause_without_run(client, ref, seconds, reason)
-    until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() + seconds))
+    until = date_and_time(time.time() + seconds)
     for each in refs:
         click.echo(f"{printable(each)}  paused  until {until}")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reactor.cli.running import directory_of, state_dir_option
+from reactor.console.quantities import date_and_time
 
 if TYPE_CHECKING:
     from reactor.backup.entry import Version
@@ -135,7 +135,7 @@ def _warn_of_running(directory: str, version: Version) -> None:
 
 
 def _time(version: Version) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(version.name.time / 1e9))
+    return date_and_time(version.name.time / 1e9)
 
 
 def _user(uid: int) -> str:

@@ -10,6 +10,7 @@ import trio
 
 from reactor.cli.children import kill_children
 from reactor.console.ledger import name_some
+from reactor.console.quantities import counted
 from reactor.engine.engine import Engine
 
 PATIENCE = 15.0
@@ -80,4 +81,4 @@ class Interruption:
 
     def _kill(self) -> None:
         groups = kill_children()
-        self._tell(f"killed {groups} process group{'s' if groups != 1 else ''}")
+        self._tell(f"killed {counted(groups, 'process group')}")

@@ -12,6 +12,7 @@ from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import report
 from reactor.cli.running import warn
 from reactor.console.jsonlines import line
+from reactor.console.quantities import counted
 from reactor.resource.diagnostic import ManifestError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def validate(manifests: tuple[str, ...], form: Literal["text", "json"], inputs: 
         elif form == "json":
             click.echo(line({"event": "valid", "manifest": manifest, "resources": resources}), nl=False)
         else:
-            click.echo(f"{manifest}: ok, {resources} resource{'s' if resources != 1 else ''}")
+            click.echo(f"{manifest}: ok, {counted(resources, 'resource')}")
     if invalid:
         raise click.exceptions.Exit(exitcodes.BAD_USAGE)
 

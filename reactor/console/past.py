@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from reactor.console.ledger import name_some
+from reactor.console.quantities import date_and_time, seconds
 from reactor.console.style import Style, printable
-from reactor.console.text import seconds
 
 _WIDTHS = (19, 12, 40)
 """Columns on a terminal: the time, what happened, to which resource. The rest follows."""
@@ -20,11 +19,6 @@ _WARNINGS = {"eventslost", "auditfound", "flapping", "recordslost", "reloadrejec
 Record = dict[str, Any]
 
 
-def clock(moment: float) -> str:
-    """A time for people, in their time zone."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
-
-
 def headline(style: Style) -> str:
     """The headings over a table of lines."""
     return style("bold", "  ".join(_padded(_HEADINGS)).rstrip())
@@ -34,7 +28,7 @@ def entry_line(record: Record, style: Style, *, aligned: bool) -> str:
     """One event as one line; ``aligned`` in columns, for a terminal."""
     word = str(record.get("result") or _WORDS.get(record["event"], record["event"])).replace("_", " ")
     subject = printable(record.get("ref") or _subject(record))
-    cells = (clock(record["time"]), word, subject, printable(said(record)))
+    cells = (date_and_time(record["time"]), word, subject, printable(said(record)))
     shown = list(_padded(cells) if aligned else cells)
     shown[1] = style(_role(record, word), shown[1])
     return "  ".join(filter(None, shown)).rstrip()
@@ -70,7 +64,7 @@ _SAID: dict[str, Callable[[Record], str]] = {
     "recordslost": lambda record: f"{record['count']} events came faster than the disk took them",
     "reversing": lambda _: "it has left the manifest",
     "reversed": lambda _: "it is as it was before the first change",
-    "paused": lambda record: f"until {clock(record['until'])}: {record['reason']}",
+    "paused": lambda record: f"until {date_and_time(record['until'])}: {record['reason']}",
     "watcherchanged": lambda record: f"{record['state']}: {record['reason']}",
 }
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from reactor.console.ledger import name_some
+from reactor.console.quantities import clock, counted, seconds
 from reactor.console.style import Style, printable
-from reactor.console.text import clock, seconds
 
 _INDENT = "    "
 _ORDER = ("failed", "blocked", "skipped", "unknown", "would_change", "changed", "ok")
@@ -104,4 +104,4 @@ def _counts(answer: dict[str, Any], style: Style) -> str:
     if run["in_motion"]:
         parts.append(f"in motion {run['in_motion']}")
     word = style("ok", "converged") if run["converged"] else style("warning", "not converged")
-    return f"{'  '.join(parts)}  ({word}, {run['changes']} change{'s' if run['changes'] != 1 else ''})"
+    return f"{'  '.join(parts)}  ({word}, {counted(run['changes'], 'change')})"

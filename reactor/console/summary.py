@@ -7,8 +7,8 @@ from collections import Counter
 from typing import Literal
 
 from reactor.console.ledger import Ledger, Trouble
+from reactor.console.quantities import counted, seconds
 from reactor.console.style import Style, printable
-from reactor.console.text import seconds
 from reactor.engine.events import Ended, Result
 
 _LISTED = 20
@@ -66,8 +66,7 @@ def _results(ended: Ended) -> list[tuple[str, int]]:
 
 
 def _how_it_went(ended: Ended) -> str:
-    changes = f"{ended.changes} change{'s' if ended.changes != 1 else ''}"
-    return f"{ended.reason}, {changes} in {seconds(ended.duration)}"
+    return f"{ended.reason}, {counted(ended.changes, 'change')} in {seconds(ended.duration)}"
 
 
 def _troubles(ledger: Ledger) -> list[tuple[str, str]]:

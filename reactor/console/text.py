@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 
 from reactor.console.ledger import Ledger, Trouble
+from reactor.console.quantities import clock, counted, seconds
 from reactor.console.style import Style, printable
 from reactor.engine.events import (
     AuditFound,
@@ -29,10 +29,6 @@ from reactor.resource.watch import WatchState
 
 _INDENT = "    "
 _NAMED = 5
-_MINUTE = 60
-_DAY = 86400
-_TWO_DIGITS = 99.95
-_THREE_DIGITS = 999.5
 
 
 class TextSink:
@@ -77,8 +73,8 @@ class TextSink:
                 yield self._line(event.ref, "warning", "the audit found drift that no event had announced")
             case Converged() if self._announce_converged:
                 self._announce_converged = False
-                count = f"{event.resources} resources" if event.resources != 1 else "1 resource"
-                yield f"{self._style('ok', 'converged')}  {count} in {seconds(event.duration)}\n"
+                resources = counted(event.resources, "resource")
+                yield f"{self._style('ok', 'converged')}  {resources} in {seconds(event.duration)}\n"
             case _:
                 yield from self._rare(event)
 
@@ -96,8 +92,8 @@ class TextSink:
             case Reversed():
                 yield f"{printable(event.ref)}  {self._style('ok', 'undone')}\n"
             case ReloadRejected():
-                count = f"{len(event.problems)} problem{'s' if len(event.problems) != 1 else ''}"
-                text = f"it has changed and can't be used ({count}); the last valid one stays in force"
+                problems = counted(len(event.problems), "problem")
+                text = f"it has changed and can't be used ({problems}); the last valid one stays in force"
                 yield self._line("manifest", "failed", text)
 
     def _line(self, subject: str, word: str, rest: str) -> str:
@@ -149,21 +145,3 @@ class TextSink:
             subject = event.ref or f"watcher {event.watcher}"
             watching = f"watching: {event.state}" if event.ref else str(event.state)
             yield f"{printable(subject)}  {self._style(word, watching)}  {printable(event.reason)}\n"
-
-
-def seconds(duration: float) -> str:
-    """A duration for people: two or three digits and a unit."""
-    milliseconds = duration * 1000
-    if milliseconds < _THREE_DIGITS:
-        return f"{milliseconds:.{1 if milliseconds < _TWO_DIGITS else 0}f} ms"
-    if duration < _MINUTE:
-        return f"{duration:.3g} s"
-    minutes, rest = divmod(round(duration), _MINUTE)
-    hours, minutes_left = divmod(minutes, 60)
-    return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"
-
-
-def clock(moment: float, now: float) -> str:
-    """A time for people, in seconds since 1970; with the date when it is not of these days."""
-    form = "%H:%M:%S" if abs(moment - now) < _DAY else "%Y-%m-%d %H:%M"
-    return time.strftime(form, time.localtime(moment))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reactor.console.past import clock
-from reactor.console.text import seconds
+from reactor.console.quantities import date_and_time, seconds
 from reactor.journal.history import Entry, History
 
 _CAUSES = {
@@ -104,4 +103,4 @@ class Reasons:
                 yield f"It owes a refresh because of {refresh.source}, since {self._when(refresh.owed_since)}."
 
     def _when(self, moment: float) -> str:
-        return f"{seconds(max(0.0, self._now - moment))} ago ({clock(moment)})"
+        return f"{seconds(max(0.0, self._now - moment))} ago ({date_and_time(moment)})"

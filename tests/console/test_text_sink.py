@@ -1,8 +1,9 @@
 import pytest
 
+from reactor.console.quantities import seconds
 from reactor.console.style import Style
 from reactor.console.summary import plain_summary, table_summary
-from reactor.console.text import TextSink, seconds
+from reactor.console.text import TextSink
 from reactor.engine.events import (
     AuditFound,
     Blocked,

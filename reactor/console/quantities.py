@@ -1,0 +1,38 @@
+"""Durations, moments (in seconds since 1970) and counts as people read them."""
+
+from __future__ import annotations
+
+import time
+
+_MINUTE = 60
+_DAY = 86400
+_TWO_DIGITS = 99.95
+_THREE_DIGITS = 999.5
+
+
+def seconds(duration: float) -> str:
+    """A duration for people: two or three digits and a unit."""
+    milliseconds = duration * 1000
+    if milliseconds < _THREE_DIGITS:
+        return f"{milliseconds:.{1 if milliseconds < _TWO_DIGITS else 0}f} ms"
+    if duration < _MINUTE:
+        return f"{duration:.3g} s"
+    minutes, rest = divmod(round(duration), _MINUTE)
+    hours, minutes_left = divmod(minutes, 60)
+    return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"
+
+
+def clock(moment: float, now: float) -> str:
+    """A time for people, with the date when it is not of these days."""
+    form = "%H:%M:%S" if abs(moment - now) < _DAY else "%Y-%m-%d %H:%M"
+    return time.strftime(form, time.localtime(moment))
+
+
+def date_and_time(moment: float) -> str:
+    """A time for people, whenever it was."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
+
+
+def counted(count: int, noun: str) -> str:
+    """So many of something: ``1 change``, ``2 changes``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
