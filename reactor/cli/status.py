@@ -11,7 +11,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_journal
-from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option, warn, warn_if_unknown
+from reactor.cli.running import TEXT, complain, directory_of, refusing, state_dir_option, warn
 
 
 @click.command(short_help="How everything stands, and why.")
@@ -69,6 +69,7 @@ def _show_past(
     directory: str, ref: str | None, form: Literal["text", "json"], *, everything: bool, failed: bool
 ) -> None:
     """How things stood when the last run ended, if there was one."""
+    from reactor.control.names import UnknownNameError
     from reactor.control.past import last_status
     from reactor.control.pauses import Pauses
     from reactor.journal.history import History, HistoryError
@@ -81,9 +82,12 @@ def _show_past(
         return
     with closing(history):
         pauses = Pauses(directory, warn)
-        if ref is not None:
-            warn_if_unknown(history, ref)
-        _show(last_status(pauses, history, match=ref, everything=everything, failed=failed), form)
+        try:
+            answer = last_status(pauses, history, match=ref, everything=everything, failed=failed)
+        except UnknownNameError as error:
+            complain(str(error), error.hint)
+            return
+    _show(answer, form)
 
 
 def _exit_code(answer: dict[str, Any], *, named: bool) -> int:

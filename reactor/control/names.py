@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -50,9 +50,14 @@ def find(roster: Roster, name: str) -> int:
 
 
 def unknown(roster: Roster, pattern: str) -> UnknownNameError:
-    """The error that no resource is called like ``pattern``, with the nearest name as a hint."""
+    """The error that no resource of a run is called like ``pattern``, with the nearest name as a hint."""
+    present = sorted(roster.present)
+    refs, resources = [roster.refs[v] for v in present], [roster.resources[v] for v in present]
+    return unknown_among(refs, pattern, resources)
+
+
+def unknown_among(names: Sequence[str], pattern: str, resources: Sequence[Resource] = ()) -> UnknownNameError:
+    """The same where ``names`` are all there are, beside those that the ``resources`` of these refs have."""
     from reactor.graph.names import Names  # noqa: PLC0415 - only a misspelt name needs it
 
-    present = sorted(roster.present)
-    names = Names([roster.resources[v] for v in present], [roster.refs[v] for v in present])
-    return UnknownNameError(pattern, names.hint(pattern))
+    return UnknownNameError(pattern, Names(resources, names).hint(pattern))

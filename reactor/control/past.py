@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from reactor.control.names import covers
+from reactor.control.names import covers, unknown_among
 from reactor.control.pauses import Pause, Pauses, effective
 from reactor.engine.events import Result
 
@@ -19,19 +19,22 @@ _FINE = ("ok", "changed")
 def last_status(
     pauses: Pauses, history: History, *, match: str | None, everything: bool, failed: bool
 ) -> dict[str, Any]:
-    """What the journal knows; ``run`` of the answer is None."""
+    """What the journal knows; ``run`` of the answer is None. Raises UnknownNameError."""
     living = pauses.living(time.time())
     called: dict[str, tuple[str, ...]] = {ref: (ref,) for ref in sorted(history.refs())}
     for alias, ref in history.aliases().items():
         if ref in called:
             called[ref] = (ref, alias)
+    every_name = [name for names in called.values() for name in names]
+    if match is not None and not covers(match, every_name):
+        raise unknown_among(every_name, match)
     end, former = (*history.last_ends(), None, None)[:2]
     before = 0 if former is None else former.id
     records = {names: _record(history, names, living, before) for names in called.values()}
     shown = [
         record
         for names, record in records.items()
-        if (_asked_for(record, names, match, everything=everything))
+        if _asked_for(record, names, match, everything=everything)
         and (not failed or record["state"] in (Result.FAILED, Result.BLOCKED))
     ]
     counts = Counter(record["state"] for record in records.values())

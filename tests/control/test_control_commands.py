@@ -280,7 +280,15 @@ def test_an_alias_is_understood_by_all_that_ask_the_journal(manifest):
     assert status("exec#wild")["resources"][0]["paused"]["reason"] == "why not"
 
 
-@pytest.mark.parametrize("words", [("why",), ("events", "--ref"), ("status",)])
+@pytest.mark.parametrize("asked", [("exec#wil",), ("exec#wil", "--format", "json")])
+def test_status_of_a_name_nobody_has_is_as_wrong_without_a_run_as_with_one(manifest, asked):
+    call("run", "--converge-once", manifest(ALIASES))
+    code, out, err = call("status", *asked)
+    assert (code, out) == (2, "")
+    assert "error: no resource matches exec#wil\nhint: did you mean 'exec#wild'?" in err
+
+
+@pytest.mark.parametrize("words", [("why",), ("events", "--ref")])
 def test_a_name_that_the_journal_does_not_know_leads_to_the_nearest(manifest, words):
     call("run", "--converge-once", manifest(ALIASES))
     _, out, err = call(*words, "exec#wil")
