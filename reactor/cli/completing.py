@@ -87,7 +87,7 @@ def _remembered(directory: str) -> list[str]:
     from reactor.journal.history import History, HistoryError
 
     try:
-        history = History(directory)
+        history = History(directory, at_once=True)
     except HistoryError:
         return []
     with closing(history):

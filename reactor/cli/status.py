@@ -75,7 +75,7 @@ def _show_past(
     from reactor.journal.history import History, HistoryError
 
     try:
-        history = History(directory)
+        history = History(directory, at_once=True)
     except HistoryError:
         if form == "json":
             _show({"run": None, "resources": []}, form)

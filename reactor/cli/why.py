@@ -32,7 +32,7 @@ def why(ref: str, state_dir: str | None) -> None:
     from reactor.journal.history import History, HistoryError
 
     try:
-        history = History(directory_of(state_dir))
+        history = History(directory_of(state_dir), at_once=True)
     except HistoryError as error:
         raise click.ClickException(str(error)) from error
     with closing(history):

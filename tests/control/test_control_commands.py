@@ -288,6 +288,14 @@ def test_status_of_a_name_nobody_has_is_as_wrong_without_a_run_as_with_one(manif
     assert "error: no resource matches exec#wil\nhint: did you mean 'exec#wild'?" in err
 
 
+@pytest.mark.parametrize("asked", [("why", "exec#true"), ("status",)])
+def test_who_only_asks_the_journal_leaves_nothing_beside_it(manifest, state_directory, asked):
+    call("run", "--converge-once", manifest(ALIASES))
+    before = sorted(state_directory.iterdir())
+    assert "exec#" in call(*asked)[1]
+    assert sorted(state_directory.iterdir()) == before
+
+
 @pytest.mark.parametrize("words", [("why",), ("events", "--ref")])
 def test_a_name_that_the_journal_does_not_know_leads_to_the_nearest(manifest, words):
     call("run", "--converge-once", manifest(ALIASES))
