@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from reactor.cli import exitcodes
 from reactor.cli.manifests import rejecting
 from reactor.cli.metrics import Exposure, listening
-from reactor.cli.page import page_port
+from reactor.cli.page import page_window
 from reactor.cli.reloading import Generation, Reloader
 from reactor.cli.session import Company, converge
 from reactor.cli.state import State, opened, refuse_managed, remembered, stateless
@@ -25,9 +25,9 @@ from reactor.service.notify import Notifier
 from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:
+    from reactor.cli.page import Window
     from reactor.cli.signals import Interruption
     from reactor.control.address import Address
-    from reactor.control.port import Port
     from reactor.engine.events import Ended
     from reactor.graph.graph import Graph
     from reactor.graph.select import Selection
@@ -58,7 +58,7 @@ class Run(NamedTuple):
         reporter = None if notifier is None else Reporter(notifier)
         anew = partial(self._generation, reporter)
         reloader = Reloader(self.manifest, program.files, program.inputs, anew, read_at)
-        with listening(exposure, self.bad_usage) as port, page_port(ui, self.bad_usage) as window:
+        with listening(exposure, self.bad_usage) as port, page_window(ui, self.bad_usage) as window:
             company = Company(reloader, metrics_port=port, reporter=reporter)
             return self._converge(program, selection, company, window)
 
@@ -86,7 +86,7 @@ class Run(NamedTuple):
         return self.options._replace(jobs=self.jobs or settings.jobs or DEFAULT_JOBS, fail_fast=fail_fast)
 
     def _converge(
-        self, program: Program, selection: Selection | None, company: Company, window: Port | None
+        self, program: Program, selection: Selection | None, company: Company, window: Window | None
     ) -> tuple[Ended, Interruption]:
         graph, options = _graph(program, selection), self._paced(program)
         display = Display(self.form, resources=len(graph.resources), continuous=options.watch)
@@ -96,11 +96,10 @@ class Run(NamedTuple):
                 options = options._replace(owing=state.owing, recorded=state.recorded)
                 company = company._replace(journal=state.journal, backups=state.backups)
                 if options.watch or _has_pauses(state):
-                    from reactor.cli.onlookers import looked_at
+                    from reactor.cli.onlookers import onlookers_of
 
-                    company = looked_at(
-                        company, program.path, graph, options, state, display, window, self.bad_usage
-                    )
+                    control, tally, page = onlookers_of(program.path, graph, options, state, display, window)
+                    company = company._replace(control=control, tally=tally, page=page)
                 ended, interruption = converge(graph, options, display, company)
             display.summarize(ended)
             if program.post_message and exitcodes.is_all_well(ended):
@@ -118,7 +117,7 @@ class Run(NamedTuple):
 
 
 def _has_pauses(state: State) -> bool:
-    return state.directory is not None and os.path.exists(os.path.join(state.directory.path, PAUSES_FILE))
+    return state.path is not None and os.path.exists(os.path.join(state.path, PAUSES_FILE))
 
 
 def _graph(program: Program, selection: Selection | None) -> Graph:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -39,8 +39,31 @@ def refuse_page(context: click.Context) -> None:
         raise click.UsageError("--ui is for a run that stays: leave --converge-once out", context)
 
 
+class Window(NamedTuple):
+    """Where the page is to be. What keeps it from being there ends the command with ``bad_usage``."""
+
+    port: Port
+    bad_usage: int
+
+    def open(self, control: Control, graph: Graph, state: State, display: Display) -> LivePage:
+        """The page of a run. A token that can't be kept ends the command."""
+        from reactor.console.journald import leads_to_journal
+        from reactor.ui.access import Access
+        from reactor.ui.live import LivePage
+        from reactor.ui.past import Past
+
+        try:
+            access = Access.to(self.port.address, state.path)
+        except OSError as error:
+            complain(f"can't keep the token of the page: {error}", "make room, or listen on 127.0.0.1")
+            raise click.exceptions.Exit(self.bad_usage) from error
+        display.tell(access.told(openly=not leads_to_journal(sys.stderr.fileno())))
+        past = Past(state.path, state.journal) if state.path and state.journal else None
+        return LivePage(self.port, access, control, graph, past)
+
+
 @contextmanager
-def page_port(address: Address | None, bad_usage: int) -> Iterator[Port | None]:
+def page_window(address: Address | None, bad_usage: int) -> Iterator[Window | None]:
     """Listen where the user wants the page. A port that can't be had ends the command."""
     if address is None:
         yield None
@@ -50,26 +73,4 @@ def page_port(address: Address | None, bad_usage: int) -> Iterator[Port | None]:
     with refusing_port(address, "--ui", bad_usage):
         port = Port(address)
     with closing(port):
-        yield port
-
-
-def opened_page(
-    port: Port | None, control: Control | None, graph: Graph, state: State, display: Display, bad_usage: int
-) -> LivePage | None:
-    """The page of a run behind ``port``, if it is to have one. A token that can't be kept ends the command."""
-    if port is None or control is None:
-        return None
-    from reactor.console.journald import leads_to_journal
-    from reactor.ui.access import Access
-    from reactor.ui.live import LivePage
-    from reactor.ui.past import Past
-
-    directory = None if state.directory is None else state.directory.path
-    try:
-        access = Access.to(port.address, directory)
-    except OSError as error:
-        complain(f"can't keep the token of the page: {error}", "make room, or listen on 127.0.0.1")
-        raise click.exceptions.Exit(bad_usage) from error
-    display.tell(access.told(openly=not leads_to_journal(sys.stderr.fileno())))
-    past = Past(directory, state.journal) if directory and state.journal else None
-    return LivePage(port, access, control, graph, past)
+        yield Window(port, bad_usage)

@@ -36,6 +36,11 @@ class State(NamedTuple):
     owing: frozenset[str] = frozenset()
     recorded: frozenset[str] | None = None
 
+    @property
+    def path(self) -> str | None:
+        """Where it is kept, if anywhere."""
+        return None if self.directory is None else self.directory.path
+
 
 @contextmanager
 def opened(location: Location | None, manifest: str, warn: Warn, bad_usage: int) -> Iterator[State]:
