@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from reactor.cli import exitcodes
+from reactor.cli.engine_runs import Company, converge
 from reactor.cli.manifests import rejecting
 from reactor.cli.metrics import Exposure, listening
 from reactor.cli.page import page_window
 from reactor.cli.reloading import Generation, Reloader
-from reactor.cli.session import Company, converge
 from reactor.cli.state import State, opened, refuse_managed, remembered, stateless
 from reactor.console.display import Display
 from reactor.console.introduction import message_record, selection_record, selection_text

@@ -110,8 +110,8 @@ def _answer(
 def _attempt(entry: Entry, location: Any, *, refresh: bool, noop: bool) -> Ending:
     """Run it. Ends the command when a signal cuts that short: then there is no answer."""
     from reactor.cli import exitcodes
+    from reactor.cli.engine_runs import attempt
     from reactor.cli.ensuring import backups_of, ensured
-    from reactor.cli.session import attempt
     from reactor.engine.events import Checked
     from reactor.engine.options import Options
     from reactor.ensure.protocol import Ending

@@ -10,12 +10,12 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_session
+from reactor.cli.engine_runs import Company, converge
 from reactor.cli.ensuring import backups_of, blocked, ensured, outlook_of, session_of, trusting
 from reactor.cli.inputs import entry_options
 from reactor.cli.kind_options import KindOptions
 from reactor.cli.manifests import report
 from reactor.cli.running import state_dir_option
-from reactor.cli.session import Company, converge
 from reactor.cli.state import refuse_managed
 from reactor.console.display import Display
 from reactor.engine.events import Blocked, Event, Result, Skipped

@@ -115,7 +115,7 @@ def _load(manifest: str, inputs: Callable[[], Inputs], centre: str | None, depth
 
 
 def _states(whole: Graph) -> dict[str, str]:
-    from reactor.cli.session import look
+    from reactor.cli.engine_runs import look
 
     states, interruption = look(whole, lambda message: click.echo(message, err=True))
     if interruption.taken:

@@ -33,9 +33,6 @@ COMMANDS = (
     "completion",
 )
 
-_ELSEWHERE = {"session": "session_command"}
-"""The modules of commands whose name is that of another module."""
-
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are invoked or listed."""
@@ -48,8 +45,7 @@ class LazyGroup(click.Group):
         """The command ``cmd_name``, from the module and the function of that name."""
         if cmd_name not in COMMANDS:
             return None
-        module = _ELSEWHERE.get(cmd_name, cmd_name)
-        command = getattr(import_module(f"reactor.cli.{module}"), cmd_name)
+        command = getattr(import_module(f"reactor.cli.{cmd_name}"), cmd_name)
         return command if isinstance(command, click.Command) else None
 
     def resolve_command(

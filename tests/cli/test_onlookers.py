@@ -2,7 +2,7 @@
 
 import os
 
-from reactor.cli.session import Company, converge
+from reactor.cli.engine_runs import Company, converge
 from reactor.console.display import Display
 from reactor.engine.options import Options
 from reactor.testing.story import graph_of

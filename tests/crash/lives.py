@@ -15,8 +15,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import reactor.cli.engine_runs
 import reactor.cli.run
-import reactor.cli.session
 from reactor.cli.group import reactor as command
 from reactor.engine.events import Checked, Result
 
@@ -100,7 +100,7 @@ def run(world: World, stop_after: int | None = None) -> None:
 
 
 def _stop_between_change_and_refresh(changes: int) -> None:
-    heard = reactor.cli.session._Sinks.__call__
+    heard = reactor.cli.engine_runs._Sinks.__call__
     left = iter(range(changes - 1, -1, -1))
 
     def hear(sinks, event):
@@ -108,7 +108,7 @@ def _stop_between_change_and_refresh(changes: int) -> None:
         if isinstance(event, Checked) and event.result is Result.CHANGED and next(left, None) == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    reactor.cli.session._Sinks.__call__ = hear
+    reactor.cli.engine_runs._Sinks.__call__ = hear
 
 
 def live(world: World, lifetime: float | None = None, stop_after: int | None = None) -> int:

@@ -1,0 +1,186 @@
+"""Runs of the engine, each with what accompanies it: shown to people, without showing it, or only to look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import trio
+
+from reactor.backup.store import Store
+from reactor.cli.reloading import Reloader
+from reactor.cli.signals import Interruption
+from reactor.console.display import Display
+from reactor.engine.engine import Engine
+from reactor.engine.events import Blocked, Checked, Ended, Event, Reloaded, Result, Skipped
+from reactor.engine.options import Options
+from reactor.graph.graph import Graph
+from reactor.journal.journal import Journal
+from reactor.journal.records import lean
+from reactor.resource.keeping import keeper
+from reactor.resource.secrecy import scrubbed
+from reactor.service.reporter import Reporter
+
+if TYPE_CHECKING:  # many runs have none of these
+    from reactor.control.control import Control
+    from reactor.control.port import MetricsPort
+    from reactor.metrics.tally import Tally
+    from reactor.ui.live import LivePage
+
+
+class Company(NamedTuple):
+    """What may accompany a run besides its display.
+
+    With a ``reloader``, the run follows its manifest; with a ``journal``, it knows what earlier ones left to do;
+    ``backups`` get what it replaces; through a ``control`` people look at it and pause parts of it. A ``tally`` counts
+    what happens, and a ``metrics_port`` shows that; a ``page`` shows everything live; a ``reporter`` tells the service
+    manager.
+    """
+
+    reloader: Reloader | None = None
+    journal: Journal | None = None
+    backups: Store | None = None
+    control: Control | None = None
+    tally: Tally | None = None
+    metrics_port: MetricsPort | None = None
+    page: LivePage | None = None
+    reporter: Reporter | None = None
+
+
+def converge(
+    graph: Graph, options: Options, display: Display, company: Company
+) -> tuple[Ended, Interruption]:
+    """Run an engine to its end and show it."""
+    sinks = _Sinks(display, company, diffs=options.diff)
+    if company.page:
+        options = options._replace(diff=True)
+    engine = sinks.engine = Engine(graph, options, sinks, memory=company.journal)
+    reloader = company.reloader
+    interruption = Interruption(
+        engine, display.tell, reload=reloader.request if reloader and options.watch else None
+    )
+    if reloader:
+        reloader.attach(engine, sinks)
+        reloader.adopted = company.page.drawing.adopt if company.page else None
+    if company.journal:
+        company.journal.begin_generation(graph.resources.values())
+    return trio.run(_accompanied, engine, interruption, display, company), interruption
+
+
+class _Sinks:
+    """All that the events of a run go to. Without ``diffs``, only the page gets them: it always shows them.
+
+    What merely looks on, and fails, is told nothing more: a bug there must not end the run.
+    """
+
+    engine: Engine
+
+    def __init__(self, display: Display, company: Company, *, diffs: bool) -> None:
+        self._display = display
+        self._journal = company.journal
+        self._page = company.page
+        self._diffs = diffs
+        onlookers = (company.page, company.control, company.tally, company.reporter)
+        self._onlookers = [sink for sink in onlookers if sink is not None]
+
+    def __call__(self, event: Event) -> None:
+        whole = scrubbed(event)
+        event = whole if self._diffs or self._page is None else lean(whole)
+        self._display(event)
+        if self._journal:
+            if type(event) is Reloaded:
+                self._journal.begin_generation(self.engine.desired())
+            self._journal.record(event)
+        for sink in self._onlookers:
+            try:
+                sink(whole if sink is self._page else event)
+            except Exception as error:  # noqa: BLE001 - whatever it is, repairs go on
+                self._leave_out(sink, error)
+
+    def _leave_out(self, sink: Callable[[Event], None], error: Exception) -> None:
+        self._onlookers = [each for each in self._onlookers if each is not sink]
+        self._display.warn(
+            f"the {type(sink).__name__} of this run failed and is told nothing more: "
+            f"{type(error).__name__}: {error}; this is a bug in reactor, please report it"
+        )
+
+
+def attempt(
+    graph: Graph,
+    options: Options,
+    note: Callable[[Event], None],
+    tell: Callable[[str], None],
+    backups: Store | None = None,
+) -> tuple[Ended, Interruption]:
+    """Run an engine to its end without showing it; ``note`` gets its events."""
+    engine = Engine(graph, options, lambda event: note(scrubbed(event)))
+    interruption = Interruption(engine, tell)
+    return trio.run(_accompanied, engine, interruption, None, Company(backups=backups)), interruption
+
+
+def look(graph: Graph, tell: Callable[[str], None]) -> tuple[dict[str, str], Interruption]:
+    """Check every resource once and change nothing; return the state of each."""
+    states: dict[str, str] = {}
+
+    def note(event: Event) -> None:
+        match event:
+            case Checked():
+                states[event.ref] = event.result
+            case Blocked():
+                states[event.ref] = Result.BLOCKED
+            case Skipped():
+                states[event.ref] = Result.SKIPPED
+
+    _, interruption = attempt(graph, Options(noop=True), note, tell)
+    return states, interruption
+
+
+async def _accompanied(
+    engine: Engine, interruption: Interruption, display: Display | None, company: Company
+) -> Ended:
+    keeper.set(company.backups)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(interruption.listen)
+        if display:
+            nursery.start_soon(display.run)
+            nursery.start_soon(_stop_without_reader, engine, display)
+            if company.reloader:
+                nursery.start_soon(company.reloader.run, engine, engine.emit)
+        if company.journal:
+            nursery.start_soon(company.journal.run)
+        if company.backups:
+            nursery.start_soon(company.backups.maintain)
+        if company.control:
+            await nursery.start(company.control.run, engine)
+        if display:
+            _show(nursery, engine, display, company)
+        if company.reporter:
+            nursery.start_soon(company.reporter.run, engine)
+        ended = await engine.run()
+        await _take_leave(company)
+        nursery.cancel_scope.cancel()
+    return ended
+
+
+def _show(nursery: trio.Nursery, engine: Engine, display: Display, company: Company) -> None:
+    """Let people see the run from elsewhere."""
+    if company.metrics_port and company.tally:
+        nursery.start_soon(company.metrics_port.run, company.tally, engine, display.warn)
+    if company.page:
+        nursery.start_soon(company.page.run, engine, display.warn)
+
+
+async def _take_leave(company: Company) -> None:
+    """The run is over: let those have its end who follow it."""
+    if company.reporter:
+        company.reporter.ending()
+    if company.control:
+        await company.control.farewell()
+    if company.page:
+        await company.page.farewell()
+
+
+async def _stop_without_reader(engine: Engine, display: Display) -> None:
+    """End quietly, as a filter does, when the program behind our pipe has had enough."""
+    await display.reader_gone.wait()
+    engine.stop()
