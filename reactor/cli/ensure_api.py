@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli.inputs import entry_options
+from reactor.cli.nearest import NearestGroup
 from reactor.cli.running import state_dir_option, warn
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
 
 
-@click.group()
+@click.group(cls=NearestGroup)
 def api() -> None:
     """Bring one resource into its state for a program that asks in JSON.
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from reactor.cli.nearest import NearestGroup
+
 COMMANDS = (
     "run",
     "validate",
@@ -34,7 +36,7 @@ COMMANDS = (
 )
 
 
-class LazyGroup(click.Group):
+class LazyGroup(NearestGroup):
     """A group whose commands are imported when they are invoked or listed."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
@@ -47,19 +49,6 @@ class LazyGroup(click.Group):
             return None
         command = getattr(import_module(f"reactor.cli.{cmd_name}"), cmd_name)
         return command if isinstance(command, click.Command) else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command to run. An unknown one is answered with the nearest name."""
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            from difflib import get_close_matches
-
-            close = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
-            hint = f"did you mean {close[0]!r}?" if close else f"commands: {', '.join(COMMANDS)}"
-            raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
-        return super().resolve_command(ctx, args)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

@@ -13,6 +13,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import rejecting
+from reactor.cli.nearest import NearestGroup
 from reactor.cli.running import complain
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _SENSELESS = {"converge_once": "--converge-once", "render": "--render"}
 
 
-@click.group(short_help="Run a manifest as a service of systemd.")
+@click.group(cls=NearestGroup, short_help="Run a manifest as a service of systemd.")
 def service() -> None:
     """Have systemd run a manifest from boot on, watch over it, and start it again when it fails.
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.nearest import NearestGroup
 from reactor.cli.running import complain
 
 _LABELS = {
@@ -27,7 +28,7 @@ _LABELS = {
 """The lines of the summary, with CCM's words."""
 
 
-@click.group(short_help="Let calls of ensure in one script know of each other.")
+@click.group(cls=NearestGroup, short_help="Let calls of ensure in one script know of each other.")
 def session() -> None:
     """Let several calls of 'reactor ensure' in one script know of each other.
 

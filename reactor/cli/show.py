@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from reactor.cli.ensure import KindGroup
+from reactor.cli.kind_group import KindGroup
 
 
 @click.command(

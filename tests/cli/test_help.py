@@ -26,3 +26,19 @@ def test_a_help_fits_a_terminal_of_80_columns(reactor, monkeypatch, words):
     assert [
         line for line in shown.splitlines() if len(line) > 80 and not line.startswith(examples_of_kinds)
     ] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (("rum",), "there is no command 'rum'; did you mean 'run'?"),
+        (("zzz",), "there is no command 'zzz'; commands: run, validate"),
+        (("ensure", "fil"), "there is no kind 'fil'; did you mean 'file'?"),
+        (("service", "instal"), "there is no command 'instal'; did you mean 'install'?"),
+        (("ensure", "api", "pip"), "there is no command 'pip'; did you mean 'pipe'?"),
+    ],
+)
+def test_a_misspelt_command_is_answered_with_the_nearest_in_every_group(reactor, words, answer):
+    done = reactor(*words)
+    assert done.code == 2
+    assert answer in done.err

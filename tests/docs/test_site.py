@@ -10,8 +10,8 @@ import click
 import pytest
 from site_pages import read_page
 
-from reactor.cli.ensure import KindGroup
 from reactor.cli.group import reactor
+from reactor.cli.kind_group import KindGroup
 from reactor.ensure.properties import properties_of
 from reactor.resource.base import Resource
 from reactor.resource.registry import find_kind, kind_names
