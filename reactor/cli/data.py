@@ -10,7 +10,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import rejecting
-from reactor.cli.running import warn
+from reactor.cli.messages import warn
 from reactor.cli.values import Explained, Form, form_option, found, show
 
 if TYPE_CHECKING:

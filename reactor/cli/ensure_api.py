@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli.inputs import entry_options
+from reactor.cli.messages import warn
 from reactor.cli.nearest import NearestGroup
-from reactor.cli.running import state_dir_option, warn
+from reactor.cli.running import state_dir_option
 
 if TYPE_CHECKING:
     from reactor.engine.events import Event

@@ -9,10 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import click
-
 from reactor.cli import exitcodes
-from reactor.cli.running import complain, warn
+from reactor.cli.messages import fail, warn
 from reactor.engine.events import Cause, Checked, Event, Result, Skipped
 
 if TYPE_CHECKING:
@@ -34,13 +32,11 @@ def session_of(option: str | None, bad_usage: int = exitcodes.BAD_USAGE) -> Sess
     from reactor.journal.state_directory import StateDirectory, StateDirectoryError
 
     if not os.path.isdir(directory):
-        complain(f"there is no session {directory}", BEGIN)
-        raise click.exceptions.Exit(bad_usage)
+        fail(f"there is no session {directory}", BEGIN, bad_usage)
     try:
         return Session(StateDirectory.make(os.path.abspath(directory)).path)
     except StateDirectoryError as error:  # others may write to it
-        complain(error.message, BEGIN)
-        raise click.exceptions.Exit(bad_usage) from error
+        fail(error.message, BEGIN, bad_usage)
 
 
 @contextmanager
@@ -51,8 +47,7 @@ def trusting(bad_usage: int = exitcodes.BAD_USAGE) -> Iterator[None]:
     try:
         yield
     except (HistoryError, sqlite3.Error, OSError) as error:
-        complain(f"the session is of no use: {error}", BEGIN)
-        raise click.exceptions.Exit(bad_usage) from error
+        fail(f"the session is of no use: {error}", BEGIN, bad_usage)
 
 
 def outlook_of(entry: Entry, session: Session | None, *, noop: bool) -> Outlook:

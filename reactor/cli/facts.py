@@ -7,7 +7,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.inputs import Given, facts_options, host_facts
 from reactor.cli.manifests import rejecting
-from reactor.cli.running import warn
+from reactor.cli.messages import warn
 from reactor.cli.values import Form, form_option, found, show
 
 

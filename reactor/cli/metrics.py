@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reactor.cli.running import complain
+from reactor.cli.messages import fail
 
 if TYPE_CHECKING:
     from reactor.control.address import Address
@@ -87,8 +87,8 @@ def refusing_port(address: Address, option: str, bad_usage: int) -> Iterator[Non
     try:
         yield
     except OSError as error:
-        complain(f"can't listen on {address}: {error.strerror}", f"name another address with {option}")
-        raise click.exceptions.Exit(bad_usage) from error
+        text = f"can't listen on {address}: {error.strerror}"
+        fail(text, f"name another address with {option}", bad_usage)
 
 
 def address_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Address | None:

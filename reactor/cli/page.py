@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from reactor.cli.messages import fail
 from reactor.cli.metrics import address_of, refusing_port
-from reactor.cli.running import complain
 
 if TYPE_CHECKING:
     from reactor.cli.state import State
@@ -55,8 +55,8 @@ class Window(NamedTuple):
         try:
             access = Access.to(self.port.address, state.path)
         except OSError as error:
-            complain(f"can't keep the token of the page: {error}", "make room, or listen on 127.0.0.1")
-            raise click.exceptions.Exit(self.bad_usage) from error
+            text = f"can't keep the token of the page: {error}"
+            fail(text, "make room, or listen on 127.0.0.1", self.bad_usage)
         display.tell(access.told(openly=not leads_to_journal(sys.stderr.fileno())))
         past = Past(state.path, state.journal) if state.path and state.journal else None
         return LivePage(self.port, access, control, graph, past)

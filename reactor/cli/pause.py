@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reactor.cli import exitcodes
 from reactor.cli.completing import complete_journal
-from reactor.cli.running import TEXT, complain, directory_of, refusing, state_dir_option, warn
+from reactor.cli.messages import fail, warn
+from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option
 
 if TYPE_CHECKING:
     from reactor.control.client import Client
@@ -76,8 +76,7 @@ def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) ->
     try:
         StateDirectory.make(client.directory)
     except StateDirectoryError as error:
-        complain(error.message, error.hint)
-        raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error
+        fail(error.message, error.hint)
     now = time.time()
     Pauses(client.directory, warn).add(ref, now, now + seconds, reason)
     try:

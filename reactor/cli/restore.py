@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reactor.cli.messages import fail
 from reactor.cli.running import directory_of, state_dir_option
 from reactor.console.quantities import date_and_time
 
@@ -88,8 +89,7 @@ def _restore(store: Store, version: Version) -> None:
         raise click.ClickException(f"version {version.name.id} can't be read: {error.strerror}") from error
     verdict = trio.run(_put_back, store, version, content)
     if verdict.outcome is Outcome.FAILED:
-        hint = f"\nhint: {verdict.hint}" if verdict.hint else ""
-        raise click.ClickException(f"{verdict.error}{hint}")
+        fail(str(verdict.error), verdict.hint, 1)
     if verdict.outcome is Outcome.OK:
         click.echo(f"{version.path} is already as in version {version.name.id}")
         return

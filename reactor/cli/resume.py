@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.completing import complete_journal
-from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option, warn
+from reactor.cli.messages import warn
+from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option
 
 if TYPE_CHECKING:
     from reactor.control.client import Client

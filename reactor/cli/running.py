@@ -1,4 +1,4 @@
-"""Finds the converger that runs on a state directory, for the commands that talk to it."""
+"""What the commands about a run share: its state directory, the names it knows, and what it refuses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reactor.cli import exitcodes
+from reactor.cli.messages import fail, warn
 
 if TYPE_CHECKING:
     from reactor.journal.history import History
@@ -63,15 +63,7 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except RefusedError as error:
-        complain(error.message, error.hint)
-        raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error
-
-
-def complain(message: str, hint: str | None) -> None:
-    """An error and how to mend it, on stderr."""
-    click.echo(f"error: {message}", err=True)
-    if hint:
-        click.echo(f"hint: {hint}", err=True)
+        fail(error.message, error.hint)
 
 
 def hint_from(history: History, ref: str) -> str:
@@ -90,8 +82,3 @@ def warn_if_unknown(history: History, pattern: str) -> None:
 
     if not any(covers(pattern, (name,)) for name in (*history.refs(), *history.aliases())):
         warn(f"the journal knows no resource {pattern}; {hint_from(history, pattern)}")
-
-
-def warn(message: str) -> None:
-    """Something the person should know, on stderr."""
-    click.echo(f"warning: {message}", err=True)

@@ -13,8 +13,8 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import rejecting
+from reactor.cli.messages import fail
 from reactor.cli.nearest import NearestGroup
-from reactor.cli.running import complain
 
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
@@ -166,5 +166,4 @@ def _telling() -> Iterator[None]:
     try:
         yield
     except InstallationError as error:
-        complain(error.message, error.hint)
-        raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error
+        fail(error.message, error.hint)

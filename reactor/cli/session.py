@@ -10,8 +10,8 @@ from typing import Any, Literal
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.messages import fail
 from reactor.cli.nearest import NearestGroup
-from reactor.cli.running import complain
 
 _LABELS = {
     "total_resources": "Total Resources",
@@ -99,8 +99,7 @@ def show_report(directory: str | None, remove: bool, form: Literal["text", "json
 
     found = session_of(directory)
     if found is None:
-        complain("no session is named", f"use --session DIR, or {BEGIN}")
-        raise click.exceptions.Exit(exitcodes.BAD_USAGE)
+        fail("no session is named", f"use --session DIR, or {BEGIN}")
     with trusting():
         told = summary(found.past())
     click.echo(line(told) if form == "json" else _text(told), nl=False)

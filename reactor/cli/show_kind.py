@@ -15,7 +15,7 @@ from reactor.cli.ensure_kind import found_kind
 from reactor.cli.inputs import entry_options
 from reactor.cli.kind_options import KindOptions
 from reactor.cli.manifests import report
-from reactor.cli.running import complain
+from reactor.cli.messages import fail
 from reactor.cli.values import Form, form_option
 from reactor.cli.values import show as show_values
 from reactor.ensure.entry import load_entry
@@ -42,8 +42,7 @@ def kind_command(kind: str) -> click.Command:
         try:
             state = trio.run(_state, resource)
         except (ResourceError, OSError) as error:
-            complain(str(error), getattr(error, "hint", None))
-            raise click.exceptions.Exit(1) from error
+            fail(str(error), getattr(error, "hint", None), 1)
         show_values(scrubbed(state), form)
 
     options = KindOptions(model, beside=command.params)

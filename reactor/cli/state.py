@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
-import click
-
 from reactor.backup.store import Store, backups_in
 from reactor.cli import exitcodes
-from reactor.cli.running import complain
+from reactor.cli.messages import fail
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
 from reactor.journal.state_directory import Location, LockedError, StateDirectory, StateDirectoryError
@@ -124,12 +122,10 @@ def _locked(location: Location | None, manifest: str, warn: Warn, bad_usage: int
         directory = StateDirectory.make(location.path)
         directory.lock(manifest)
     except LockedError as error:
-        complain(str(error), error.hint)
-        raise click.exceptions.Exit(exitcodes.NOT_CONVERGED) from error
+        fail(str(error), error.hint, exitcodes.NOT_CONVERGED)
     except StateDirectoryError as error:
         if location.chosen and not error.sick_disk:
-            complain(error.message, error.hint)
-            raise click.exceptions.Exit(bad_usage) from error
+            fail(error.message, error.hint, bad_usage)
         warn(f"{error.message}; {_GOES_ON}; {error.hint}")
         return None
     return directory

@@ -11,7 +11,8 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_journal
-from reactor.cli.running import TEXT, complain, directory_of, refusing, state_dir_option, warn
+from reactor.cli.messages import fail, warn
+from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option
 
 
 @click.command(short_help="How everything stands, and why.")
@@ -85,8 +86,7 @@ def _show_past(
         try:
             answer = last_status(pauses, history, match=ref, everything=everything, failed=failed)
         except UnknownNameError as error:
-            complain(str(error), error.hint)
-            return
+            fail(str(error), error.hint)
     _show(answer, form)
 
 

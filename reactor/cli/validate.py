@@ -10,7 +10,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import report
-from reactor.cli.running import warn
+from reactor.cli.messages import warn
 from reactor.console.jsonlines import line
 from reactor.console.quantities import counted
 from reactor.resource.diagnostic import ManifestError

@@ -8,7 +8,8 @@ from contextlib import closing
 import click
 
 from reactor.cli.completing import complete_journal
-from reactor.cli.running import TEXT, complain, directory_of, hint_from, state_dir_option
+from reactor.cli.messages import fail
+from reactor.cli.running import TEXT, directory_of, hint_from, state_dir_option
 from reactor.console.style import printable
 
 
@@ -39,7 +40,6 @@ def why(ref: str, state_dir: str | None) -> None:
         reasons = Reasons(history, time.time())
         told = reasons.tell(ref) or reasons.tell(history.aliases().get(ref, ref))
         if told is None:
-            complain(f"the journal knows no resource {ref}", hint_from(history, ref))
-            raise click.exceptions.Exit(1)
+            fail(f"the journal knows no resource {ref}", hint_from(history, ref), 1)
     for text in told:
         click.echo(printable(text))
