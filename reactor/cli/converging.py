@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reactor.cli import exitcodes
 from reactor.cli.engine_runs import Company, converge
+from reactor.cli.formats import Format
 from reactor.cli.manifests import rejecting
 from reactor.cli.metrics import Exposure, listening
 from reactor.cli.page import page_window
@@ -45,7 +46,7 @@ class Run(NamedTuple):
     exclude: tuple[str, ...]
     jobs: int | None
     options: Options
-    form: Literal["text", "json"]
+    form: Format
     location: Location | None
     bad_usage: int
 

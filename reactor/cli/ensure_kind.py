@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,7 @@ from reactor.cli import exitcodes
 from reactor.cli.completing import complete_session
 from reactor.cli.engine_runs import Company, converge
 from reactor.cli.ensuring import backups_of, blocked, ensured, outlook_of, session_of, trusting
+from reactor.cli.formats import Format
 from reactor.cli.inputs import entry_options
 from reactor.cli.kind_options import KindOptions
 from reactor.cli.manifests import report
@@ -94,7 +95,7 @@ class Call:
     def __init__(self, options: KindOptions, given: dict[str, Any]) -> None:
         self._kind = options.model.kind
         self._line = options.command_line(("reactor", "ensure", self._kind), given)
-        self._form: Literal["text", "json"] = given["form"]
+        self._form: Format = given["form"]
         self._noop: bool = given["noop"]
         self._diff: bool = given["diff"]
         self._detailed: bool = given["detailed_exitcodes"]
@@ -160,7 +161,7 @@ class Call:
 class Witness(Display):
     """A display that keeps the events it has shown."""
 
-    def __init__(self, form: Literal["text", "json"], *, resources: int, continuous: bool) -> None:
+    def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
         super().__init__(form, resources=resources, continuous=continuous)
         self.form = form
         self.events: list[Event] = []

@@ -7,10 +7,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
+from reactor.cli.formats import Format, format_option
 from reactor.cli.running import TEXT, directory_of, state_dir_option, warn_if_unknown
 from reactor.console.jsonlines import line
 from reactor.console.past import entry_line, headline
@@ -50,17 +51,14 @@ def _moment(_context: click.Context, _parameter: click.Parameter, value: str | N
     help="Only of this resource. REF may be an alias, or a glob: 'file#/etc/*'.",
 )
 @click.option("--failed", is_flag=True, help="Only what failed or was blocked.")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="Lines for people, or one JSON object per event.",
-)  # fmt: skip
+@format_option("one JSON object per event")
 @state_dir_option
 def events(
     follow: bool,
     since: float,
     ref: str | None,
     failed: bool,
-    form: Literal["text", "json"],
+    form: Format,
     state_dir: str | None,
 ) -> None:
     """Show what runs have found, changed and failed at, oldest first, from the journal.
@@ -95,7 +93,7 @@ def _found(history: History, wanted: Filter, *, follow: bool) -> Iterator[Entry]
     return history.follow(wanted, after=0 if wanted.since else history.newest_id())
 
 
-def _show(found: Iterable[Entry], form: str) -> None:
+def _show(found: Iterable[Entry], form: Format) -> None:
     terminal = sys.stdout.isatty()
     style = Style(wants_colour(sys.stdout))
     if form == "text" and terminal:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reactor.cli.completing import complete_kind
+from reactor.cli.formats import Format, format_option
 
 if TYPE_CHECKING:
     from reactor.ensure.description import Description
@@ -24,11 +25,8 @@ _WIDTH = 98
 
 @click.command(short_help="What can be managed, with all properties.")
 @click.argument("kind", required=False, shell_complete=complete_kind)
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="Lines for people, or one JSON document.",
-)  # fmt: skip
-def kinds(kind: str | None, form: Literal["text", "json"]) -> None:
+@format_option("one JSON document")
+def kinds(kind: str | None, form: Format) -> None:
     """List the kinds of resources that are installed; or tell all about KIND.
 
     That is: its properties with their types, defaults and meaning, what reactor watches to notice drift, what goes

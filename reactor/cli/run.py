@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_manifest
+from reactor.cli.formats import Format, format_option
 from reactor.cli.inputs import inputs_options
 from reactor.cli.metrics import Exposure, metrics_options, refuse_exposure
 from reactor.cli.page import refuse_page, ui_option
@@ -73,14 +74,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     "--monitor-only", is_flag=True, help="Only run the health checks, at once and on their intervals."
 )
 @click.option("--diff", is_flag=True, help="Show what changes as unified diffs.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Lines for people, or one JSON object per event.",
-)
+@format_option("one JSON object per event")
 @click.option(
     "--converged-timeout",
     type=click.FloatRange(min=0),
@@ -127,7 +121,7 @@ def run(
     noop: bool,
     monitor_only: bool,
     diff: bool,
-    form: Literal["text", "json"],
+    form: Format,
     converged_timeout: float | None,
     jobs: int | None,
     only: tuple[str, ...],

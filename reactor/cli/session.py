@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail
 from reactor.cli.nearest import NearestGroup
 
@@ -79,11 +80,8 @@ def new(directory: str | None) -> None:
 @session.command(name="report", short_help="What the session has done.")
 @click.option("--session", "directory", metavar="DIR", help="The session.  [default: $REACTOR_SESSION]")
 @click.option("--remove", is_flag=True, help="Remove the session afterwards.")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="Lines for people, or one JSON object.",
-)  # fmt: skip
-def show_report(directory: str | None, remove: bool, form: Literal["text", "json"]) -> None:
+@format_option("one JSON object")
+def show_report(directory: str | None, remove: bool, form: Format) -> None:
     """Say how many resources the session has ensured, how that ended, and what is not as desired.
 
     Exit codes: 0 all is as desired; 1 something failed or is blocked; 2 bad usage, or there is no session.

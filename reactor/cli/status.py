@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import closing
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_journal
+from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail, warn
 from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option
 
@@ -19,14 +20,9 @@ from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option
 @click.argument("ref", type=TEXT, required=False, metavar="[REF-GLOB]", shell_complete=complete_journal)
 @click.option("--all", "everything", is_flag=True, help="Also what is as desired.")
 @click.option("--failed", is_flag=True, help="Only what has failed or is blocked.")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="Lines for people, or one JSON object.",
-)  # fmt: skip
+@format_option("one JSON object")
 @state_dir_option
-def status(
-    ref: str | None, everything: bool, failed: bool, form: Literal["text", "json"], state_dir: str | None
-) -> None:
+def status(ref: str | None, everything: bool, failed: bool, form: Format, state_dir: str | None) -> None:
     """Show how the resources of the running converger stand: first what is not fine, then a line of counts.
 
     When nothing runs, the journal tells how things stood when the last run ended.
@@ -56,7 +52,7 @@ def status(
     raise click.exceptions.Exit(_exit_code(answer, named=ref is not None))
 
 
-def _show(answer: dict[str, Any], form: Literal["text", "json"]) -> None:
+def _show(answer: dict[str, Any], form: Format) -> None:
     from reactor.console.jsonlines import line
     from reactor.console.standing import standing_text
     from reactor.console.style import Style, wants_colour
@@ -66,9 +62,7 @@ def _show(answer: dict[str, Any], form: Literal["text", "json"]) -> None:
     click.echo(text, nl=False, color=coloured)
 
 
-def _show_past(
-    directory: str, ref: str | None, form: Literal["text", "json"], *, everything: bool, failed: bool
-) -> None:
+def _show_past(directory: str, ref: str | None, form: Format, *, everything: bool, failed: bool) -> None:
     """How things stood when the last run ended, if there was one."""
     from reactor.control.names import UnknownNameError
     from reactor.control.past import last_status

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.formats import Format, format_option
 from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import report
 from reactor.cli.messages import warn
@@ -21,12 +22,9 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Find every problem of a manifest.")
 @click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...", type=click.Path())
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="Lines for people, or one JSON object per line.",
-)  # fmt: skip
+@format_option("one JSON object per line")
 @inputs_options
-def validate(manifests: tuple[str, ...], form: Literal["text", "json"], inputs: Callable[[], Inputs]) -> None:
+def validate(manifests: tuple[str, ...], form: Format, inputs: Callable[[], Inputs]) -> None:
     """Show every problem of each MANIFEST: its syntax, properties, references and order.
 
     Needs no root and no network, and neither reads nor changes what the manifest is about. So it can run anywhere:
