@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from reactor.resource.speech import say
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import Heard, PathWatch, TimerWatch, Watch, Watcher, WatchSink, WatchState
-    from reactor.templates.engine import template_engine
+    from reactor.templates.engines import template_engine
     from reactor.templates.errors import TemplateError
     from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format
     from reactor.unpacking.limits import UnpackingLimits, size_in_words
@@ -90,7 +90,7 @@ _HOMES = {
     "reactor.resource.speech": ("say",),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("Heard", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
-    "reactor.templates.engine": ("template_engine",),
+    "reactor.templates.engines": ("template_engine",),
     "reactor.templates.errors": ("TemplateError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format"),
     "reactor.unpacking.limits": ("UnpackingLimits", "size_in_words"),

@@ -19,13 +19,13 @@ def render(body: str, delimiters: Sequence[str], surroundings: Surroundings) -> 
     words of an error are kept back too, because they may quote values. Raises FunctionError; NotYetError when it may be
     for a file that is not there yet.
     """
-    from reactor.templates import TemplateError, engine  # noqa: PLC0415 - few manifests have templates
+    from reactor.templates import TemplateError, template_engine  # noqa: PLC0415 - few manifests have templates
 
     is_file = body.endswith(SUFFIX)
     source = surroundings.read_file(body) if is_file else body
     loader = _Loader(surroundings)
     try:
-        compiled = engine("jet").compile(
+        compiled = template_engine("jet").compile(
             source,
             name=body if is_file else "jet",
             delimiters=(delimiters[0], delimiters[1]) if delimiters else None,

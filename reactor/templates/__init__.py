@@ -1,6 +1,6 @@
 """Templates: from a source and data to text, in Jinja2, in Go's text/template and in Jet.
 
-- ``engine``: the interface, and `template_engine`, here also `engine`, which gives one of the three;
+- ``interface``: what each engine offers; ``engines``: the three, by their names;
 - ``jinja/``, ``go/``, ``jet/``: the languages; the last two have a lexer, a parser and an evaluator each;
 - ``values``, ``literals``, ``printf``: what Go's templates and Jet have in common: texts of values and Go's syntax;
 - ``calls``: the functions of templates;
@@ -11,11 +11,10 @@ Nothing here reads a file or knows of manifests: sources come through a loader, 
 """
 
 from reactor.templates.bounds import DEFAULT_BOUNDS, Bounds
-from reactor.templates.engine import ENGINES, Compiled, Delimiters, Engine, Loader, template_engine
+from reactor.templates.engines import ENGINES, template_engine
 from reactor.templates.errors import Fault, TemplateError
-
-engine = template_engine
+from reactor.templates.interface import Compiled, Delimiters, Engine, Loader
 
 __all__ = [
-    "DEFAULT_BOUNDS", "ENGINES", "Bounds", "Compiled", "Delimiters", "Engine", "Fault", "Loader", "TemplateError", "engine", "template_engine",
+    "DEFAULT_BOUNDS", "ENGINES", "Bounds", "Compiled", "Delimiters", "Engine", "Fault", "Loader", "TemplateError", "template_engine",
 ]  # fmt: skip

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
-from reactor.templates.engine import Delimiters
 from reactor.templates.errors import Fault, TemplateSourceError, located
+from reactor.templates.interface import Delimiters
 
 Tree = TypeVar("Tree")
 Parse = Callable[[str, Delimiters], Tree]

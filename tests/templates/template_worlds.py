@@ -4,14 +4,16 @@ from pathlib import Path
 
 import yaml
 
-from reactor.templates import engine
+from reactor.templates import template_engine
 
 HERE = Path(__file__).parent
 
 
 def render(kind, source, context=None, functions=None, *, templates=None, delimiters=None):
     """What ``source``, called t, makes of ``context``; other templates come from ``templates``."""
-    compiled = engine(kind).compile(source, name="t", delimiters=delimiters, loader=(templates or {}).get)
+    compiled = template_engine(kind).compile(
+        source, name="t", delimiters=delimiters, loader=(templates or {}).get
+    )
     return compiled.render(context or {}, functions or {})
 
 

@@ -7,7 +7,7 @@ import pytest
 from template_worlds import render
 
 from reactor.expression.errors import FunctionError
-from reactor.templates import ENGINES, Fault, TemplateError, engine
+from reactor.templates import ENGINES, Fault, TemplateError, template_engine
 
 INCLUDING = {
     "jinja": "{% include 'a' %}{% if more %}{% include 'b' %}{% endif %}",
@@ -19,7 +19,7 @@ CALLING = {"jinja": "x\n {{ f(n) }}", "go": "x\n {{ f .n }}", "jet": "x\n [[ f(n
 
 def test_an_engine_that_is_not_there_is_named_with_those_that_are():
     with pytest.raises(ValueError, match="there is no template engine 'erb': take one of jinja, go, jet"):
-        engine("erb")
+        template_engine("erb")
 
 
 @pytest.mark.parametrize("kind", ENGINES)
@@ -30,7 +30,7 @@ def test_the_loader_sees_which_templates_a_rendering_really_used(kind):
         asked.append(name)
         return f"<{name}>"
 
-    compiled = engine(kind).compile(INCLUDING[kind], name="t", delimiters=None, loader=loader)
+    compiled = template_engine(kind).compile(INCLUDING[kind], name="t", delimiters=None, loader=loader)
     assert compiled.dependencies == {"a", "b"}
     assert asked == []
     assert (compiled.render({"more": False}, {}), asked) == ("<a>", ["a"])
@@ -41,7 +41,7 @@ def test_the_loader_sees_which_templates_a_rendering_really_used(kind):
 @pytest.mark.parametrize("kind", ENGINES)
 def test_a_changed_partial_is_seen_without_compiling_again(kind):
     partials = {"a": "1"}
-    compiled = engine(kind).compile(INCLUDING[kind], name="t", delimiters=None, loader=partials.get)
+    compiled = template_engine(kind).compile(INCLUDING[kind], name="t", delimiters=None, loader=partials.get)
     assert compiled.render({"more": False}, {}) == "1"
     partials["a"] = "2"
     assert compiled.render({"more": False}, {}) == "2"
@@ -101,7 +101,7 @@ def test_an_object_that_is_no_data_is_not_looked_into(kind):
 @pytest.mark.parametrize(("kind", "source"), [("jinja", "{% if %}"), ("go", "{{ if }}"), ("jet", "[[ if ]]")])
 def test_what_is_wrong_with_a_source_can_be_told_where_data_are_secret(kind, source):
     with pytest.raises(TemplateError) as caught:
-        engine(kind).compile(source, name="t", delimiters=None, loader={}.get)
+        template_engine(kind).compile(source, name="t", delimiters=None, loader={}.get)
     assert caught.value.without_words().message == caught.value.message
 
 

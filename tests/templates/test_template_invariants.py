@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from template_worlds import render
 
-from reactor.templates import ENGINES, TemplateError, engine
+from reactor.templates import ENGINES, TemplateError, template_engine
 from reactor.templates.literals import quote, unquote
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{[\r"))
@@ -56,7 +56,7 @@ def test_what_json_writes_json_reads(value):
 def test_any_jumble_renders_or_is_an_error_with_a_place(kind, pieces):
     source = " ".join(pieces)
     try:
-        compiled = engine(kind).compile(source, name="t", delimiters=None, loader={}.get)
+        compiled = template_engine(kind).compile(source, name="t", delimiters=None, loader={}.get)
         outcome = compiled.render({"x": {"x": 1}}, {})
     except TemplateError as error:
         outcome = error

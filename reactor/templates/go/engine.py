@@ -9,12 +9,12 @@ from typing import Any
 from reactor.templates.bounds import Bounds, spending
 from reactor.templates.calls import Functions
 from reactor.templates.compiling import parsed
-from reactor.templates.engine import Delimiters, Loader
 from reactor.templates.errors import Fault, located
 from reactor.templates.go.functions import FUNCTIONS
 from reactor.templates.go.nodes import Tree
 from reactor.templates.go.parser import parse
 from reactor.templates.go.run import Definition, Run
+from reactor.templates.interface import Delimiters, Loader
 from reactor.templates.literals import quote
 
 DEFAULT_DELIMITERS = ("{{", "}}")

@@ -10,8 +10,8 @@ from reactor.expression.errors import FunctionError
 from reactor.templates.bounds import Bounds, spending
 from reactor.templates.calls import Functions
 from reactor.templates.compiling import parsed
-from reactor.templates.engine import Delimiters, Loader
 from reactor.templates.errors import Fault, located
+from reactor.templates.interface import Delimiters, Loader
 from reactor.templates.jet.blocks import Defined, Linked, Place
 from reactor.templates.jet.functions import FUNCTIONS
 from reactor.templates.jet.nodes import Tree

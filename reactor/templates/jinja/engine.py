@@ -14,8 +14,8 @@ from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, UndefinedErr
 from reactor.expression.errors import FunctionError
 from reactor.templates.bounds import Bounds
 from reactor.templates.calls import Functions
-from reactor.templates.engine import Delimiters, Loader
 from reactor.templates.errors import TemplateError, TemplateSourceError
+from reactor.templates.interface import Delimiters, Loader
 from reactor.templates.jinja.environment import DEFAULT_DELIMITERS, environment, made, referenced
 from reactor.templates.jinja.rendering import rendering
 

@@ -14,8 +14,8 @@ from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
 
 from reactor.templates.bounds import budget
-from reactor.templates.engine import Delimiters
 from reactor.templates.errors import Fault
+from reactor.templates.interface import Delimiters
 from reactor.templates.jinja.bounded import METHODS, bounded, calculate, concatenated, count_call, weighed
 from reactor.templates.jinja.rendering import load
 

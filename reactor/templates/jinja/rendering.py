@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from reactor.templates.bounds import Bounds, Budget, spending
-from reactor.templates.engine import Loader
+from reactor.templates.interface import Loader
 
 _loader: ContextVar[Loader] = ContextVar("loader")
 
