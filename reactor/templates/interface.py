@@ -19,10 +19,6 @@ Delimiters = tuple[str, str]
 class Compiled(Protocol):
     """A template that is ready to be rendered."""
 
-    @property
-    def dependencies(self) -> frozenset[str]:
-        """The names of the templates that it loads whatever the data are, as far as its own source tells."""
-
     def render(self, context: Mapping[str, Any], functions: Functions) -> str:
         """The text for these data. Pure, if the functions are. Raises TemplateError.
 

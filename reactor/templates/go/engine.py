@@ -61,11 +61,6 @@ class GoTemplate:
         self._loader = loader
         self._bounds = bounds
 
-    @property
-    def dependencies(self) -> frozenset[str]:
-        """What it invokes with ``template`` and does not define."""
-        return self._tree.templates - self._tree.defined.keys()
-
     def render(self, context: Mapping[str, Any], functions: Functions) -> str:
         """The text for these data. Raises TemplateError."""
         all_functions = {**FUNCTIONS, **functions}

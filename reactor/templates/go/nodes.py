@@ -133,5 +133,3 @@ class Tree:
     root: list[Node]
     defined: dict[str, list[Node]]
     functions: dict[str, int]
-    templates: frozenset[str]
-    """The names it invokes with ``template``."""

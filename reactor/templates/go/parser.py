@@ -23,7 +23,6 @@ class _Parser(PipelineParser):
         super().__init__(source, delimiters)
         self._loops = 0
         self._defined: dict[str, list[nodes.Node]] = {}
-        self._templates: set[str] = set()
 
     def parse(self) -> nodes.Tree:
         root: list[nodes.Node] = []
@@ -35,7 +34,7 @@ class _Parser(PipelineParser):
             raise self._fault(
                 f"unexpected {{{{{word.text}}}}}", word, "there is nothing open that it could end"
             )
-        return nodes.Tree(self._source, root, self._defined, self._functions, frozenset(self._templates))
+        return nodes.Tree(self._source, root, self._defined, self._functions)
 
     def _node(self) -> nodes.Node | None:
         """The next node; None, with the keyword still ahead, at an ``end`` or ``else``."""
@@ -127,7 +126,6 @@ class _Parser(PipelineParser):
 
     def _template(self, word: Token) -> nodes.Node:
         name = self._template_name("template clause")
-        self._templates.add(name)
         if self._peek_word().kind == "close":
             self._next()
             return nodes.Template(word.offset, name, None)

@@ -88,14 +88,6 @@ class JetTemplate:
         self._loader = loader
         self._bounds = bounds
 
-    @property
-    def dependencies(self) -> frozenset[str]:
-        """What it extends, imports, and includes by a plain name."""
-        loaded = [name for name, _ in self._tree.imports]
-        if self._tree.extends is not None:
-            loaded.append(self._tree.extends[0])
-        return frozenset(resolve(name, self._name) for name in (*loaded, *self._tree.includes))
-
     def render(self, context: Mapping[str, Any], functions: Functions) -> str:
         """The text for these data. Raises TemplateError."""
         templates = _Templates(self._delimiters, self._loader)

@@ -211,5 +211,3 @@ class Tree:
     blocks: dict[str, Block] = field(default_factory=dict)
     extends: tuple[str, int] | None = None
     imports: list[tuple[str, int]] = field(default_factory=list)
-    includes: set[str] = field(default_factory=set)
-    """The names of ``include`` that are plain texts."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
-from functools import cached_property
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -16,7 +15,7 @@ from reactor.templates.bounds import Bounds
 from reactor.templates.calls import Functions
 from reactor.templates.errors import TemplateError, TemplateSourceError
 from reactor.templates.interface import Delimiters, Loader
-from reactor.templates.jinja.environment import DEFAULT_DELIMITERS, environment, made, referenced
+from reactor.templates.jinja.environment import DEFAULT_DELIMITERS, environment, made
 from reactor.templates.jinja.rendering import rendering
 
 _OF_JINJA = ("{%", "{#")
@@ -50,11 +49,6 @@ class JinjaTemplate:
             raise
         except Exception as error:  # noqa: BLE001  Jinja calculates what is constant at once
             self._explain(error, {})
-
-    @cached_property
-    def dependencies(self) -> frozenset[str]:
-        """What it includes, imports and extends by plain names."""
-        return frozenset(referenced(self._environment, self._source))
 
     def render(self, context: Mapping[str, Any], functions: Functions) -> str:
         """The text for these data. Raises TemplateError."""

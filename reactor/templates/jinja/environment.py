@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from types import CodeType
 from typing import Any, Literal
@@ -146,10 +145,3 @@ def _code(of: Environment, source: str, name: str) -> CodeType:
 def made(of: Environment, source: str, name: str) -> Template:
     """A template of this source. Raises jinja2.TemplateSyntaxError."""
     return Template.from_code(of, _code(of, source, name), of.make_globals(None))
-
-
-def referenced(of: Environment, source: str) -> Iterable[str]:
-    """The names that ``source`` includes, imports or extends as plain texts."""
-    from jinja2.meta import find_referenced_templates  # noqa: PLC0415
-
-    return filter(None, find_referenced_templates(of.parse(source)))
