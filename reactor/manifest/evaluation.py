@@ -48,6 +48,10 @@ class Expressive(NamedTuple):
         return self.template.render(scope) if self.as_text else self.template.value(scope)
 
 
+class NotYetError(Exception):
+    """The value may come to be: another resource may make the file, or has not given its output yet."""
+
+
 class MisplacedError(Exception):
     """An expression in a tree of values has no value: the ``error``, and the text it stands in."""
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from reactor.expression.errors import FunctionError
 from reactor.expression.secret import SecretText
-from reactor.manifest.surroundings import NotYetError, Surroundings
-from reactor.manifest.template_values import context_of, functions_of
+from reactor.manifest.evaluation import NotYetError
+from reactor.manifest.template_data import TemplateData
 
 SUFFIX = ".jet"
 
 
-def render(body: str, delimiters: Sequence[str], surroundings: Surroundings) -> str:
+def render(body: str, delimiters: Sequence[str], data: TemplateData, read_file: Callable[[str], str]) -> str:
     """The template ``body``, or the file it names if that ends in ``.jet``, rendered with the data of the manifest.
 
     When anything in the data is secret, so is the result: nobody looks which of the data a template uses. Then the
@@ -22,8 +22,8 @@ def render(body: str, delimiters: Sequence[str], surroundings: Surroundings) -> 
     from reactor.templates import TemplateError, template_engine  # noqa: PLC0415 - few manifests have templates
 
     is_file = body.endswith(SUFFIX)
-    source = surroundings.read_file(body) if is_file else body
-    loader = _Loader(surroundings)
+    source = read_file(body) if is_file else body
+    loader = _Loader(read_file)
     try:
         compiled = template_engine("jet").compile(
             source,
@@ -31,26 +31,26 @@ def render(body: str, delimiters: Sequence[str], surroundings: Surroundings) -> 
             delimiters=(delimiters[0], delimiters[1]) if delimiters else None,
             loader=loader,
         )
-        text = compiled.render(context_of(surroundings), functions_of(surroundings))
+        text = compiled.render(data.context, data.functions)
     except TemplateError as error:
         if loader.awaited is not None:
             raise NotYetError from loader.awaited
-        if surroundings.scope.secrets:
+        if data.has_secrets:
             raise FunctionError(str(error.without_words())) from None
         raise FunctionError(str(error), error.hint or None) from error
-    return SecretText(text) if surroundings.scope.secrets else text
+    return SecretText(text) if data.has_secrets else text
 
 
 class _Loader:
     """Reads templates by name. ``awaited`` tells that one of them is not there, and may yet come."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
+    def __init__(self, read_file: Callable[[str], str]) -> None:
+        self._read_file = read_file
         self.awaited: NotYetError | None = None
 
     def __call__(self, name: str) -> str | None:
         try:
-            return self._surroundings.read_file(name)
+            return self._read_file(name)
         except NotYetError as error:
             self.awaited = error
         except FunctionError as error:

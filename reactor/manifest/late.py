@@ -10,8 +10,14 @@ from pydantic import ValidationError
 
 from reactor.expression.errors import ExpressionError
 from reactor.expression.secret import holds_secret
-from reactor.manifest.evaluation import Expressive, MisplacedError, each_expressive, evaluated, unevaluated
-from reactor.manifest.surroundings import NotYetError
+from reactor.manifest.evaluation import (
+    Expressive,
+    MisplacedError,
+    NotYetError,
+    each_expressive,
+    evaluated,
+    unevaluated,
+)
 from reactor.manifest.wording import shown
 from reactor.manifest.world import World
 from reactor.resource.base import Resource

@@ -12,9 +12,11 @@ from typing import Any
 from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
-from reactor.manifest.evaluation import bare_expression, parse_template
+from reactor.manifest.evaluation import NotYetError, bare_expression, parse_template
+from reactor.manifest.jet import render
 from reactor.manifest.networked import kv_get, registrations
 from reactor.manifest.source import LineMap
+from reactor.manifest.template_data import TemplateData
 from reactor.resource.late import Outputs
 from reactor.resource.secrecy import remember
 
@@ -28,10 +30,6 @@ def secret(value: Any) -> SecretText:
     """``value`` as a secret: neither it nor what is made of it is shown."""
     remember(value)
     return SecretText(value)
-
-
-class NotYetError(Exception):
-    """The value may come to be: another resource may make the file, or has not given its output yet."""
 
 
 class Surroundings:
@@ -50,16 +48,22 @@ class Surroundings:
 
     @property
     def _functions(self) -> dict[str, Callable[..., Any]]:
+        return {**self._shared, "jet": self.jet, "output": self.output, "secret": secret}
+
+    @property
+    def _shared(self) -> dict[str, Callable[..., Any]]:
+        """The functions that templates have too."""
         return {
             "readFile": self.read_file,
             "file": self.read_file,
             "template": self.template,
-            "jet": self.jet,
-            "output": self.output,
-            "secret": secret,
             "registrations": registrations,
             "kvGet": kv_get,
         }
+
+    def for_templates(self) -> TemplateData:
+        """What templates are given."""
+        return TemplateData.of(self.scope, {"lookup": self.lookup, **self._shared})
 
     @contextmanager
     def reading(self, outputs: Outputs | None = None) -> Iterator[set[str]]:
@@ -110,15 +114,13 @@ class Surroundings:
 
     def jet(self, *arguments: str) -> str:
         """A Jet template, or the file ``x.jet`` with one, rendered; two further arguments are its delimiters."""
-        from reactor.manifest.jet import render  # noqa: PLC0415 - it needs this module
-
         if len(arguments) not in (1, 3):
             raise FunctionError("jet requires 1 or 3 arguments", "jet('x.jet') or jet('x.jet', '[[', ']]')")
         body, *delimiters = arguments
         if not isinstance(body, str):
             raise FunctionError("jet requires a string argument for template body")
         with self._deeper():
-            return render(body, delimiters, self)
+            return render(body, delimiters, self.for_templates(), self.read_file)
 
     def lookup(self, path: str, default: Any = None) -> Any:
         """What stands at a gjson path of the roots: `lookup` of expressions, for templates."""

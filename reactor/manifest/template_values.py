@@ -1,33 +1,11 @@
-"""What a manifest gives to templates: its data, and functions that read more."""
+"""What a manifest gives to the templates of one resource, for as long as the resource is there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import wraps
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reactor.expression.errors import ExpressionError, FunctionError
-from reactor.manifest.networked import kv_get, registrations
 from reactor.manifest.surroundings import Surroundings
-
-
-def context_of(surroundings: Surroundings) -> dict[str, Any]:
-    """The data of the manifest as ``Facts``, ``Data`` and ``Environ``, and the same in lower case."""
-    names = surroundings.scope.names
-    return {**names, **{name.lower(): value for name, value in names.items()}}
-
-
-def functions_of(surroundings: Surroundings) -> dict[str, Callable[..., Any]]:
-    """The functions that expressions have too, failing the way those of templates do."""
-    functions = {
-        "lookup": surroundings.lookup,
-        "readFile": surroundings.read_file,
-        "file": surroundings.read_file,
-        "template": surroundings.template,
-        "registrations": registrations,
-        "kvGet": kv_get,
-    }
-    return {name: _faulting(function) for name, function in functions.items()}
 
 
 class TemplateValues:
@@ -42,9 +20,7 @@ class TemplateValues:
         self._facts = _ReadFacts(names["Facts"])
         # Surroundings of its own: templates are rendered in threads, while expressions are evaluated.
         own = Surroundings(surroundings.base, {**names, "Facts": self._facts}, surroundings.scope.secrets)
-        self.context = context_of(own)
-        self.functions = functions_of(own)
-        self.has_secrets = bool(own.scope.secrets)
+        self.context, self.functions, self.has_secrets = own.for_templates()
         self.reads = own.reads
 
     def matches(self, other: object) -> bool:
@@ -75,17 +51,3 @@ class _ReadFacts(Mapping[str, Any]):
     def agree_with(self, other: _ReadFacts) -> bool:
         """Whether what was read of these is the same there."""
         return all(other._facts.get(key) == value for key, value in self._read.items())
-
-
-def _faulting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, failing the way a template's functions do."""
-    from reactor.templates import Fault  # noqa: PLC0415 - few manifests have templates
-
-    @wraps(function)
-    def call(*arguments: Any) -> Any:
-        try:
-            return function(*arguments)
-        except (FunctionError, ExpressionError) as error:
-            raise Fault(error.message, error.hint or "") from error
-
-    return call

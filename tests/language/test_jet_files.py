@@ -3,7 +3,8 @@
 import pytest
 
 from reactor.expression.errors import FunctionError
-from reactor.manifest.surroundings import NotYetError, Surroundings
+from reactor.manifest.evaluation import NotYetError
+from reactor.manifest.surroundings import Surroundings
 
 
 @pytest.fixture

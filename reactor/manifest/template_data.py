@@ -1,0 +1,41 @@
+"""What a manifest gives to templates: its data, and functions that read more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, NamedTuple
+
+from reactor.expression.errors import ExpressionError, FunctionError
+from reactor.expression.scope import Scope
+
+
+class TemplateData(NamedTuple):
+    """``context`` is the data of the manifest as ``Facts``, ``Data`` and ``Environ``, and the same in lower case.
+
+    ``functions`` are some that expressions have too, failing the way those of templates do.
+    """
+
+    context: dict[str, Any]
+    functions: dict[str, Callable[..., Any]]
+    has_secrets: bool
+
+    @classmethod
+    def of(cls, scope: Scope, functions: Mapping[str, Callable[..., Any]]) -> TemplateData:
+        """The data in ``scope``, and these functions."""
+        faulting = {name: _faulting(function) for name, function in functions.items()}
+        return cls({**scope.names, **scope.looked_up}, faulting, bool(scope.secrets))
+
+
+def _faulting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, failing the way a template's functions do."""
+    from reactor.templates import Fault  # noqa: PLC0415 - few manifests have templates
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except (FunctionError, ExpressionError) as error:
+            raise Fault(error.message, error.hint or "") from error
+
+    return call
