@@ -9,6 +9,7 @@ The map of the house; data flows down this list, and nothing imports what stands
 - ``manifest/``: YAML with positions, diagnostics, binding to typed properties;
 - ``documents``: files that hold values and nothing else;
 - ``unpacking/``: archives that nobody vouches for, into a directory and nowhere else;
+- ``mountinfo``: the mounts that this process sees;
 - ``facts/``: what is known about this host, gathered as it is read;
 - ``graph/``: the networkx DAG: build steps, selection, export;
 - ``source/``: manifests behind URLs, fetched and unpacked;
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from reactor.expression.finding import find
     from reactor.graph.graph import EdgeKind, Graph
     from reactor.loading import Program, load
+    from reactor.mountinfo import MountInfo, mounts
     from reactor.resource.base import Meta, Resource
     from reactor.resource.claim import Claim
     from reactor.resource.composite import Composite
@@ -76,6 +78,7 @@ _HOMES = {
     "reactor.expression.finding": ("find",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.loading": ("Program", "load"),
+    "reactor.mountinfo": ("MountInfo", "mounts"),
     "reactor.resource.base": ("Meta", "Resource"),
     "reactor.resource.claim": ("Claim",),
     "reactor.resource.composite": ("Composite",),
@@ -101,9 +104,9 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard",
-    "InvalidPropertiesError", "ManifestError", "Meta", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
+    "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "hold", "in_thread", "load", "remember", "say", "size_in_words", "template_engine",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "hold", "in_thread", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
     "unpack",
 ]  # fmt: skip
 

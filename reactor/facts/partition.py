@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import partial
 from typing import Any
 
 from reactor.facts.gathering import Gatherer
 from reactor.facts.kernel import read
-
-_OCTAL = re.compile(r"\\([0-7]{3})")
+from reactor.mountinfo import MOUNTINFO, MountInfo, parse_mount
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
@@ -29,7 +27,7 @@ def partitions() -> list[dict[str, Any]]:
     on_devices = {"zfs"} | {
         line.strip() for line in read("/proc/filesystems").splitlines() if not line.startswith("nodev")
     }
-    found = map(_partition, read("/proc/self/mountinfo").splitlines())
+    found = (_partition(parse_mount(line)) for line in read(MOUNTINFO).split("\n") if line)
     return [each for each in found if each["fstype"] in on_devices and each["device"] != "none"]
 
 
@@ -52,17 +50,13 @@ def usage(mountpoint: str, fstype: str) -> dict[str, Any]:
     }
 
 
-def _partition(line: str) -> dict[str, Any]:
-    """One line of mountinfo, see proc_pid_mountinfo(5)."""
-    mount, _, source = line.partition(" - ")
-    _, _, device_number, root, mountpoint, options, *_ = mount.split(" ")
-    fstype, device, *_ = source.split(" ")
-    bind = ["bind"] if root != "/" else []
+def _partition(mount: MountInfo) -> dict[str, Any]:
+    bind = ["bind"] if mount.root != "/" else []
     return {
-        "device": _real_device(_unescaped(device), device_number),
-        "mountpoint": _unescaped(mountpoint),
-        "fstype": fstype,
-        "opts": [*options.split(","), *bind],
+        "device": _real_device(mount.source, mount.device),
+        "mountpoint": mount.point,
+        "fstype": mount.fstype,
+        "opts": [*mount.options, *bind],
     }
 
 
@@ -71,8 +65,3 @@ def _real_device(device: str, number: str) -> str:
     if device == "/dev/root":
         return f"/dev/{os.path.basename(os.path.realpath(f'/sys/dev/block/{number}'))}"
     return os.path.realpath(device) if device.startswith("/dev/mapper/") else device
-
-
-def _unescaped(text: str) -> str:
-    r"""The text with the kernel's escapes resolved: ``\040`` is a space."""
-    return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)

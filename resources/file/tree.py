@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shlex
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
-from reactor import ResourceError
+from reactor import ResourceError, mounts
 from resources.file.errors import explained
 
-_MOUNTS = "/proc/self/mountinfo"
-_OCTAL = re.compile(rb"\\([0-7]{3})")
 _Caught = tuple[type[BaseException], BaseException, TracebackType]
-_MOUNT_POINT = 4  # the field of proc_pid_mountinfo(5)
 
 
 def remove_tree(path: str, directory: int, base: str) -> None:
@@ -56,13 +52,7 @@ def _mounted_in(directory: int, base: str) -> str | None:
     """The mount point at or below ``base`` that came last; None where there is none, or nobody can tell."""
     with suppress(OSError):
         top = os.path.join(os.readlink(f"/proc/self/fd/{directory}"), base)
-        with open(_MOUNTS, "rb") as table:
-            points = [_OCTAL.sub(_decoded, line.split(b" ")[_MOUNT_POINT]) for line in table]
-        for point in reversed(list(map(os.fsdecode, points))):
-            if f"{point}/".startswith(f"{top}/"):
-                return point
+        for mount in reversed(mounts()):
+            if f"{mount.point}/".startswith(f"{top}/"):
+                return mount.point
     return None
-
-
-def _decoded(escape: re.Match[bytes]) -> bytes:
-    return bytes((int(escape[1], 8),))

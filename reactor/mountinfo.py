@@ -1,0 +1,53 @@
+"""The mounts that this process sees, from the kernel's table of them, proc_pid_mountinfo(5)."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+MOUNTINFO = "/proc/self/mountinfo"
+
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+class MountInfo(NamedTuple):
+    """One mount. ``root`` is what is mounted of its file system, which ``source`` and ``super_options`` are about.
+
+    ``device`` is the number of the file system, as in ``254:1``.
+    """
+
+    device: str
+    root: str
+    point: str
+    options: tuple[str, ...]
+    fstype: str
+    source: str
+    super_options: tuple[str, ...]
+
+
+def mounts() -> tuple[MountInfo, ...]:
+    """All mounts; of those at one point, the last hides the others. Raises OSError when there is no /proc."""
+    with open(MOUNTINFO, encoding="utf-8", errors="surrogateescape", newline="\n") as table:
+        return tuple(parse_mount(line.removesuffix("\n")) for line in table)
+
+
+# 36 35 98:0 /root/in/it /mount/point rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue
+
+
+def parse_mount(line: str) -> MountInfo:
+    """One line of the table."""
+    mount, _, file_system = line.partition(" - ")
+    _, _, device, root, point, options, *_ = mount.split(" ")
+    fstype, source, super_options = file_system.split(" ", 2)
+    return MountInfo(
+        device, _plain(root), _plain(point), _listed(options), fstype, _plain(source), _listed(super_options)
+    )
+
+
+def _listed(options: str) -> tuple[str, ...]:
+    return tuple(map(_plain, options.split(",")))
+
+
+def _plain(text: str) -> str:
+    r"""The text without the kernel's escapes: ``\040`` is a space."""
+    return _OCTAL.sub(lambda escape: chr(int(escape[1], 8)), text)
