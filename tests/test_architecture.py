@@ -31,9 +31,11 @@ MAY_IMPORT = {
     "reactor.journal": {"reactor.resource", "reactor.engine"},
     "reactor.console": {"reactor.resource", "reactor.graph", "reactor.engine"},
     "reactor.metrics": {"reactor.resource", "reactor.engine"},
-    "reactor.service": {"reactor.resource", "reactor.engine"},
+    "reactor.replacing": set(),
+    "reactor.service": {"reactor.resource", "reactor.engine", "reactor.replacing"},
     "reactor.control": {
         "reactor.resource", "reactor.graph", "reactor.engine", "reactor.console", "reactor.journal", "reactor.metrics",
+        "reactor.replacing",
     },
     "reactor.ui": {"reactor.resource", "reactor.graph", "reactor.engine", "reactor.journal", "reactor.control"},
     "reactor.ensure": {
@@ -45,6 +47,7 @@ MAY_IMPORT = {
         "reactor.backup", "reactor.console", "reactor.control", "reactor.journal", "reactor.data",
         "reactor.metrics", "reactor.service", "reactor.ui",
         "reactor.documents", "reactor.expression", "reactor.facts", "reactor.ensure",
+        "reactor.replacing",
     },
     "reactor.__main__": {"reactor.cli"},
     "resources": {"reactor", "watchers"},

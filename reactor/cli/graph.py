@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -135,6 +134,8 @@ def _exported(shown: Graph, form: str, states: dict[str, str] | None) -> bytes:
 
 
 def _write(picture: bytes, output: Path | None) -> None:
+    from reactor.replacing import replace_file
+
     if output is None:
         click.echo(picture, nl=False)
         return
@@ -142,24 +143,12 @@ def _write(picture: bytes, output: Path | None) -> None:
         if output.exists() and not output.is_file():
             output.write_bytes(picture)  # a device or a pipe: there is nothing to replace
         else:
-            _replace(output.resolve(), picture)
+            replace_file(str(output.resolve()), picture, 0o666 & ~_umask())
     except OSError as error:
         raise click.ClickException(f"can't write {output}: {error.strerror}") from error
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that readers see the old one or the new one, with the mode a new file gets."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            os.fchmod(descriptor, 0o666 & ~_umask())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
 def _umask() -> int:
+    """What a new file may not be."""
     os.umask(mask := os.umask(0o077))
     return mask

@@ -9,7 +9,6 @@ import fcntl
 import json
 import math
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from typing import Any
 
 from reactor.control.names import covers
 from reactor.journal.state_directory import PAUSES_FILE
+from reactor.replacing import replace_file
 
 LONGEST = 366 * 86400.0
 """Seconds that a pause may last."""
@@ -117,24 +117,10 @@ class Pauses:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             pauses = list(self._read())
             yield pauses
-            self._replace(json.dumps([asdict(pause) for pause in pauses], indent=1) + "\n")
+            text = json.dumps([asdict(pause) for pause in pauses], indent=1) + "\n"
+            replace_file(self._path, text.encode(), 0o600)
         finally:
             os.close(descriptor)
-
-    def _replace(self, text: str) -> None:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{PAUSES_FILE}.", dir=self._directory)
-        try:
-            with open(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(descriptor)
-            os.replace(temporary, self._path)
-        except BaseException as error:
-            os.unlink(temporary)
-            if isinstance(error, OSError):
-                raise OSError(error.errno, error.strerror, self._path) from error
-            raise
-        _sync(self._directory)
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -159,11 +145,3 @@ def _parsed(record: Any) -> Pause:
     if not all(isinstance(time, int | float) for time in times):
         raise TypeError("times are seconds since 1970")
     return pause
-
-
-def _sync(directory: str) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator
 
+from reactor.replacing import replace_file
 from reactor.service.unit import MARK
 
 UNITS = "/etc/systemd/system"
@@ -35,7 +35,7 @@ def install(name: str, text: str, *, start: bool) -> Iterator[str]:
     """Have the unit in force with ``text``, enabled, and with ``start`` running. Yields what was done."""
     path = _path(name)
     if changed := _current(path) != text:
-        _replace(path, text)
+        replace_file(path, text.encode(), 0o644)
         _systemctl("daemon-reload")
         yield f"wrote {path}"
     if _asked("is-enabled", name) != "enabled":
@@ -77,20 +77,6 @@ def _current(path: str) -> str | None:
         hint = "choose another name with --name, or move that unit away"
         raise InstallationError(f"{path} is there, and not written by reactor", hint)
     return text
-
-
-def _replace(path: str, text: str) -> None:
-    descriptor, temporary = tempfile.mkstemp(prefix=".reactor-", dir=os.path.dirname(path))
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            os.fchmod(descriptor, 0o644)
-            file.write(text)
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def _asked(verb: str, name: str) -> str:
