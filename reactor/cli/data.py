@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _HIDDEN = "<secret>"
 
 
-@click.command(short_help="What the data of a manifest come to here.")
+@click.command(short_help="Show what the data of a manifest come to here.")
 @click.argument("manifest", type=click.Path())
 @click.argument("query", required=False)
 @click.option("--explain", is_flag=True, help="Tell of each value which layer it came from.")
@@ -32,8 +32,9 @@ def data(
 ) -> None:
     """Show the data of MANIFEST, resolved for this host, or what the path QUERY finds in them.
 
-    MANIFEST may be a file with nothing but data, and either may be behind a URL. A path is what lookup('data.PATH') takes in the manifest. Values whose key is annotated @secret are not
-    shown. The resources of the manifest are not looked at, so this works while they have errors.
+    MANIFEST may be a file with nothing but data, and either may be behind a URL. A path is what lookup('data.PATH')
+    takes in the manifest. Values whose key is annotated @secret are not shown. The resources of the manifest are not
+    looked at, so this works while they have errors.
 
     Exit codes: 0 done; 1 there is no such key; 2 bad usage or invalid data.
 

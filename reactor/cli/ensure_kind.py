@@ -50,7 +50,7 @@ OPTIONS = (
         ["--check"], multiple=True, metavar="COMMAND",
         help="Then run this health check, which ends as Nagios plugins do. Repeatable.",
     ),
-    click.Option(["--check-tries"], metavar="N", help="Run it so often, until it is ok.  [default: 1]"),
+    click.Option(["--check-tries"], metavar="N", help="Try it up to so many times, until it is ok.  [default: 1]"),
     click.Option(["--check-sleep"], metavar="DURATION", help="Wait between two tries.  [default: 1s]"),
     click.Option(
         ["form", "--format"], type=click.Choice(["text", "json"]), default="text", show_default=True,

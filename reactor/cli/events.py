@@ -42,7 +42,7 @@ def _moment(_context: click.Context, _parameter: click.Parameter, value: str | N
 @click.option("--follow", "-f", is_flag=True, help="Wait for more, until ^C.")
 @click.option(
     "--since", callback=_moment, metavar="TIME",
-    help="Not what is older: 1h30m, or 2026-01-31T14:00.  [default: all, or with --follow what comes]",
+    help="Only what came since a time, 2026-01-31T14:00, or within a duration, 1h30m.  [default: all, or with --follow what comes]",
 )  # fmt: skip
 @click.option(
     "--ref",

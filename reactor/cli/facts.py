@@ -11,7 +11,7 @@ from reactor.cli.messages import warn
 from reactor.cli.values import Form, form_option, found, show
 
 
-@click.command(short_help="What is known about this host.")
+@click.command(short_help="Show what is known about this host.")
 @click.argument("query", required=False)
 @form_option
 @facts_options

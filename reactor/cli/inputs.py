@@ -48,7 +48,7 @@ _DATA = click.option(
     "--data",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Set a value of the data; the key may be a path: 'web.port=8080'. A text in quotes is one. Wins over all others. Repeatable.",
+    help="Set a value of the data; the key may be a path: 'web.port=8080'. In quotes, it is a text whatever it looks like. Wins over all others. Repeatable.",
 )
 _DATA_FILE = click.option(
     "--data-file",

@@ -23,7 +23,7 @@ _WIDTH = 98
 """Wider is hard to read."""
 
 
-@click.command(short_help="What can be managed, with all properties.")
+@click.command(short_help="Show what can be managed, with all properties.")
 @click.argument("kind", required=False, shell_complete=complete_kind)
 @format_option("one JSON document")
 def kinds(kind: str | None, form: Format) -> None:

@@ -26,8 +26,8 @@ _HELP = """Bring this host into the state MANIFEST describes, and keep it there.
 The whole manifest is validated before anything is touched. Then every resource is checked, in the order its
 dependencies ask for, and repaired where needed. After that reactor sleeps until the kernel reports a change,
 and repairs what has drifted. When the manifest itself changes, or on SIGHUP, it is loaded anew and only what
-differs is touched; an invalid one changes nothing. ^C ends it: the first waits for what is running, the second cancels it, the
-third kills it.
+differs is touched; an invalid one changes nothing. ^C ends it: the first waits for what is running, the second
+cancels it, the third kills it.
 
 Exit codes: 0 all is as desired; 1 something failed or is blocked;
 2 bad usage or an invalid manifest; 130 or 143 cut short by a signal.
@@ -80,13 +80,13 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     type=click.FloatRange(min=0),
     callback=_finite,
     metavar="SECONDS",
-    help="End once nothing has changed for so long.",
+    help="End once nothing has changed for this long.",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Checks that may run at once.  [default: {DEFAULT_JOBS}]",
+    help=f"How many checks may run at once.  [default: {DEFAULT_JOBS}]",
 )
 @click.option(
     "--only",

@@ -77,7 +77,7 @@ def new(directory: str | None) -> None:
     click.echo(f"export REACTOR_SESSION={shlex.quote(path)}")
 
 
-@session.command(name="report", short_help="What the session has done.")
+@session.command(name="report", short_help="Show what the session has done.")
 @click.option("--session", "directory", metavar="DIR", help="The session.  [default: $REACTOR_SESSION]")
 @click.option("--remove", is_flag=True, help="Remove the session afterwards.")
 @format_option("one JSON object")

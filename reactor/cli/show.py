@@ -9,7 +9,7 @@ from reactor.cli.kind_group import KindGroup
 
 @click.command(
     cls=KindGroup, make="reactor.cli.show_kind:kind_command", subcommand_metavar="KIND NAME [OPTIONS]",
-    short_help="The present state of one thing.",
+    short_help="Show the present state of one thing.",
 )  # fmt: skip
 def show() -> None:
     """Show how one thing is now. Changes nothing.

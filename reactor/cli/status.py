@@ -16,7 +16,7 @@ from reactor.cli.messages import fail, warn
 from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option
 
 
-@click.command(short_help="How everything stands, and why.")
+@click.command(short_help="Show how everything stands, and why.")
 @click.argument("ref", type=TEXT, required=False, metavar="[REF-GLOB]", shell_complete=complete_journal)
 @click.option("--all", "everything", is_flag=True, help="Also what is as desired.")
 @click.option("--failed", is_flag=True, help="Only what has failed or is blocked.")
@@ -30,7 +30,7 @@ def status(ref: str | None, everything: bool, failed: bool, form: Format, state_
     REF-GLOB names the resources to show, as in 'file#/etc/*'; they are shown whether they are fine or not.
 
     Exit codes: 0 everything (or everything named) is as desired; 1 something failed, is blocked or still has
-    work to do; 2 nothing runs, or bad usage.
+    work to do; 2 nothing runs, nothing is called like that, or bad usage.
 
     \b
     Examples:
