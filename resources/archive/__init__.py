@@ -3,7 +3,8 @@
 `kind` and `properties` say what can be asked for, `observer` looks at the world, `state` is what both come to, and
 `decision` is the decision table. The changes: `download` brings the archive to its path, by way of `fetching` (HTTP),
 `partial` (the temporary file, which can be resumed) and `origin` (what the server called that version); `extraction`
-unpacks it, by way of `staging` and `moving`; `placing` does the rest. `progress` tells people.
+unpacks it, by way of `staging` and `moving`; `placing` does the rest. `directory` has what several of them need, and
+`progress` tells people.
 """
 
 from resources.archive.kind import Archive

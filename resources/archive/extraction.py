@@ -9,6 +9,7 @@ import trio
 
 from reactor import ResourceError, UnpackingError, in_thread, say, size_in_words, unpack
 from resources.archive import staging
+from resources.archive.directory import opened_directory
 from resources.archive.moving import move_in
 from resources.archive.observer import exists
 from resources.archive.progress import Progress
@@ -39,16 +40,9 @@ def _extract(desired: Desired, parent: str, owner: tuple[int, int]) -> None:
             words = f"cannot unpack {desired.path}: {error.message}"
             raise ResourceError(words, error.hint or "nothing of it was put in place") from error
         move_in(tree, parent)
-    _sync(parent)
+    with opened_directory(parent, follow=True) as directory:
+        sync_file_system(directory)
     os.rmdir(path)
-
-
-def _sync(directory: str) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        sync_file_system(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _reporter() -> Callable[[object, int], None]:

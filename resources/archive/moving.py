@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from reactor import ResourceError
-
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+from resources.archive.directory import opened_directory
 
 
 def move_in(staged: str, target: str) -> None:
@@ -18,7 +15,7 @@ def move_in(staged: str, target: str) -> None:
     Directories that are there already stay, with what else is in them; files and links are replaced, each in one step.
     Raises ResourceError where the two do not fit together; then nothing was moved.
     """
-    with _opened(staged) as source, _opened(target, follow=True) as goal:
+    with opened_directory(staged) as source, opened_directory(target, follow=True) as goal:
         _merge(source, goal, target, act=False)
         _merge(source, goal, target, act=True)
 
@@ -34,7 +31,7 @@ def _merge(source: int, goal: int, way: str, *, act: bool) -> None:
                 raise ResourceError(
                     words, "remove it first: no link is followed, and nothing is replaced by a directory"
                 )
-            with _opened(name, source) as below, _opened(name, goal) as goal_below:
+            with opened_directory(name, source) as below, opened_directory(name, goal) as goal_below:
                 _merge(below, goal_below, here, act=act)
         elif there is not None and stat.S_ISDIR(there.st_mode):
             words = f"the archive holds {here} as a file or a link, and a directory is there"
@@ -48,13 +45,3 @@ def _found(directory: int, name: str) -> os.stat_result | None:
         return os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
         return None
-
-
-@contextmanager
-def _opened(name: str, directory: int | None = None, *, follow: bool = False) -> Iterator[int]:
-    flags = _DIRECTORY & ~os.O_NOFOLLOW if follow else _DIRECTORY
-    descriptor = os.open(name, flags, dir_fd=directory)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

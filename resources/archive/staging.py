@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from reactor import ResourceError
+from resources.archive.directory import opened_directory
 from resources.file.durability import flush_directory
 from resources.file.parent import Parent, make_missing
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PARENT_MODE = 0o755
 _TREE = "tree"
 
@@ -53,34 +53,28 @@ def staged(path: str) -> Iterator[str]:
     """The path of an empty directory in the staging directory ``path``, which is gone after the block.
 
     The path leads there through a descriptor: whoever owns what ``path`` is in may put a symlink in its place meanwhile.
-
     Raises ResourceError when another process is at it.
     """
-    descriptor = os.open(path, _DIRECTORY)
-    tree = f"/proc/self/fd/{descriptor}/{_TREE}"
-    try:
+    with opened_directory(path) as descriptor:
         _refuse_foreign(path, os.fstat(descriptor))
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            hint = "two runs with different state directories manage it: leave it to one of them"
+            raise ResourceError(f"another process unpacks in {path}", hint) from error
+        tree = f"/proc/self/fd/{descriptor}/{_TREE}"
         _clear(tree)
         os.mkdir(tree, 0o700)
         try:
             yield tree
         finally:
             _clear(tree)
-    except BlockingIOError as error:
-        hint = "two runs with different state directories manage it: leave it to one of them"
-        raise ResourceError(f"another process unpacks in {path}", hint) from error
-    finally:
-        os.close(descriptor)
 
 
 def _give(directory: str, owner: tuple[int, int]) -> None:
     """Through a descriptor: by now a symlink may have taken the place of what was made."""
-    descriptor = os.open(directory, _DIRECTORY)
-    try:
+    with opened_directory(directory) as descriptor:
         os.fchown(descriptor, *owner)
-    finally:
-        os.close(descriptor)
 
 
 def _refuse_foreign(path: str, found: os.stat_result) -> None:
