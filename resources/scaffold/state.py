@@ -34,10 +34,8 @@ class Difference:
 class ScaffoldState:
     """The tree on the disk, compared with what the templates make. All paths are absolute, and in order."""
 
-    target_exists: bool
     changed: tuple[Difference, ...] = ()
     """Files to be made or changed."""
-    stable: tuple[str, ...] = ()
     purged: tuple[str, ...] = ()
     """Files that no template makes."""
     directories: tuple[Difference, ...] = ()

@@ -73,7 +73,7 @@ class TargetTree:
             path for path, entry in found.items() if path not in files and not stat.S_ISDIR(entry.st_mode)
         }
         self._wish = wish
-        return self._state(exists="" in found)
+        return self._state()
 
     def compare_only(
         self, paths: Iterable[str], files: Mapping[str, str], wish: Wish
@@ -96,14 +96,12 @@ class TargetTree:
                 return None  # it may have been a directory
             else:
                 (self._others.discard if found is None else self._others.add)(path)
-        return self._state(exists=True)
+        return self._state()
 
-    def _state(self, *, exists: bool) -> ScaffoldState:
+    def _state(self) -> ScaffoldState:
         temporary = [path for path in self._others if _is_temporary(path)]
         return ScaffoldState(
-            target_exists=exists,
             changed=tuple(difference for difference in self._files.values() if difference is not None),
-            stable=tuple(self._paths[name] for name, difference in self._files.items() if difference is None),
             purged=tuple(map(self.absolute, sorted(self._others.difference(temporary)))),
             directories=self._directories,
             managed=tuple(path for name, path in self._paths.items() if name not in self._missing)

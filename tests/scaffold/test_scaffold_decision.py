@@ -21,44 +21,36 @@ class Idle:
         return ""
 
 
-def found(*, changed=0, stable=0, purged=0, exists=True, managed=0, directories=0):
+def found(*, changed=0, purged=0, managed=0, directories=0):
     return ScaffoldState(
-        target_exists=exists,
         changed=(NEW,) * changed,
-        stable=("/t/b",) * stable,
         purged=("/t/c",) * purged,
         directories=(DIRECTORY,) * directories,
         managed=("/t/b",) * managed,
     )
 
 
-LITTERED = ScaffoldState(target_exists=True, litter=("/t/.a.0123456789ab.reactor",))
+LITTERED = ScaffoldState(litter=("/t/.a.0123456789ab.reactor",))
 
 
 @pytest.mark.parametrize(
     ("ensure", "state", "purge", "sentence"),
     [
-        ("absent", found(exists=False, directories=1, changed=2), False, None),
+        ("absent", found(directories=1, changed=2), False, None),
         ("absent", found(changed=2, purged=3), False, None),
         ("absent", found(changed=2, purged=3), True, None),
-        ("absent", found(changed=1, stable=2, managed=3), False, "Would have removed 3 scaffold files"),
-        ("absent", found(stable=2, purged=1, managed=2), True, "Would have removed 2 scaffold files"),
-        ("present", found(stable=2), False, None),
-        ("present", found(stable=2), True, None),
-        ("present", found(stable=2, purged=1), False, None),
-        ("present", found(stable=2, purged=1), True, "Would have changed 1 scaffold files"),
-        ("present", found(changed=2, stable=1, purged=1), False, "Would have changed 2 scaffold files"),
-        ("present", found(changed=2, stable=1, purged=1), True, "Would have changed 3 scaffold files"),
-        (
-            "present",
-            found(exists=False, changed=2, directories=1),
-            False,
-            "Would have changed 2 scaffold files",
-        ),
-        ("present", found(exists=False, directories=1), False, "Would have changed 1 scaffold directories"),
-        ("present", found(stable=2, directories=2), False, "Would have changed 2 scaffold directories"),
-        ("present", LITTERED, False, "Would have removed temporary files of an interrupted run"),
+        ("absent", found(changed=1, managed=3), False, "Would have removed 3 scaffold files"),
+        ("absent", found(purged=1, managed=2), True, "Would have removed 2 scaffold files"),
         ("present", found(), False, None),
+        ("present", found(), True, None),
+        ("present", found(purged=1), False, None),
+        ("present", found(purged=1), True, "Would have changed 1 scaffold files"),
+        ("present", found(changed=2, purged=1), False, "Would have changed 2 scaffold files"),
+        ("present", found(changed=2, purged=1), True, "Would have changed 3 scaffold files"),
+        ("present", found(changed=2, directories=1), False, "Would have changed 2 scaffold files"),
+        ("present", found(directories=1), False, "Would have changed 1 scaffold directories"),
+        ("present", found(directories=2), False, "Would have changed 2 scaffold directories"),
+        ("present", LITTERED, False, "Would have removed temporary files of an interrupted run"),
     ],
 )
 def test_what_is_done_about_what_was_found(ensure, state, purge, sentence):
