@@ -25,7 +25,7 @@ class Entry(NamedTuple):
     passno: int = 0
 
 
-def unescape(text: str) -> str:
+def _unescape(text: str) -> str:
     r"""The text with its octal escapes replaced, such as ``\040`` for a space."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), text)
 
@@ -68,10 +68,10 @@ def _parse(line: str) -> Entry | None:
         return None
     device, point, fstype, options, dump, passno = (*fields, "", "", "")[:_FIELDS]
     return Entry(
-        unescape(device),
-        os.path.normpath(unescape(point)),
+        _unescape(device),
+        os.path.normpath(_unescape(point)),
         fstype,
-        frozenset(unescape(option) for option in options.split(",")) - {"", "defaults"},
+        frozenset(_unescape(option) for option in options.split(",")) - {"", "defaults"},
         _number(dump),
         _number(passno),
     )
