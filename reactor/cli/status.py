@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from reactor.cli.completing import complete_journal
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail, warn
 from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option
+
+if TYPE_CHECKING:
+    from reactor.control.question import Question
 
 
 @click.command(short_help="Show how everything stands, and why.")
@@ -39,14 +42,15 @@ def status(ref: str | None, everything: bool, failed: bool, form: Format, state_
       reactor status 'file#/etc/nginx/*'
     """
     from reactor.control.client import Client, NoRunError
+    from reactor.control.question import Question
 
-    directory = directory_of(state_dir)
+    directory, question = directory_of(state_dir), Question(ref, everything, failed)
     with refusing():
         try:
-            answer = Client(directory).status(match=ref, everything=everything, failed=failed)
+            answer = Client(directory).status(question)
         except NoRunError as error:
             click.echo(f"{error}", err=True)
-            _show_past(directory, ref, form, everything=everything, failed=failed)
+            _show_past(directory, question, form)
             raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error
     _show(answer, form)
     raise click.exceptions.Exit(_exit_code(answer, named=ref is not None))
@@ -62,7 +66,7 @@ def _show(answer: dict[str, Any], form: Format) -> None:
     click.echo(text, nl=False, color=coloured)
 
 
-def _show_past(directory: str, ref: str | None, form: Format, *, everything: bool, failed: bool) -> None:
+def _show_past(directory: str, question: Question, form: Format) -> None:
     """How things stood when the last run ended, if there was one."""
     from reactor.control.names import UnknownNameError
     from reactor.control.past import last_status
@@ -78,7 +82,7 @@ def _show_past(directory: str, ref: str | None, form: Format, *, everything: boo
     with closing(history):
         pauses = Pauses(directory, warn)
         try:
-            answer = last_status(pauses, history, match=ref, everything=everything, failed=failed)
+            answer = last_status(pauses, history, question)
         except UnknownNameError as error:
             fail(str(error), error.hint)
     _show(answer, form)

@@ -15,8 +15,9 @@ from starlette.types import Receive, Scope, Send
 from reactor.control.failures import failure_handlers
 from reactor.control.metrics import METRICS, metrics_response
 from reactor.control.pauses import is_sane
+from reactor.control.question import Question
 from reactor.control.requests import body_of, reason_of, refuse
-from reactor.control.subject import Question, Subject
+from reactor.control.subject import Subject
 
 PREFIX = "/v1"
 

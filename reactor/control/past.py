@@ -6,8 +6,9 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from reactor.control.names import covers, unknown_among
+from reactor.control.names import unknown_among
 from reactor.control.pauses import Pause, Pauses, effective
+from reactor.control.question import Question
 from reactor.engine.events import Result
 
 if TYPE_CHECKING:
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
 _FINE = ("ok", "changed")
 
 
-def last_status(
-    pauses: Pauses, history: History, *, match: str | None, everything: bool, failed: bool
-) -> dict[str, Any]:
+def last_status(pauses: Pauses, history: History, question: Question) -> dict[str, Any]:
     """What the journal knows; ``run`` of the answer is None. Raises UnknownNameError."""
     living = pauses.living(time.time())
     called: dict[str, tuple[str, ...]] = {ref: (ref,) for ref in sorted(history.refs())}
@@ -26,16 +25,15 @@ def last_status(
         if ref in called:
             called[ref] = (ref, alias)
     every_name = [name for names in called.values() for name in names]
-    if match is not None and not covers(match, every_name):
-        raise unknown_among(every_name, match)
+    if question.match is not None and not question.means(every_name):
+        raise unknown_among(every_name, question.match)
     end, former = (*history.last_ends(), None, None)[:2]
     before = 0 if former is None else former.id
     records = {names: _record(history, names, living, before) for names in called.values()}
     shown = [
         record
         for names, record in records.items()
-        if _asked_for(record, names, match, everything=everything)
-        and (not failed or record["state"] in (Result.FAILED, Result.BLOCKED))
+        if question.means(names) and question.wants(record["state"], is_fine=_is_fine(record))
     ]
     counts = Counter(record["state"] for record in records.values())
     return {
@@ -47,12 +45,8 @@ def last_status(
     }
 
 
-def _asked_for(
-    record: dict[str, Any], names: tuple[str, ...], match: str | None, *, everything: bool
-) -> bool:
-    if match is not None:
-        return covers(match, names)
-    return everything or record["state"] not in _FINE or record["paused"] is not None
+def _is_fine(record: dict[str, Any]) -> bool:
+    return record["state"] in _FINE and record["paused"] is None
 
 
 def _record(history: History, names: tuple[str, ...], pauses: list[Pause], former: int) -> dict[str, Any]:

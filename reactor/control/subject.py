@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import trio
 
 from reactor.control.board import UNKNOWN, Board, Moment, Standing, record_of, watching_record
 from reactor.control.broadcast import Broadcast
-from reactor.control.names import covers, find, names_of, unknown
+from reactor.control.names import find, names_of, unknown
 from reactor.control.pauser import Pauser
+from reactor.control.question import Question
 from reactor.engine.engine import Engine
 from reactor.engine.events import Result
 from reactor.engine.workers import SLICE
 from reactor.metrics.tally import Tally
-
-IN_TROUBLE = (Result.FAILED, Result.BLOCKED)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Which resources somebody wants to see: by default those that are not fine.
-
-    With ``match`` those it means, with ``everything`` all; ``failed`` leaves of these the failed and blocked ones.
-    """
-
-    match: str | None = None
-    everything: bool = False
-    failed: bool = False
 
 
 class NoPausesError(Exception):
@@ -135,11 +121,9 @@ class _Survey:
         self.counts[standing.state] += 1
         self.counts["paused"] += standing.paused is not None
         self.in_motion += moment.in_motion
-        question = self._question
-        if question.match is not None:
-            shown = covers(question.match, names)
-            self.matched |= shown
-        else:
-            shown = question.everything or moment.in_motion or not standing.fine(self._now)
-        if shown and (standing.state in IN_TROUBLE or not question.failed):
+        if not self._question.means(names):
+            return
+        self.matched = True
+        is_fine = standing.fine(self._now) and not moment.in_motion
+        if self._question.wants(standing.state, is_fine=is_fine):
             self.records.append(json.dumps(record_of(standing, moment), separators=(",", ":")))

@@ -12,6 +12,7 @@ import trio
 from reactor.control.board import RunFacts
 from reactor.control.client import Client
 from reactor.control.control import Control
+from reactor.control.question import Question
 from reactor.engine.options import Options
 from reactor.metrics.tally import Tally
 from reactor.testing.scripted import Scripted
@@ -64,6 +65,9 @@ class World:
         self.client = Caller(str(directory))
         self.story.control = self.control
         self.story.tally = self.tally
+
+    async def status(self, **asked):
+        return await self.ask("status", Question(**asked))
 
     async def ask(self, method, *args, **options):
         """Call a method of the client, in a thread as it blocks."""

@@ -22,7 +22,7 @@ def fields(heading):
 
 async def test_every_field_of_the_answers_is_documented(tmp_path):
     async with controlled(tmp_path, scripted("a")) as world:
-        status = await world.ask("status", everything=True)
+        status = await world.status(everything=True)
     assert set(fields("run")) == set(status["run"])
     assert set(fields("resources")) == set(status["resources"][0])
 

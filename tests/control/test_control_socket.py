@@ -23,7 +23,7 @@ async def test_status_tells_the_run_the_counts_and_what_is_not_fine(tmp_path):
     )
     async with controlled(tmp_path, good, bad, below) as world:
         await world.story.rest()
-        status = await world.ask("status")
+        status = await world.status()
     assert status["run"]["manifest"] == "/etc/site.yaml"
     assert status["run"]["pid"] == os.getpid()
     assert status["run"]["mode"] == "enforce"
@@ -45,9 +45,9 @@ async def test_status_tells_the_run_the_counts_and_what_is_not_fine(tmp_path):
 async def test_all_lists_everything_and_a_glob_what_it_means(tmp_path):
     async with controlled(tmp_path, scripted("a"), scripted("b", alias="second"), scripted("c")) as world:
         await world.story.converged()
-        everything = await world.ask("status", everything=True)
-        one = await world.ask("status", match="scripted#sec*")
-        quiet = await world.ask("status")
+        everything = await world.status(everything=True)
+        one = await world.status(match="scripted#sec*")
+        quiet = await world.status()
     assert [record["ref"] for record in everything["resources"]] == ["scripted#a", "scripted#b", "scripted#c"]
     assert [record["ref"] for record in one["resources"]] == ["scripted#b"]
     assert one["resources"][0]["changed"]["actions"] == ["repaired"]
@@ -91,7 +91,7 @@ async def test_a_stale_socket_is_replaced(tmp_path):
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(tmp_path / SOCKET_FILE))
     async with controlled(tmp_path, scripted("a")) as world:
-        assert (await world.ask("status"))["run"]["pid"] == os.getpid()
+        assert (await world.status())["run"]["pid"] == os.getpid()
 
 
 async def test_what_is_no_socket_is_left_alone_and_the_run_goes_on(tmp_path):
@@ -107,7 +107,7 @@ async def test_a_directory_with_a_long_name_is_no_obstacle(tmp_path):
     deep = tmp_path / ("d" * 200)
     deep.mkdir()
     async with controlled(deep, scripted("a")) as world:
-        assert (await world.ask("status"))["counts"]
+        assert (await world.status())["counts"]
 
 
 @pytest.mark.parametrize("place", ["", "missing"])
@@ -119,7 +119,7 @@ async def test_without_a_run_the_client_says_so(tmp_path, place):
             await world.control.farewell()
             (tmp_path / SOCKET_FILE).unlink()
         with pytest.raises(NoRunError, match="no run is active on "):
-            await world.ask("status")
+            await world.status()
 
 
 async def until(condition):
@@ -220,7 +220,7 @@ async def test_junk_costs_only_its_sender(tmp_path, junk):
             except ConnectionResetError:
                 pass
         raw.socket.close()
-        assert (await world.ask("status"))["run"]["pid"] == os.getpid()
+        assert (await world.status())["run"]["pid"] == os.getpid()
         world.story.drift("scripted#a")
         await world.story.until(lambda: len(world.story.all(Checked)) == 2)
 
@@ -238,7 +238,7 @@ async def test_the_live_stream_has_every_event_and_its_end(tmp_path):
         (checked,) = [json.loads(line[6:]) for line in heard.split(b"\n") if b'"checked"' in line]
         assert checked["ref"] == "scripted#a"
         assert checked["result"] == "changed"
-        assert (await world.ask("status"))["run"]["readers"] == 1
+        assert (await world.status())["run"]["readers"] == 1
         await world.control.farewell()
         assert (await raw.socket.recv(100)).startswith(b"0\r\n")
         raw.socket.close()
@@ -288,7 +288,7 @@ async def test_a_reader_that_does_not_read_holds_up_nothing_and_is_dropped_loudl
         with trio.fail_after(60):
             await world.story.until(lambda: not a.script.drifted)
         assert world.told[0].startswith("a reader of the event stream was dropped: ")
-        status = await world.ask("status")
+        status = await world.status()
         assert (status["run"]["readers"], status["run"]["readers_dropped"]) == (0, 1)
         heard = b""
         with trio.fail_after(60):
@@ -321,7 +321,7 @@ async def test_what_a_reload_brings_is_known_and_paused_before_its_first_check(t
         assert await world.ask("pause", "*", 60, "upgrade") == ["scripted#a"]
         world.engine.reload(graph_of([b]))
         await trio.testing.wait_all_tasks_blocked(0.01)
-        status = await world.ask("status")
+        status = await world.status()
         assert [record["ref"] for record in status["resources"]] == ["scripted#b"]
         assert status["resources"][0]["paused"]["reason"] == "upgrade"
         assert status["run"]["generation"] == 2
@@ -335,7 +335,7 @@ async def test_a_hundred_clients_at_once_are_all_answered(tmp_path):
         answers = []
 
         async def ask():
-            answers.append(await world.ask("status", everything=True))
+            answers.append(await world.status(everything=True))
 
         async with trio.open_nursery() as nursery:
             for _ in range(100):
