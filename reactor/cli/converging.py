@@ -81,9 +81,8 @@ class Run(NamedTuple):
     def _paced(self, program: Program) -> Options:
         """The options with what the settings of the manifest say; ``jobs`` of the command line goes before."""
         settings = program.settings
-        fail_fast = (
-            settings.fail_fast and not self.options.monitor_only
-        )  # who only looks wants to see everything
+        # Who only looks wants to see everything.
+        fail_fast = settings.fail_fast and not self.options.monitor_only
         return self.options._replace(jobs=self.jobs or settings.jobs or DEFAULT_JOBS, fail_fast=fail_fast)
 
     def _converge(

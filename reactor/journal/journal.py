@@ -147,9 +147,8 @@ class Journal:
         if self._applied.get(ref) is resource:
             return
         self._applied[ref] = resource
-        if (
-            resource.meta.reverse and ref not in self._originals
-        ):  # it was as desired before we ever changed it
+        if resource.meta.reverse and ref not in self._originals:
+            # It was as desired before we ever changed it.
             self._backlog.set_original(ref, self._originals.add(ref, None))
             self._news.set()
         self._learn([ref])

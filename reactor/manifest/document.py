@@ -179,14 +179,12 @@ class _Outline:
         entries = holder["resources"]
         if isinstance(entries, Sequence) and (entries or may_be_empty):
             return entries
+        hint = "start each entry with '- ', as in '- file:'"
         if not entries:
-            hint = "start each entry with '- ', as in '- file:'"
             self._problems.add("the manifest declares no resources", holder.key_at("resources"), hint)
         elif entries is not BROKEN:
-            hint = "start each entry with '- ', as in '- file:'"
-            self._problems.add(
-                f"resources wants a list, not {shown(entries)}", holder.value_at("resources"), hint
-            )
+            message = f"resources wants a list, not {shown(entries)}"
+            self._problems.add(message, holder.value_at("resources"), hint)
         return None
 
     def _check_keys(self, known: Collection[str]) -> None:

@@ -166,9 +166,8 @@ class Maker:
         if not isinstance(name, str):
             return (), 1
         ref = f"{model.kind}#{name}"
-        if self._form.repeats or issubclass(
-            model, Composite
-        ):  # two directories may hold manifests of one name
+        # Two directories may hold manifests of one name.
+        if self._form.repeats or issubclass(model, Composite):
             return (ref,), self._collection.repeat(ref, declaration.at, self._problems)
         if not self._collection.claim(
             ref, declaration.at, self._problems, "remove one of them, or rename it"

@@ -59,9 +59,7 @@ class Reading:
             site.check(result[1].values, result[1].secrets)
             self._collection.warnings += site.warnings
             self._collection.problems += site.problems.sorted()
-        found = dict.fromkeys(
-            self._collection.problems
-        )  # a file that is applied twice has each of its own twice
+        found = dict.fromkeys(self._collection.problems)  # a file that is applied twice has its own twice
         self._collection.problems = sorted(found, key=lambda each: each.place or Place("", 0, 0))
         return result
 

@@ -55,11 +55,7 @@ async def _download(address: Address, known: Version, to: IO[bytes]) -> Version 
     with trio.move_on_after(TIMEOUT) as limit:
         try:
             return await _fetch(address, known, to, limit)
-        except (
-            httpx.HTTPError,
-            httpx.InvalidURL,
-            UnicodeError,
-        ) as error:  # the last is about the name of a host
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # the last is about a host's name
             raise DownloadError(f"HTTP request to {address.shown} failed: {_reason(error)}") from error
     slow = f"took more than {TIMEOUT:g} s, and a second more for each {PACE:,} bytes"
     raise DownloadError(f"HTTP request to {address.shown} {slow}")

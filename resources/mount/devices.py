@@ -29,9 +29,8 @@ async def is_same(device: str, fstype: str, options: frozenset[str], mounted: Mo
         return False
     if device.startswith("/dev/") or device.partition("=")[0] in _TAGS:
         return _is_same_node(device, mounted.source)
-    if mounted.source.startswith(
-        "/dev/"
-    ):  # of a loop device for a file, whose name the kernel does not tell here
+    if mounted.source.startswith("/dev/"):
+        # That of a loop device for a file, whose name the kernel does not tell here.
         return True
     if "/" in device or ":" in device:
         return device.rstrip("/") == mounted.source.rstrip("/") or _family(fstype) == "fuse"
