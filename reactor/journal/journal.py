@@ -220,14 +220,22 @@ class Journal:
             with trio.move_on_after(INTERVAL):
                 await self._plenty.wait()
             self._news, self._plenty = trio.Event(), trio.Event()
-            await self._write_all()
+            await self.catch_up()
             if self._refusal:
                 self._news.set()
                 await trio.sleep(RETRY_INTERVAL)
 
     async def catch_up(self) -> None:
-        """Write all that waits, for somebody who is about to read the file."""
-        await self._write_all()
+        """Write all that waits: it is time, or somebody is about to read the file."""
+        while self._backlog.events and self._backlog.rows < PLENTY:
+            self._backlog.make_rows(_SLICE)
+            await trio.lowlevel.checkpoint()
+        async with self._writing:
+            await self._write(self._backlog.take())
+        if self._backlog.events:
+            self._news.set()
+        if self._backlog.events >= PLENTY:
+            self._plenty.set()
 
     def close(self) -> None:
         """Write all that waits and close the file. For when the event loop has ended."""
@@ -243,17 +251,6 @@ class Journal:
             async with self._writing:
                 if self._durable < ticket:
                     await self._write(self._backlog.take_urgent())
-
-    async def _write_all(self) -> None:
-        while self._backlog.events and self._backlog.rows < PLENTY:
-            self._backlog.make_rows(_SLICE)
-            await trio.lowlevel.checkpoint()
-        async with self._writing:
-            await self._write(self._backlog.take())
-        if self._backlog.events:
-            self._news.set()
-        if self._backlog.events >= PLENTY:
-            self._plenty.set()
 
     async def _write(self, batch: Batch) -> None:
         """Write in a thread; durably, when somebody waits for that or the disk has refused before.

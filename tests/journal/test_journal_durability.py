@@ -103,7 +103,7 @@ async def test_an_intent_whose_row_went_with_a_lazy_batch_is_still_synced(direct
         commits = Commits(journal, monkeypatch)
         journal.record(changed())
         async with journal._writing:
-            nursery.start_soon(journal._write_all)
+            nursery.start_soon(journal.catch_up)
             await trio.testing.wait_all_tasks_blocked()
             nursery.start_soon(journal.intend, "file#/a", ["exec#x"])
             await trio.testing.wait_all_tasks_blocked()
