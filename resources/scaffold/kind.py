@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Collection, Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, PrivateAttr, ValidationInfo, model_validator
 
-from reactor import AbsolutePath, Claim, Flag, Heard, PathWatch, Plan, PropertyProblem, Resource, in_thread
+from reactor import (
+    AbsolutePath,
+    Claim,
+    Flag,
+    Heard,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Resource,
+    in_thread,
+    template_engine,
+)
 from resources.file.kind import Account, parse_mode
 from resources.file.owners import accounts, accounts_of
 from resources.process import split_words
@@ -208,14 +219,12 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
 
     @cached_property
     def _renderer(self) -> Renderer:
-        pair = None
+        delimiters = None
         if self.left_delimiter is not None and self.right_delimiter is not None:
-            pair = self.left_delimiter, self.right_delimiter
-        source = SourceTree(self.source)
+            delimiters = self.left_delimiter, self.right_delimiter
         return Renderer(
-            source,
-            self.engine,
-            pair,
+            SourceTree(self.source),
+            partial(template_engine(self.engine).compile, delimiters=delimiters),
             self._values,
             {} if self.data is None else {"data": self.data, "Data": self.data},
             skip_empty=self.skip_empty,

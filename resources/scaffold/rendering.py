@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Protocol
 
-from reactor import ResourceError, TemplateError, template_engine
+from reactor import ResourceError, TemplateError
 from resources.file.stamp import Stamp, settled, stamp_of
 from resources.scaffold.source import SourceTree
 from resources.scaffold.values import Functions, Values
@@ -20,6 +20,10 @@ class Compiled(Protocol):
 
     def render(self, context: Mapping[str, Any], functions: Functions) -> str:
         """Its text."""
+
+
+Compile = Callable[..., Compiled]
+"""Makes a template of a source, with its ``name`` for errors and a ``loader`` of others."""
 
 
 @dataclass(slots=True)
@@ -48,8 +52,7 @@ class Renderer:
     def __init__(
         self,
         source: SourceTree,
-        engine: str,
-        delimiters: tuple[str, str] | None,
+        compile_template: Compile,
         values: Values,
         overlay: Mapping[str, Any],
         *,
@@ -60,8 +63,7 @@ class Renderer:
         self._values = values
         self._skip_empty = skip_empty
         self._is_secret = is_secret
-        self._engine = template_engine(engine)
-        self._delimiters = delimiters
+        self._compile = compile_template
         self._context = {**values.context, **overlay}
         self._functions = {**values.functions, "render": self._render_partial, "write": self._write}
         self._rendered: dict[str, Rendered] = {}
@@ -124,7 +126,7 @@ class Renderer:
         known = self._compiled.get(path)
         if known is not None and known[0] == text:
             return known[1]
-        compiled = self._engine.compile(text, name=path, delimiters=self._delimiters, loader=self._load)
+        compiled = self._compile(text, name=path, loader=self._load)
         self._compiled[path] = text, compiled
         return compiled
 
