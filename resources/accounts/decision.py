@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from reactor import Action, Plan, ResourceError
 from resources.accounts import shadow
 from resources.accounts.database import PasswdLine, ShadowLine
+from resources.accounts.membership import moves
 from resources.file.diffs import attributes_diff
 from resources.file.state import Change
 
@@ -68,16 +69,13 @@ def _modify(user: User, state: UserState, account: PasswdLine) -> Plan:
 def _see_to_groups(user: User, state: UserState) -> Plan:
     if user.groups is None:
         return ()
-    missing = [name for name in user.groups if name not in state.groups]
-    extra = [name for name in state.groups if name not in user.groups and user.membership == "inclusive"]
-    if not missing and not extra:
+    if not (due := moves(state.groups, user.groups, user.membership)):
         return ()
-    words = [f"added the user to {', '.join(missing)}"] if missing else []
-    words += [f"took the user out of {', '.join(extra)}"] if extra else []
-    after = [name for name in state.groups if name not in extra] + missing
-    changes = [Change("groups", ", ".join(state.groups), ", ".join(after))]
+    words = [f"added the user to {', '.join(due.come)}"] if due.come else []
+    words += [f"took the user out of {', '.join(due.go)}"] if due.go else []
+    changes = [Change("groups", ", ".join(state.groups), ", ".join(due.after))]
     # Appending leaves alone what others may be adding just now.
-    options = ["--groups", ",".join(after)] if extra else ["--append", "--groups", ",".join(missing)]
+    options = ["--groups", ",".join(due.after)] if due.go else ["--append", "--groups", ",".join(due.come)]
     return (_step(user, " and ".join(words), "usermod", options, changes),)
 
 

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 from reactor import Action, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
 from resources.accounts import shadow
 from resources.accounts.database import GROUP, GroupLine, groups
+from resources.accounts.membership import Membership, moves
 from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
 
 
@@ -25,7 +26,7 @@ class Group(Resource, kind="group"):
     """Its number; without one a free one is taken."""
     users: AccountNames | None = Field(default=None, alias="members")  # a resource has members of its own
     """Users who are in it. Each must exist; whose primary group it is need not be named."""
-    membership: Literal["minimum", "inclusive"] = "minimum"
+    membership: Membership = "minimum"
     """Whether others may be in it, too: `minimum` leaves them, `inclusive` takes them out."""
     system: Flag = False
     """Whether a new one gets its number from those for the system."""
@@ -103,14 +104,11 @@ class Group(Resource, kind="group"):
     def _see_to_members(self, found: tuple[str, ...]) -> Plan:
         if self.users is None:
             return ()
-        missing = [name for name in self.users if name not in found]
-        extra = [name for name in found if name not in self.users and self.membership == "inclusive"]
-        if not missing and not extra:
+        if not (due := moves(found, self.users, self.membership)):
             return ()
-        words = [f"added {', '.join(missing)}"] if missing else []
-        words += [f"took out {', '.join(extra)}"] if extra else []
-        members = ",".join([name for name in found if name not in extra] + missing)
-        return (self._step(" and ".join(words), "gpasswd", "--members", members),)
+        words = [f"added {', '.join(due.come)}"] if due.come else []
+        words += [f"took out {', '.join(due.go)}"] if due.go else []
+        return (self._step(" and ".join(words), "gpasswd", "--members", ",".join(due.after)),)
 
     def _step(self, words: str, program: str, *options: str) -> Action:
         run = partial(shadow.change, program, *options, "--", self.name)

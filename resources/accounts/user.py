@@ -20,6 +20,7 @@ from resources.accounts.database import (
     is_date,
 )
 from resources.accounts.decision import UserState, decide
+from resources.accounts.membership import Membership
 from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
 
 # crypt(5): a method, maybe parameters, salt and hash; ! in front locks it, and ! or * alone is no password at all.
@@ -71,7 +72,7 @@ class User(Resource, kind="user"):
     """The primary group, by name or number; without one a new user gets a group of the same name."""
     groups: AccountNames | None = None
     """Further groups the user is in."""
-    membership: Literal["minimum", "inclusive"] = "minimum"
+    membership: Membership = "minimum"
     """Whether the user may be in others, too: `minimum` leaves those, `inclusive` takes the user out of them."""
     home: AccountPath | None = None
     """The home directory."""
