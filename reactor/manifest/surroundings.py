@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reactor.expression.errors import ExpressionError, FunctionError
+from reactor.expression.kinds import shown
 from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
 from reactor.manifest.evaluation import NotYetError, bare_expression, parse_template
@@ -30,6 +31,13 @@ def secret(value: Any) -> SecretText:
     """``value`` as a secret: neither it nor what is made of it is shown."""
     remember(value)
     return SecretText(value)
+
+
+def _text(value: Any, function: str) -> str:
+    """``value``, which an expression gave to ``function``, as the text that it has to be. Raises FunctionError."""
+    if isinstance(value, str):
+        return value
+    raise FunctionError(f"{function} requires a string argument, not {shown(value)}")
 
 
 class Surroundings:
@@ -80,7 +88,7 @@ class Surroundings:
 
     def read_file(self, path: str) -> str:
         """The text of a file; a relative path starts at the directory of the manifest."""
-        full = os.path.normpath(os.path.join(self.base, path))
+        full = os.path.normpath(os.path.join(self.base, _text(path, "file")))
         self.reads.add(full)
         try:
             if not stat.S_ISREG(os.stat(full).st_mode):
@@ -101,7 +109,7 @@ class Surroundings:
 
     def template(self, text: str) -> Any:
         """The value of a text with expressions, or of the file that it names: ``x.templ``, or ``x.jet`` for Jet."""
-        if text.endswith(".jet"):
+        if _text(text, "template").endswith(".jet"):
             return self.jet(text)
         is_file = text.endswith(".templ")
         body = self.read_file(text) if is_file else text
@@ -119,6 +127,8 @@ class Surroundings:
         body, *delimiters = arguments
         if not isinstance(body, str):
             raise FunctionError("jet requires a string argument for template body")
+        if not all(isinstance(each, str) for each in delimiters):
+            raise FunctionError("jet requires string arguments for delimiters", "jet('x.jet', '[[', ']]')")
         with self._deeper():
             return render(body, delimiters, self.for_templates(), self.read_file)
 
@@ -131,6 +141,7 @@ class Surroundings:
 
     def output(self, ref: str) -> Mapping[str, Any] | None:
         """What the resource ``ref`` gives to others; nil while it has given nothing."""
+        _text(ref, "output")
         if self._may_wait:
             raise NotYetError
         if self._outputs is None:
