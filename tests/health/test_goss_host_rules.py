@@ -156,6 +156,15 @@ async def test_mounts():
     assert not await holds({"mount": {"/proc": {"filesystem": "ext4"}}})
 
 
+async def test_interfaces():
+    assert await holds({"interface": {"lo": {"addrs": ["127.0.0.1/8"], "mtu": {"gt": 1000}}}})
+    assert await holds(
+        {"interface": {"loopback": {"name": "lo", "exists": True}, "nope0": {"exists": False}}}
+    )
+    assert not await holds({"interface": {"lo": {"addrs": ["192.0.2.1/24"]}}})
+    assert not await holds({"interface": {"nope0": {"mtu": 1500}}})
+
+
 async def test_parameters_of_the_kernel():
     assert await holds({"kernel-param": {"kernel.ostype": {"value": "Linux"}}})
     assert await holds({"kernel-param": {"kernel.pid_max": {"value": {"gt": 100}}}})

@@ -15,6 +15,7 @@ from resources.health.goss.dns import DnsRule
 from resources.health.goss.file import FileRule
 from resources.health.goss.group import GroupRule
 from resources.health.goss.http import HttpRule
+from resources.health.goss.interface import InterfaceRule
 from resources.health.goss.kernel_param import KernelParamRule
 from resources.health.goss.matching import MatchingRule
 from resources.health.goss.mount import MountRule
@@ -69,6 +70,7 @@ class Rules(BaseModel):
     gossfile: Mapping[str, Gossfile] = Field(default_factory=dict)
     group: Keyed[GroupRule] = Field(default_factory=dict)
     http: Keyed[HttpRule] = Field(default_factory=dict)
+    interface: Keyed[InterfaceRule] = Field(default_factory=dict)
     kernel_param: Keyed[KernelParamRule] = Field(default_factory=dict)
     matching: Keyed[MatchingRule] = Field(default_factory=dict)
     mount: Keyed[MountRule] = Field(default_factory=dict)
