@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from reactor.graph.topology import Topology
 
@@ -21,10 +21,32 @@ class Blame:
         """The vertices that became blocked (True) or free again (False) since they were taken, in order."""
         self.failed: set[int] = set()
         self.blocked: set[int] = set()
+        self.wholes: Mapping[int, Collection[int]] = {}
+        """By vertex: those that stand for it. They fail with it, and answer for that."""
 
     def stands_in_the_way_of(self, vertex: int) -> bool:
         """Whether something that ``vertex`` requires is bad."""
         return self._bad_count[vertex] > 0
+
+    def answerable(self) -> set[int]:
+        """Those that failed and that no other stands for."""
+        return self.failed.difference(self.wholes)
+
+    def is_over_for(self, vertex: int) -> bool:
+        """Whether ``vertex`` starts no more when the first failure ends a run.
+
+        What failed may be tried again, and a whole that failed recovers by what it stands for.
+        """
+        return vertex not in self.failed and not self.answerable() <= self._standing_for(vertex)
+
+    def _standing_for(self, vertex: int) -> set[int]:
+        found: set[int] = set()
+        stack = [vertex]
+        while stack:
+            wholes = self.wholes.get(stack.pop(), ())
+            found.update(wholes)
+            stack.extend(wholes)
+        return found
 
     def fail(self, vertex: int, moves: bytearray) -> None:
         """``vertex`` failed: those below that rest are blocked. Those that move are asked about when they start."""

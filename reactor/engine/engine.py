@@ -82,7 +82,7 @@ class Engine:
         self._watching = Watching(
             self, watchers if watchers is not None or not options.watch else find_watchers()
         )
-        self._foregone.adopt()
+        self.scheduler.blame.wholes = self._foregone.adopt()
         self._stopping = ""
         self._over = trio.Event()
         self._unrest_since: float | None = None
@@ -145,7 +145,7 @@ class Engine:
         self._checking.forget(difference.absent)
         self.scheduler.reshape(topology, self.roster.limits, fresh, difference.absent)
         self._declare(fresh)
-        self._foregone.adopt()
+        self.scheduler.blame.wholes = self._foregone.adopt()
         event = self._herald.reloaded(difference, self.reversals.pending)
         refs = (self.roster.refs[vertex] for vertex in fresh)
         self._herald.reversing(ref for ref in refs if ref in self.reversals.pending)
@@ -210,7 +210,7 @@ class Engine:
         self._over.set()
 
     def _why_ended(self) -> str:
-        failed = self.scheduler.blame.failed
+        failed = self.scheduler.blame.answerable()
         if self.options.fail_fast and failed:
             return f"{self.roster.refs[min(failed)]} failed and fail_fast is set"
         return self._stopping or "nothing is left to do"

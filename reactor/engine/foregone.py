@@ -39,8 +39,8 @@ class Foregone:
         self.has_wholes = False
         """Whether `restless` is worth asking."""
 
-    def adopt(self) -> None:
-        """Another generation is in force: learn who takes what from whom, and who stands for whom."""
+    def adopt(self) -> Mapping[int, Collection[int]]:
+        """Another generation is in force: learn who takes what from whom. Returns who stands for whom."""
         self._takers, self._wholes = {}, {}
         self._bad.clear()
         for vertex in sorted(self._roster.present):
@@ -50,6 +50,7 @@ class Foregone:
             for ref in resource.members:
                 self._wholes.setdefault(self._roster.number(ref), []).append(vertex)
         self.has_takers, self.has_wholes = bool(self._takers), bool(self._wholes)
+        return self._wholes
 
     def verdict(self, vertex: int, blocked: Collection[int], *, refresh: bool, noop: bool) -> Verdict | None:
         """The verdict when there is nothing to check; None when the resource of ``vertex`` is to be checked as it is now."""

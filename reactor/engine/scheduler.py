@@ -43,7 +43,7 @@ class Scheduler:
     """The state of every vertex of one graph.
 
     ``jobs`` bounds what runs at once. ``default_retry`` is for vertices whose limits name none. With ``fail_fast``
-    nothing but retries starts while anything has failed. Times are seconds of any clock that never steps back.
+    nothing but retries starts while anything has failed that `blame` finds answerable. Times are seconds of any clock that never steps back.
     """
 
     def __init__(
@@ -255,7 +255,7 @@ class Scheduler:
         """Count ``vertex`` as running, if nothing is in its way; else somebody comes back to it."""
         if not self._may_start(vertex):
             return False
-        if self.fail_fast and self.blame.failed and vertex not in self.blame.failed:
+        if self.fail_fast and self.blame.is_over_for(vertex):
             self._stalled.append(vertex)
             return False
         owed, later = self._owed[vertex], 0

@@ -104,6 +104,26 @@ async def test_a_child_that_fails_and_recovers_takes_its_apply_along(site, tmp_p
         await story.until(lambda: story.result("apply#child.yaml") is Result.CHANGED)
 
 
+async def test_when_the_first_failure_ends_a_run_a_child_recovers_all_the_same(site, tmp_path):
+    files = {
+        "child.yaml": "resources: [{apply: [{inner.yaml: }]}]",
+        "inner.yaml": """
+resources:
+  - file:
+      - "{dir}/no/y": {{own}, content: a}
+      - "{dir}/z": {{own}, content: a, require: "file#{dir}/no/y"}
+""",
+    }
+    parent = "ccm: {resources: [{apply: [{child.yaml: }]}, {exec: [{'/bin/touch {dir}/last': }]}]}"
+    options = Options(watch=True, fail_fast=True)
+    async with running(graph=site(parent, **files).graph, options=options) as story:
+        await story.until(lambda: story.result("apply#child.yaml") is Result.FAILED)
+        assert not (tmp_path / "last").exists()
+        (tmp_path / "no").mkdir()
+        await story.converged()
+    assert (tmp_path / "last").exists()
+
+
 @pytest.mark.parametrize(("above", "below"), [("noop: true", "{}"), ("meta: {noop: true}", "{}")])
 async def test_noop_is_handed_down_and_never_weakened(site, tmp_path, above, below):
     files = {"mid.yaml": f"resources: [{{apply: [{{child.yaml: {below}}}]}}]", "child.yaml": CHILD}
