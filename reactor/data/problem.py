@@ -12,8 +12,8 @@ class DataProblem(NamedTuple):
     """One problem, for whoever knows the positions of the document to place.
 
     ``path`` leads to the value that it is about. For an error within an expression, ``start`` and ``end`` are
-    offsets in the text of that value; for one about an annotation, ``comment_at`` is the offset of the
-    comment in the document.
+    offsets in the text of that value; for one about an annotation or a key, ``comment_at`` is the offset of
+    the comment or key in the document.
     """
 
     path: DocumentPath

@@ -36,21 +36,25 @@ class Settings(FrozenModel):
     """How many checks may run at once; unset leaves it to the command line."""
 
 
+def _first_if_empty(value: Any) -> Any:
+    return value or "first" if isinstance(value, str) else value
+
+
 class Hierarchy(Model):
     """The order in which overrides are looked up, and how they are merged with the data."""
 
     order: list[str]
-    merge: Literal["first", "deep"] = "first"
+    merge: Annotated[Literal["first", "deep"], BeforeValidator(_first_if_empty)] = "first"
 
 
-def _lower(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) else value
+def _in_lower_case(value: Any) -> Any:
+    return _first_if_empty(value.lower() if isinstance(value, str) else value)
 
 
 class HierarchyOfData(Hierarchy):
     """The same in a file of data, for which CCM has no schema: capitals are no matter there."""
 
-    merge: Annotated[Literal["first", "deep"], BeforeValidator(_lower)] = "first"
+    merge: Annotated[Literal["first", "deep"], BeforeValidator(_in_lower_case)] = "first"
 
 
 class CcmOptions(Model):
@@ -119,7 +123,7 @@ def read_document(root: Any, problems: Problems) -> Document:
 
 
 def check_data(root: Mapping, problems: Problems) -> None:
-    """Check the outline of the sections of data, whatever else is in ``root``."""
+    """Check the outline of the sections of data, whatever else is in ``root``, also among its overrides."""
     _Outline(root, problems).check_data(HierarchyOfData)
 
 
@@ -134,6 +138,10 @@ class _Outline:
         is_ccm = "ccm" in self._root and "resources" not in self._root
         self._check_keys(_CCM_FORM_KEYS if is_ccm else _NATIVE_KEYS)
         self.check_data(Hierarchy)
+        overrides = self._root.get("overrides")
+        if isinstance(overrides, Mapping):
+            for key in overrides:
+                self._check_map(overrides, key)
         return self._ccm_form() if is_ccm else self._native_form()
 
     def _native_form(self) -> Document:
@@ -201,10 +209,6 @@ class _Outline:
         self._section("hierarchy", hierarchy)
         self._check_map(self._root, "data")
         self._check_map(self._root, "overrides")
-        overrides = self._root.get("overrides")
-        if isinstance(overrides, Mapping):
-            for key in overrides:
-                self._check_map(overrides, key)
 
     def _check_map(self, holder: Mapping, key: str) -> Mapping | None:
         value = holder.get(key)

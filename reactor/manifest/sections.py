@@ -32,7 +32,20 @@ def data_of(root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer
     for path in resolved.secrets:
         value = _value(resolved.values, path)
         remember([*_leaves(value)] if isinstance(value, list) else value)
-    return resolved._replace(warnings=[*resolved.warnings, *ignored(annotations.ignored)])
+    notes = (*ignored(annotations.ignored), *useless_overrides(root))
+    return resolved._replace(warnings=[*resolved.warnings, *notes])
+
+
+def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
+    """Overrides that can't be merged with anything. A file of data may hold them, as in CCM."""
+    overrides = root.get("overrides")
+    if not isinstance(overrides, Mapping):
+        return
+    for key, at in overrides.key_offsets():
+        if not isinstance(overrides[key], Mapping | None):
+            message = f"the override {key} is skipped: it is no map"
+            hint = "write 'key: value' below it"
+            yield DataProblem(("overrides", key), message, hint, comment_at=at)
 
 
 def annotations_of(root: Mapping, text: str) -> Found:

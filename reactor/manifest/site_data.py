@@ -8,7 +8,7 @@ from typing import Any
 from reactor.data.resolve import Layer, resolve
 from reactor.data.validation import check, ignored, secret_paths, unknown
 from reactor.manifest.inputs import Inputs
-from reactor.manifest.sections import add_problem, annotations_of, sections_of, warning
+from reactor.manifest.sections import add_problem, annotations_of, sections_of, useless_overrides, warning
 from reactor.manifest.source import Problems, read_source
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
@@ -30,7 +30,7 @@ class SiteData:
         resolved = resolve(self._root, inputs.facts)
         for problem in resolved.problems:
             add_problem(problem, self._root, self.problems)
-        notes = (*unknown(found.by_key), *ignored(found.ignored))
+        notes = (*unknown(found.by_key), *ignored(found.ignored), *useless_overrides(self._root))
         self.warnings = [warning(each, source) for each in notes]
         self.layer = Layer(path, resolved.values, secret_paths(self._annotations))
 

@@ -38,6 +38,13 @@ def test_it_has_a_hierarchy_of_its_own(site):
     assert site(text, facts={"role": "web"}).data["name"] == "s"
 
 
+def test_an_override_that_is_no_map_is_skipped_and_told(site, tmp_path):
+    program = site("data: {name: s}\noverrides:\n  default: 5\n")
+    assert program.data["name"] == "s"
+    said = "the override default is skipped: it is no map; write 'key: value' below it"
+    assert program.warnings == (f"{tmp_path}/site.yaml:3:3: {said}",)
+
+
 def test_its_rules_hold_for_what_all_come_to(site, tmp_path):
     text = "data:\n  # @require\n  own:\n  # @validate isInt(value)\n  name: s\n"
     with pytest.raises(ManifestError) as caught:
