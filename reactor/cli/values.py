@@ -53,7 +53,7 @@ def show(value: Any, form: Form | None) -> None:
     """Write the value to stdout."""
     form = form or ("text" if sys.stdout.isatty() else "json")
     if form == "json":
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        click.echo(json_text(value))
     elif form == "yaml":
         import yaml
 
@@ -64,6 +64,12 @@ def show(value: Any, form: Form | None) -> None:
         for path, leaf in leaves(value):
             words = [style("bold", printable(path))] if path else []
             click.echo("  ".join([*words, *_shown(leaf, style)]), color=style.coloured)
+
+
+def json_text(value: Any) -> str:
+    """``value`` as JSON. It has no infinity, and nothing that is no number: these are null, as in all our JSON."""
+    plain = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

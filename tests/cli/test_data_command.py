@@ -54,6 +54,19 @@ def test_a_path_finds_one_value(reactor, site):
     assert reactor("data", site, "name", "--format", "text").out == "web\n"
 
 
+@pytest.mark.parametrize("command", ["data", "render"])
+def test_an_infinity_is_null_in_json_which_has_none(reactor, manifest, command):
+    file = manifest("data: {a: .inf, b: ['${ -7 / 0 }', .nan, 1]}\nresources: []\n")
+    text = reactor(command, "--format", "json", file).out
+
+    def refuse(name):
+        pytest.fail(f"{name} is no JSON")
+
+    found = json.loads(text, parse_constant=refuse)
+    assert found.get("data", found) == {"a": None, "b": [None, None, 1]}
+    assert ".inf" in reactor(command, "--format", "yaml", file).out
+
+
 def test_each_value_can_tell_its_layer(reactor, site, tmp_path):
     file = tmp_path / "more.yaml"
     file.write_text("packages: [nginx]\n")
