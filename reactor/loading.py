@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,7 +12,8 @@ from reactor.graph.graph import Graph
 from reactor.manifest.document import Settings
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.manifest.manifest import Manifest, read_manifest, read_tree
-from reactor.manifest.source import Problems
+from reactor.manifest.sections import sections_of
+from reactor.manifest.source import Problems, read_source
 from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
@@ -100,7 +102,9 @@ def data_located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
     from reactor.source.address import is_archive  # noqa: PLC0415 - most data are files
     from reactor.source.cache import fetched_data  # noqa: PLC0415
 
-    return located(path, inputs, warn) if is_archive(path) else fetched_data(path, inputs.cache, warn)
+    if is_archive(path):
+        return located(path, inputs, warn)
+    return fetched_data(path, inputs.cache, warn, _fault_of_data)
 
 
 def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
@@ -109,8 +113,21 @@ def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
         return inputs
     from reactor.source.cache import fetched_data  # noqa: PLC0415
 
-    site = fetched_data(inputs.site, inputs.cache, warn)
+    site = fetched_data(inputs.site, inputs.cache, warn, _fault_of_data)
     return inputs._replace(site=site, files=(*inputs.files, site))
+
+
+def _fault_of_data(path: Path) -> str | None:
+    """The first of what is wrong with a file of data, whatever the host; None for one that can be used."""
+    source = read_source(path)
+    if isinstance(source, Diagnostic):
+        return source.message
+    problems = Problems(source)
+    sections_of(problems)
+    for problem in problems.sorted():
+        where = f" (line {problem.place.line})" if problem.place else ""
+        return f"{problem.message}{where}"
+    return None
 
 
 def is_elsewhere(path: str) -> bool:

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,12 @@ def fetched(url: str, cache: str | None, warn: Callable[[str], None]) -> str:
     return _newest(parse_address(url), unpack, cache, warn)
 
 
-def fetched_data(url: str, cache: str | None, warn: Callable[[str], None]) -> str:
-    """The same for a file with data."""
-    return _newest(parse_data_address(url), _put_alone, cache, warn)
+def fetched_data(
+    url: str, cache: str | None, warn: Callable[[str], None], fault: Callable[[Path], str | None]
+) -> str:
+    """The same for a file with data. ``fault`` says what makes a file of no use, if anything does."""
+    address = parse_data_address(url)
+    return _newest(address, partial(_put_alone, address, fault), cache, warn)
 
 
 def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str], None]) -> str:
@@ -66,7 +70,9 @@ def _told(error: Exception, home: Path) -> Diagnostic:
     return Diagnostic(str(error), None, "check the URL, and that the host can be reached")
 
 
-def _put_alone(file: Path, into: Path) -> str:
+def _put_alone(address: Address, fault: Callable[[Path], str | None], file: Path, into: Path) -> str:
+    if (problem := fault(file)) is not None:
+        raise DownloadError(f"{address.shown} is of no use: {problem}")
     shutil.copyfile(file, into / _ALONE)
     return _ALONE
 

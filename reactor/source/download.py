@@ -35,7 +35,7 @@ class Version:
 
 
 class DownloadError(Exception):
-    """The archive could not be fetched."""
+    """What was asked for could not be fetched, or is of no use."""
 
 
 def download(address: Address, known: Version, to: IO[bytes]) -> Version | None:

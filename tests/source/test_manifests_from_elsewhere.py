@@ -333,6 +333,19 @@ def test_the_last_good_data_are_used_and_that_is_said(server, tmp_path):
     assert any("last good version" in each for each in program.warnings)
 
 
+@pytest.mark.parametrize("body", [b"data: [", b"<html>", b"data: {name: \xff}", b"overrides: 5"])
+def test_data_that_are_of_no_use_do_not_replace_the_last_good(server, tmp_path, body):
+    server.body = DATA.encode()
+    with_data(server, tmp_path)
+    server.body = body
+    for _ in range(2):
+        program = with_data(server, tmp_path)
+        assert program.data == {"name": "site"}
+        assert any("is of no use: " in each and "last good version" in each for each in program.warnings)
+    server.body = DATA.replace("site", "new").encode()
+    assert with_data(server, tmp_path).data == {"name": "new"}
+
+
 @pytest.mark.parametrize(
     ("status", "body", "message"),
     [(404, b"", "failed with status 404"), (200, b"", "is empty"), (200, b"- a list", "not a list")],
