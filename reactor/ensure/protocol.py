@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from reactor.engine.events import Cause, Checked, Result
+from reactor.ensure.ccm_status import type_fields
 from reactor.ensure.sessions import Ensured
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.source import Problems, Source
@@ -107,10 +108,11 @@ def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
 
 
 def _state(resource: Resource, ending: Ending, common: dict[str, bool]) -> dict[str, Any]:
-    """How the thing is then, below what CCM tells of every resource."""
+    """How the thing is then, in our words and in CCM's. Where one word is both, it is what CCM tells of every resource."""
     about = {"timestamp": _time(ending.short), "protocol": STATE.format(resource.kind), "type": resource.kind}
     named = {"name": resource.name, "ensure": _final_ensure(resource, ending)}
-    return {**about, **named, **common, "stable": not common["changed"], **ending.status}
+    told = {**about, **named, **common, "stable": not common["changed"]}
+    return {**told, **ending.status, **told} | type_fields(resource, _provider(resource), ending.status)
 
 
 def _time(short: Ensured) -> str:

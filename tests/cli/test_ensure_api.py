@@ -68,7 +68,10 @@ def test_a_file_is_made_and_the_answer_is_ccms_event(pipe, tmp_path):
         "mode": "0644",
         "checksum": checksum,
         **owned,
-    }
+        "metadata": {
+            "name": str(path), "provider": "posix", "mode": "0644", "checksum": checksum, **owned,
+        },
+    }  # fmt: skip
     assert state == {
         "protocol": "io.choria.ccm.v1.transaction.event",
         "type": "file",
@@ -86,6 +89,40 @@ def test_a_file_is_made_and_the_answer_is_ccms_event(pipe, tmp_path):
     }
     again = pipe(request("file", file_properties(path, content="\U0001f600 x")))["state"]
     assert (again["changed"], again["failed"]) == (False, False)
+
+
+def test_what_a_scaffold_changed_is_not_taken_for_whether_it_did(pipe, tmp_path):
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates" / "motd").write_text("hello")
+    target = str(tmp_path / "out")
+    wish = {"name": target, "ensure": "present", "source": str(tmp_path / "templates"), "engine": "jet"}
+    status = pipe(request("scaffold", wish))["state"]["status"]
+    assert (status["changed"], status["stable"]) == (True, False)
+    about = {"name": target, "provider": "choria", "engine": "jet", "target_exists": True}
+    assert status["metadata"] == {**about, "changed": [], "stable": [f"{target}/motd"], "purged": []}
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties", "told"),
+    [
+        ("exec", {"name": "true", "creates": "/etc"}, {"creates_satisfied": True, "onlyif_satisfied": False}),
+        (
+            "package",
+            {"name": "no-such-package", "ensure": "absent"},
+            {"metadata": {"name": "no-such-package", "provider": "apt", "version": "absent"}},
+        ),
+        (
+            "archive",
+            {"name": "/no.zip", "ensure": "absent", "url": "http://x/a.zip", "owner": "0", "group": "0"},
+            {"metadata": {"name": "/no.zip", "provider": "http", "archive_exists": False}},
+        ),
+        ("sysctl", {"name": "kernel.ostype", "value": "Linux", "persist": False}, {"type": "sysctl"}),
+    ],
+)
+def test_the_status_tells_what_ccm_tells_of_the_type(pipe, kind, properties, told):
+    status = pipe(request(kind, properties))["state"]["status"]
+    assert told.items() <= status.items()
+    assert ("metadata" in told) == ("metadata" in status)
 
 
 def test_yaml_is_understood_and_given(pipe, tmp_path):
