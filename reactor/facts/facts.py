@@ -9,6 +9,7 @@ from typing import Any, cast
 from reactor.data.merge import deep_merge
 from reactor.facts.files import FileFacts, Parse, directories, fact_paths, read_fact_files
 from reactor.facts.gathering import Gatherer
+from reactor.facts.names import named
 
 Source = Callable[[Gatherer], dict[str, Any]]
 
@@ -66,8 +67,8 @@ class Facts(Mapping[str, Any]):
         if key not in self._sources:
             return added[key]
         if key not in self._gathered:
-            self._gathered[key] = self._sources[key](self._gatherer)
-        return deep_merge(self._gathered[key], added[key]) if key in added else self._gathered[key]
+            self._gathered[key] = named(self._sources[key](self._gatherer))
+        return named(deep_merge(self._gathered[key], added[key])) if key in added else self._gathered[key]
 
     def __contains__(self, key: object) -> bool:
         return key in self._sources or key in self._additions()
@@ -102,7 +103,8 @@ class Facts(Mapping[str, Any]):
 
     def _follow(self, key: str) -> bool:
         """Gather the part anew; whether that made a difference. One that fails now stays as it was."""
-        old, new = self._gathered[key], self._sources[key](self._gatherer)
+        old = self._gathered[key]
+        new: dict[str, Any] = named(self._sources[key](self._gatherer))
         if any(name.startswith(key) for name in self._gatherer.notes):
             return False
         for name in _FOLLOWED[key]:
