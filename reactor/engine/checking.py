@@ -210,11 +210,14 @@ class Checking:
 
     def _excuse(self, vertex: int, verdict: Verdict) -> Verdict:
         """In noop, a failure below something that was not applied says nothing: the honest answer is "can't tell"."""
+        said = str(verdict.error).partition("\n")[0]  # what a program wrote comes in further lines
         for up in self._scheduler.topology.strong_predecessors[vertex]:
             if self._ledger.result(up, self._scheduler.blame.blocked) is Result.WOULD_CHANGE:
-                said = str(verdict.error).partition("\n")[0]  # what a program wrote comes in further lines
                 text = f"Can't tell before {self._roster.refs[up]} is applied ({said})"
                 return Verdict(Outcome.WOULD_CHANGE, (text,))
+        in_order = not self._roster.resources[vertex].takes_automatic_edges
+        if verdict.may_come and in_order and self._ledger.would_change:
+            return Verdict(Outcome.WOULD_CHANGE, (f"Can't tell before what goes before is applied ({said})",))
         return verdict
 
     def void(self, vertex: int) -> None:
