@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.inputs import inputs_options
+from reactor.cli.inputs import MANIFEST, inputs_options
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import warn
 from reactor.cli.values import Explained, Form, form_option, found, show
@@ -22,7 +22,7 @@ _HIDDEN = "<secret>"
 
 
 @click.command(short_help="Show what the data of a manifest come to here.")
-@click.argument("manifest", type=click.Path())
+@click.argument("manifest", type=MANIFEST)
 @click.argument("query", required=False)
 @click.option("--explain", is_flag=True, help="Tell of each value which layer it came from.")
 @form_option

@@ -12,7 +12,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_manifest
-from reactor.cli.inputs import inputs_options
+from reactor.cli.inputs import MANIFEST, inputs_options
 from reactor.cli.manifests import rejecting
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ DEFAULT_DEPTH = 2
 
 
 @click.command(short_help="Show what depends on what.")
-@click.argument("manifest", type=click.Path())
+@click.argument("manifest", type=MANIFEST)
 @click.option(
     "--format",
     "form",

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+MANIFEST = click.Path(readable=False)
+"""Where a manifest is. Whether it can be read is found by who reads it: that is a problem like others, and told with them."""
+
 
 def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options ``--fact`` and ``--facts``; the command gets ``facts_given``, which reads them."""

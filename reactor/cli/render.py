@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.inputs import inputs_options
+from reactor.cli.inputs import MANIFEST, inputs_options
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import warn
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Show a manifest as it is after loading.")
-@click.argument("manifest", type=click.Path())
+@click.argument("manifest", type=MANIFEST)
 @click.option(
     "--format", "form", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True,
     help="How to write it.",

@@ -11,7 +11,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_manifest
 from reactor.cli.formats import Format, format_option
-from reactor.cli.inputs import inputs_options
+from reactor.cli.inputs import MANIFEST, inputs_options
 from reactor.cli.metrics import Exposure, metrics_options, refuse_exposure
 from reactor.cli.page import refuse_page, ui_option
 from reactor.cli.running import state_dir_option
@@ -65,7 +65,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 
 
 @click.command(cls=RunCommand, short_help="Converge, then stay and repair.", help=_HELP)
-@click.argument("manifest", type=click.Path())
+@click.argument("manifest", type=MANIFEST)
 @click.option(
     "--converge-once", is_flag=True, help="End when nothing is left to do, instead of staying to repair."
 )

@@ -1,4 +1,9 @@
 import json
+import os
+import subprocess
+import sys
+
+from processes_of_cli import environment
 
 VALID = "resources:\n  - file:\n      - {dir}/a: { ensure: present, content: x, {own} }\n"
 TWO_PROBLEMS = """
@@ -25,6 +30,33 @@ def test_all_problems_of_all_manifests_are_shown_at_once(reactor, manifest, tmp_
     assert f"{bad}:4:" in done.err
     assert f"{bad}:5:" in done.err
     assert str(missing) in done.err
+
+
+AS_ANYBODY = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+"""Root may read everything."""
+
+
+def test_a_manifest_that_may_not_be_read_does_not_hide_what_is_wrong_with_others(manifest):
+    good, bad, closed = manifest(VALID), manifest(TWO_PROBLEMS, "bad.yaml"), manifest(VALID, "closed.yaml")
+    closed.chmod(0)
+    command = [
+        *AS_ANYBODY,
+        sys.executable,
+        "-m",
+        "reactor",
+        "validate",
+        "--format",
+        "json",
+        closed,
+        bad,
+        good,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
+    assert done.returncode == 2
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [record["event"] for record in records] == ["diagnostic", "diagnostic", "diagnostic", "valid"]
+    assert records[0]["message"] == "can't read the manifest: Permission denied"
+    assert f"{closed}:1:1: error: can't read the manifest" in done.stderr
 
 
 def test_json_has_one_record_for_each_problem_and_each_valid_manifest(reactor, manifest):
