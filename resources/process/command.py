@@ -202,15 +202,20 @@ def _explain(error: OSError, command: Command, program: str) -> ResourceError:
     if isinstance(error, FileNotFoundError):
         return ResourceError(f"the interpreter named in the first line of {program} does not exist")
     if isinstance(error, PermissionError):
-        return ResourceError(
-            f"{program} is not executable", f"chmod +x {program}, or name its interpreter first"
-        )
+        return _explain_refusal(program)
     if error.errno == errno.ENOEXEC:
         return ResourceError(
             f"{program} is neither a program nor a script that names its interpreter",
             "begin its first line with #!, as in #!/bin/sh",
         )
     return ResourceError(f"{program} can't be started: {error.strerror}", _EXHAUSTED.get(error.errno or 0))
+
+
+def _explain_refusal(program: str) -> ResourceError:
+    """Why the kernel does not execute what is there."""
+    if os.path.isdir(program):
+        return ResourceError(f"{program} is a directory", "name a program in it")
+    return ResourceError(f"{program} is not executable", f"chmod +x {program}, or name its interpreter first")
 
 
 def _explain_directory(error: OSError) -> ResourceError:

@@ -146,6 +146,12 @@ async def test_what_can_not_be_started_is_explained(tmp_path, content, mode, mes
     assert caught.value.message == message.format(tool=tool)
 
 
+async def test_a_directory_is_not_to_be_made_executable(tmp_path):
+    with pytest.raises(ResourceError) as caught:
+        await run(posix(str(tmp_path)))
+    assert (caught.value.message, caught.value.hint) == (f"{tmp_path} is a directory", "name a program in it")
+
+
 async def test_a_missing_working_directory_is_not_mistaken_for_a_missing_program(tmp_path):
     with pytest.raises(ResourceError, match=r"^the working directory /no/such/place does not exist$"):
         await run(posix("/bin/true", cwd="/no/such/place"))
