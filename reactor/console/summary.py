@@ -18,6 +18,9 @@ _ALWAYS_SHOWN = (Result.OK, Result.CHANGED)
 
 _MORE = "..."
 
+_UNBOUNDED = 1000
+"""Columns, more than any table here takes."""
+
 _COLOURS = {
     "ok": "green",
     "changed": "yellow",
@@ -38,7 +41,7 @@ def plain_summary(ended: Ended, ledger: Ledger, style: Style) -> str:
 
 
 def table_summary(ended: Ended, ledger: Ledger, width: int, *, coloured: bool) -> str:
-    """The summary for a terminal of ``width`` columns, as tables."""
+    """The summary for a terminal of ``width`` columns, as tables; a line where the results need more of them."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -51,7 +54,12 @@ def table_summary(ended: Ended, ledger: Ledger, width: int, *, coloured: bool) -
     for word, _ in _results(ended):
         results.add_column(Text(word, _COLOURS[word]), justify="right")
     results.add_row(*(str(count) for _, count in _results(ended)))
-    console.print(results, Text(_how_it_went(ended)))
+    line = Text("  ").join(
+        Text.assemble((word, _COLOURS[word]), f" {count}") for word, count in _results(ended)
+    )
+    needed = console.measure(results, options=console.options.update(max_width=_UNBOUNDED)).maximum
+    console.print(results if needed <= width else line)
+    console.print(Text(_how_it_went(ended)))
     troubles = Table.grid(padding=(0, 2))
     for word, what in _troubles(ledger):
         troubles.add_row(Text(word, _COLOURS[word]), Text(what, overflow="fold"))

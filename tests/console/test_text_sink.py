@@ -195,6 +195,15 @@ def test_the_table_shows_names_as_they_are_and_fits_a_narrow_terminal():
     assert max(map(len, text.splitlines())) <= 60
 
 
+@pytest.mark.parametrize("width", [25, 40, 50])
+def test_on_a_narrow_terminal_every_count_keeps_its_word(width):
+    counts = {"ok": 1, "changed": 2, "would_change": 3, "failed": 4, "blocked": 5}
+    text = table_summary(ended(**counts), Seen().sink.ledger, width, coloured=False)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert all(word.replace("_", " ") in " ".join(text.split()) for word in counts)
+
+
 @pytest.mark.parametrize(
     ("duration", "text"),
     [(0.0, "0.0 ms"), (0.00042, "0.4 ms"), (0.0999, "99.9 ms"), (0.09999, "100 ms"), (0.99949, "999 ms"),
