@@ -42,6 +42,7 @@ def records(done):
     ("text", "options", "code"),
     [
         (FILE, (), 0),
+        ("resources: []\n", (), 0),
         (FILE, ("--noop",), 0),
         (FAILING, (), 1),
         (INVALID, (), 2),
@@ -91,10 +92,12 @@ def test_a_second_run_says_only_that_all_is_well(reactor, manifest):
     assert line.startswith("ok 1  changed 0  (")
 
 
-def test_noop_touches_nothing_and_says_what_it_would_do(reactor, manifest, tmp_path):
-    path = manifest(CHAIN)
+def test_scenario_20_noop_touches_nothing_and_says_what_it_would_do(reactor, manifest, tmp_path):
+    tell = '  - exec:\n      - tell: { command: "touch {dir}/told", refreshonly: true, subscribe: "file#{dir}/other" }\n'
+    path = manifest(CHAIN + tell)
     done = once(reactor, path, "--noop")
     assert f"file#{tmp_path}/other  would change  Would have created the file" in done.out
+    assert "exec#tell  would change  Would have executed via subscribe" in done.out
     assert list(tmp_path.iterdir()) == [path]
 
 

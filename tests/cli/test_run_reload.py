@@ -87,13 +87,23 @@ def test_an_edit_of_the_manifest_is_in_force_at_once(follow, tmp_path, edit):
     assert (tmp_path / "c").read_text() == "new"
 
 
-def test_scenario_23_an_invalid_manifest_changes_nothing_and_is_explained(follow, tmp_path):
+@pytest.mark.parametrize(
+    ("invalid", "line", "words"),
+    [
+        ("- exec: [{x: {require: exec#y}}, {y: {require: exec#x}}]", 5, "exec#x requires exec#y"),
+        ("- exce: [{x: {command: 'true'}}]", 5, "did you mean 'exec'?"),
+        ("- exec: [{x: {require: exec#nowhere}}]", 5, "there is no exec#nowhere in the manifest"),
+        ("- exec: [", 6, "bad YAML"),
+    ],
+    ids=["cycle", "kind", "reference", "syntax"],
+)
+def test_scenario_23_an_invalid_manifest_changes_nothing_and_is_explained(
+    follow, tmp_path, invalid, line, words
+):
     process, path, heard = follow
-    circle = "  - exec:\n      - x: {command: 'true', require: [exec#y]}\n      - y: {command: 'true', require: [exec#x]}\n"
-    replace(path, manifest_text(tmp_path, {"a": "must not happen"}, circle))
+    replace(path, manifest_text(tmp_path, {"a": "must not happen"}, f"  {invalid}\n"))
     [problem] = heard("reloadrejected")["problems"]
-    assert problem.startswith(f"{path}:")
-    assert "circle" in problem
+    assert problem.startswith(f"{path}:{line}:")
     (tmp_path / "a").write_text("drift")
     assert heard("checked")["result"] == "changed", "the old graph goes on"
     assert (tmp_path / "a").read_text() == "one"
@@ -102,7 +112,7 @@ def test_scenario_23_an_invalid_manifest_changes_nothing_and_is_explained(follow
     heard("converged")
     assert (tmp_path / "a").read_text() == "three"
     process.send_signal(signal.SIGTERM)
-    assert "exec#x requires exec#y" in finish(process).err
+    assert words in finish(process).err
 
 
 def test_a_manifest_that_vanishes_is_no_reason_to_stop(follow, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 import trio
@@ -43,6 +44,43 @@ async def test_scenario_21_one_changed_of_a_thousand_is_checked_and_no_other(aut
     assert [(event.ref, event.causes) for event in rest if isinstance(event, Checked)] == [
         ("scripted#r7", Cause.INTENT)
     ]
+
+
+class Ear(Watch):
+    """What only `Ears` listen to."""
+
+
+class Ears(Watcher):
+    """Hear nothing, and remember what they were asked for."""
+
+    serves = Ear
+    asked: ClassVar[list[tuple[str, int]]] = []
+
+    async def arm(self, watch, vertex):
+        self.asked.append(("arm", vertex))
+
+    def disarm(self, watch, vertex):
+        self.asked.append(("disarm", vertex))
+
+    async def run(self):
+        await trio.sleep_forever()
+
+    def close(self):
+        pass
+
+
+async def test_scenario_21_only_what_changed_is_watched_anew(autojump_clock):
+    def watched(**odd):
+        return [resource.watch_for(Ear()) for resource in many(100, **odd)]
+
+    Ears.asked.clear()
+    async with running(*watched(), watchers={Ear: Ears}) as story:
+        await story.converged()
+        assert len(Ears.asked) == 100
+        changed = story.engine.roster.number("scripted#r7")
+        story.engine.reload(graph_of(watched(alias="odd")))
+        await story.converged(times=2)
+        assert {vertex for _, vertex in Ears.asked[100:]} <= {changed}
 
 
 async def test_scenario_21_retries_of_what_is_kept_go_on(autojump_clock):
