@@ -38,13 +38,16 @@ def select(graph: Graph, only: Sequence[str], exclude: Sequence[str]) -> Selecti
     """
     names = Names(graph.resources.values(), graph.refs)
     wanted, unwanted = _matching(graph, names, only=only, exclude=exclude)
-    needed = _spread(wanted, lambda ref: _strong(graph.dag.pred[ref]))
-    kept = {*wanted, *needed} if only else set(graph.refs)
-    lost = _spread(unwanted & kept, lambda ref: (n for n in _strong(graph.dag.succ[ref]) if n in kept))
-    kept -= {*unwanted, *lost}
+    asked = wanted if only else set(graph.refs)
+    candidates = {*asked, *_needed(graph, asked)}
+    lost = _spread(
+        unwanted & candidates, lambda ref: (n for n in _strong(graph.dag.succ[ref]) if n in candidates)
+    )
+    asked -= {*unwanted, *lost}
+    needed = _needed(graph, asked)
     return Selection(
-        restricted(graph, kept),
-        pulled_in=[Follower(ref, needed[ref]) for ref in graph.refs if ref in needed and ref in kept],
+        restricted(graph, {*asked, *needed}),
+        pulled_in=[Follower(ref, needed[ref]) for ref in graph.refs if ref in needed],
         left_out=[Follower(ref, lost[ref]) for ref in graph.refs if ref in lost],
     )
 
@@ -100,6 +103,10 @@ def _beyond(graph: Graph, start: str, kept: set[str]) -> Iterator[str]:
                 yield ref
             else:
                 stack.append(ref)
+
+
+def _needed(graph: Graph, refs: set[str]) -> dict[str, str]:
+    return _spread(refs, lambda ref: _strong(graph.dag.pred[ref]))
 
 
 def _strong(neighbours: Mapping[str, dict[str, Any]]) -> Iterator[str]:

@@ -43,6 +43,9 @@ def pairs(followers):
         ([], ["thing#config"], ["package", "site", "motd"], [], [("service", "config"), ("check", "service")]),
         ([], ["thing#site"], ["package", "config", "service", "check", "motd"], [], []),
         (["thing#service"], ["thing#package"], [], [], [("config", "package"), ("service", "config")]),
+        (["thing#service"], ["thing#config"], [], [], [("service", "config")]),
+        (["thing#check", "thing#config"], ["thing#service"], ["package", "config"], [("package", "config")],
+         [("check", "service")]),
         (["thing#service"], ["thing#motd"], ["package", "config", "service"],
          [("package", "config"), ("config", "service")], []),
     ],
@@ -131,3 +134,13 @@ def test_nothing_is_kept_without_what_it_needs(graph, only, exclude):
     for first, second, kind in graph.dag.edges(data="kind"):
         if kind != "after" and second in selection.graph.resources:
             assert first in selection.graph.resources
+
+
+@given(dags, st.lists(st.integers(0, 9), max_size=2), st.lists(st.integers(0, 9), max_size=2))
+def test_nothing_runs_that_is_neither_asked_for_nor_needed(graph, only, exclude):
+    selection = select(graph, [f"thing#{n}" for n in only], [f"thing#{n}" for n in exclude])
+    part = selection.graph
+    because = dict(selection.pulled_in)
+    for ref in part.refs:
+        assert ref in because or not only or int(ref.partition("#")[2]) in only
+    assert set(because.values()) <= set(part.refs)
