@@ -17,8 +17,11 @@ def environment(*, read_file: bool) -> tuple[dict[str, str], tuple[str, ...]]:
     Raises ManifestError when it can't be read.
     """
     variables = dict(os.environ)
-    path = Path(_FILE).absolute()
     if not read_file:
+        return variables, ()
+    try:
+        path = Path(_FILE).absolute()
+    except FileNotFoundError:  # somebody has removed the current directory
         return variables, ()
     return variables | (parse(_text(path)) if path.is_file() else {}), (str(path),)
 

@@ -42,6 +42,13 @@ def test_it_goes_over_the_environment_of_the_process(tmp_path, monkeypatch):
     assert (variables["FROM_BOTH"], "FROM_FILE" in variables, files) == ("process", False, ())
 
 
+def test_a_current_directory_that_was_removed_has_none(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert environment(read_file=True) == (dict(os.environ), ())
+
+
 def test_one_that_can_not_be_read_is_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".env").write_bytes(b"A=\xff\n")
