@@ -79,7 +79,9 @@ def _telling_refusals() -> Iterator[None]:
     except BrokenPipeError:
         raise  # click ends quietly
     except OSError as error:
-        raise click.ClickException(str(error)) from error
+        gone = isinstance(error, FileNotFoundError) and error.filename is None  # as os.getcwd says it
+        words = "the current directory has been removed: go to another one" if gone else str(error)
+        raise click.ClickException(words) from error
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

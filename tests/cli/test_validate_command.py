@@ -69,6 +69,14 @@ def test_json_has_one_record_for_each_problem_and_each_valid_manifest(reactor, m
     assert records[2] == {"event": "valid", "manifest": str(good), "resources": 1}
 
 
+def test_a_relative_name_means_nothing_in_a_directory_that_was_removed(reactor, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    done = reactor("validate", "site.yaml")
+    assert (done.code, done.err) == (1, "Error: the current directory has been removed: go to another one\n")
+
+
 def test_no_manifest_is_bad_usage(reactor):
     assert reactor("validate").code == 2
 
