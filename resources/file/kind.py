@@ -59,6 +59,8 @@ def _check_mode(text: str) -> str:
 def _check_account(name: str) -> str:
     if not name:
         raise ValueError("it must not be empty: write a name or a numeric id")
+    if "\0" in name:
+        raise ValueError("it must not hold a NUL character: write a name or a numeric id")
     if is_id(name) and int(name) > MAX_ID:
         raise ValueError(f"{name} is not an id: the highest is {MAX_ID}")
     return name

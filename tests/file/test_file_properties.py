@@ -95,7 +95,7 @@ def test_force_is_a_boolean_and_nothing_else(value):
 
 
 @pytest.mark.parametrize("key", ["owner", "group"])
-@pytest.mark.parametrize("value", ["", "4294967295", "99999999999"])
+@pytest.mark.parametrize("value", ["", "ro\0ot", "4294967295", "99999999999"])
 def test_an_owner_that_can_not_be_is_refused(key, value):
     assert key in problems(**{**COMPLETE, key: value})
 
