@@ -47,6 +47,14 @@ _ADVICE = {
         "unknown escape in a double-quoted text",
         "write \\\\ for a backslash, or use single quotes",
     ),
+    "decimal number": (  # libyaml drops a syllable of it
+        "an escape in a double-quoted text that lacks digits",
+        "\\x takes 2 hexadecimal digits, \\u takes 4 and \\U takes 8; write \\\\ for a backslash, or use single quotes",
+    ),
+    "found invalid Unicode character escape code": (
+        "an escape in a double-quoted text that is no character",
+        "write the character itself, or \\U and 8 hexadecimal digits: pairs such as \\ud83d\\ude00 are for JSON only",
+    ),
     "that violates indentation": ("a tab in the indentation", "YAML is indented with spaces only"),
     "found undefined tag handle": ("an undefined tag", "a text that starts with '!' must be quoted"),
     "found incompatible YAML": ("this YAML version is not supported", "remove the %YAML line"),

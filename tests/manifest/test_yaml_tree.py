@@ -168,6 +168,8 @@ def test_merged_values_keep_their_place_and_text(tree):
         ("a: 1\n---\nb: 2\n", 2, 1, "a second YAML document starts here"),
         ("a: b\x07c", 1, 5, "the character U+0007 is not allowed in YAML"),
         ("a: 1\n\tb: 2\n", 2, 1, "bad YAML: a tab in the indentation"),
+        ('a: "\\u12"\n', 1, 7, "bad YAML: an escape in a double-quoted text that lacks digits"),
+        ('a: "\\ud83d\\ude00"\n', 1, 7, "bad YAML: an escape in a double-quoted text that is no character"),
         ("a: 'b\n\n", 1, 4, "bad YAML: the quoted text is not closed"),
         ("a: [1,\n 2\n", 1, 4, "bad YAML: the list is not closed"),
         ("a: {b: 1,\n c: 2\n", 1, 4, "bad YAML: the map is not closed"),
