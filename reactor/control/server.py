@@ -7,6 +7,7 @@ import os
 import socket
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -60,10 +61,11 @@ class Server:
         await serve(self._listener, "reactor.control.application", self._subject, self._tell)
 
     def close(self) -> None:
-        """Take the socket away, if it still is ours."""
+        """Take the socket away, if it still is ours. One that a sick disk keeps is replaced by the next run."""
         self._listener.close()
-        if _identity(self._path) == self._identity:
-            os.unlink(self._path)
+        with suppress(OSError):
+            if _identity(self._path) == self._identity:
+                os.unlink(self._path)
 
 
 def _bound(directory: str) -> socket.socket:

@@ -22,9 +22,16 @@ resources:
 """
 
 
-def run_after(preparation, manifest, disk):
-    """Mount a small disk, prepare it, and run once with the state directory on it. Returns what stderr says."""
-    run = f"'{sys.executable}' -m reactor run --converge-once --state-dir '{disk}/state' '{manifest}'"
+SICKENING = """
+resources:
+  - exec:
+      - sicken: { command: "mount --bind {dir}/disk {dir}/disk; mount -o remount,bind,ro {dir}/disk", provider: shell }
+"""
+
+
+def run_after(preparation, manifest, disk, option="--converge-once"):
+    """Mount a small disk, prepare it, and run with the state directory on it. Returns what stderr says."""
+    run = f"'{sys.executable}' -m reactor run {option} --state-dir '{disk}/state' '{manifest}'"
     script = f"set -e; mount -t tmpfs -o size=256k none '{disk}'; {preparation}; {run}"
     done = subprocess.run(
         [*IN_A_NAMESPACE, "sh", "-c", script.replace("{run}", run).replace("{disk}", str(disk))],
@@ -49,3 +56,8 @@ def test_a_sick_disk_costs_the_memory_and_not_the_run(manifest, tmp_path, prepar
     assert "the run goes on" in said
     assert (tmp_path / "a").read_text() == "new"
     assert (tmp_path / "restarted").exists()
+
+
+def test_a_disk_that_becomes_read_only_does_not_keep_a_run_from_ending_well(manifest, tmp_path):
+    (tmp_path / "disk").mkdir()
+    assert run_after("true", manifest(SICKENING), tmp_path / "disk", "--converged-timeout 0.1") == ""
