@@ -49,6 +49,7 @@ class Store:
         self._held = f"{directory}/held"
         self._limits = limits or Limits()
         self._newest: dict[str, tuple[str, int, int, int]] = {}
+        self._latest: int | None = None
         self._room = self._limits.total
         self._crowded = trio.Event()
         self._threads = trio.CapacityLimiter(_AT_ONCE)
@@ -109,11 +110,7 @@ class Store:
 
     def versions(self, path: str) -> list[Version]:
         """The former versions of ``path``, the newest first."""
-        try:
-            texts = os.listdir(self._entries)
-        except FileNotFoundError:
-            return []
-        names = [name for text in texts if text.startswith(key_of(path)) and (name := parse_name(text))]
+        names = [name for name in self._names() if name.key == key_of(path)]
         found = (self._version(name) for name in sorted(names, key=lambda name: name.time, reverse=True))
         return [version for version in found if version is not None and version.path == path]
 
@@ -160,7 +157,7 @@ class Store:
         summary = (digest, found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
         if self._newest.get(path) == summary:  # one that comes back again and again is kept once
             return
-        name = Name(key_of(path), time.time_ns(), os.urandom(4).hex(), digest)
+        name = Name(key_of(path), self._next_time(), os.urandom(4).hex(), digest)
         version = Version(name, path, ref, len(data), *summary[1:])
         try:
             self._write(version, data, lock)
@@ -169,6 +166,20 @@ class Store:
                 os.makedirs(directory, 0o700, exist_ok=True)
             self._write(version, data, lock)
         self._newest[path] = summary
+
+    def _next_time(self) -> int:
+        """Now, but later than all that was kept before: a clock that was set back makes nothing that comes older."""
+        if self._latest is None:
+            self._latest = max((name.time for name in self._names()), default=0)
+        self._latest = max(time.time_ns(), self._latest + 1)
+        return self._latest
+
+    def _names(self) -> list[Name]:
+        try:
+            texts = os.listdir(self._entries)
+        except FileNotFoundError:
+            return []
+        return [name for text in texts if (name := parse_name(text))]
 
     def _write(self, version: Version, data: bytes, lock: int) -> None:
         """Write the object, then the entry: one without its object would promise what is not there."""

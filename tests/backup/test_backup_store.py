@@ -76,6 +76,19 @@ async def test_versions_come_newest_first_and_only_those_of_the_path(store, keep
     assert store.versions("/etc/h") == []
 
 
+async def test_what_was_kept_last_is_the_newest_also_after_the_clock_was_set_back(store, keep, tmp_path):
+    await keep(store, "/etc/f", b"1")
+    (version,) = store.versions("/etc/f")
+    of_tomorrow = version.name._replace(time=version.name.time + 86400 * 10**9)
+    directory = tmp_path / "backups" / "entries"
+    (directory / str(version.name)).rename(directory / str(of_tomorrow))
+    for content in (b"2", b"3"):
+        await keep(Store(str(tmp_path / "backups"), Limits(versions=2)), "/etc/f", content)
+    assert contents(store, "/etc/f") == [b"3", b"2", b"1"]
+    Store(str(tmp_path / "backups"), Limits(versions=2)).prune()
+    assert contents(store, "/etc/f") == [b"3", b"2"]
+
+
 async def test_equal_content_is_stored_once(store, keep, tmp_path):
     for path in ("/etc/f", "/etc/g", "/etc/h"):
         await keep(store, path, SMALL)
