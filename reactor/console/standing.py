@@ -26,7 +26,7 @@ def standing_text(answer: dict[str, Any], style: Style, now: float) -> str:
 
 
 def _run(run: dict[str, Any], style: Style, now: float) -> Iterable[str]:
-    parts = [printable(run["manifest"]), f"pid {run['pid']}", f"up {seconds(now - run['started'])}"]
+    parts = [printable(run["manifest"]), f"pid {run['pid']}", f"up {seconds(max(now - run['started'], 0))}"]
     if run["generation"] > 1:
         parts.append(f"generation {run['generation']}")
     if run["mode"] == "noop":

@@ -85,6 +85,10 @@ def test_the_run_says_what_is_wrong_with_it():
     assert "(not converged, 1 change)" in text
 
 
+def test_a_run_that_began_before_the_clock_was_set_back_is_not_said_to_begin_in_the_future():
+    assert told(run={"started": NOW + 86400}).startswith("/site.yaml  pid 7  up 0.0 ms\n")
+
+
 def test_how_the_last_run_left_things_is_said_with_times_not_durations():
     text = left({"state": "failed"}, ended={"time": NOW, "reason": "stopped"})
     assert text.startswith("as the last run left it at ")
