@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Collection, Hashable, Iterable, Mapping
@@ -80,8 +81,10 @@ class Apt(Provider):
             )
 
     def _age(self) -> float:
+        """Seconds since the lists were fetched. What was fetched in the future was so by a clock that was set since."""
         changed = stamp_of(self._lists) if self._has_lists() else None
-        return time.time() - max(self._refreshed, changed.modified / 1e9 if changed else 0.0)
+        fetched = (self._refreshed, changed.modified / 1e9 if changed else 0.0)
+        return min((age for each in fetched if (age := time.time() - each) >= 0), default=math.inf)
 
     def _has_lists(self) -> bool:
         """Images come without, and may have been made a moment ago."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -44,7 +45,7 @@ class Dnf(Provider):
         self.sources = (f"{root}/etc/yum.repos.d",)
         self._options = ("-y", *((f"--installroot={root}",) if root else ()), *options)
         self._programs = Programs(environment or {})
-        self._refreshed = 0.0
+        self._refreshed = -math.inf
         super().__init__(RpmDatabase(root, self._programs), Catalog(self._query, self._catalog_stamp))
 
     def compare(self, installed: str, wanted: str) -> int:
@@ -52,7 +53,7 @@ class Dnf(Provider):
         return rpm.compare_installed(installed, wanted)
 
     async def _refresh(self) -> None:
-        self._refreshed = time.time()
+        self._refreshed = time.monotonic()
         await self._make_cache()
 
     async def _fetch_from(self, file: str) -> None:
@@ -70,7 +71,7 @@ class Dnf(Provider):
         _tell_left_out(completed.stderr)
 
     def _age(self) -> float:
-        return time.time() - self._refreshed
+        return time.monotonic() - self._refreshed
 
     async def _mend(self, broken: Iterable[Wish]) -> None:
         """Nothing: rpm has no state between two others."""

@@ -281,6 +281,14 @@ async def test_a_package_that_is_new_in_the_repository_is_found_by_fetching_the_
     assert ended.counts[Result.FAILED] == 1, "lists fetched a moment ago are not fetched again"
 
 
+async def test_lists_that_come_from_the_future_are_fetched_again(apt):
+    """The clock was ahead when they were fetched, and has been set since."""
+    apt.offer(Deb("app", "3.0"))
+    os.utime(apt.root / "var/lib/apt/lists", (4e9, 4e9))
+    ended, _ = await converge_once(package("app", "latest"))
+    assert (ended.counts[Result.CHANGED], apt.packages["app"]) == (1, "3.0")
+
+
 @pytest.mark.parametrize("left", [["partial"], []])
 async def test_lists_that_were_tidied_away_are_fetched_however_lately_that_was(apt, left):
     """As in most images of containers."""
