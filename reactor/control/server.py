@@ -6,7 +6,7 @@ import errno
 import os
 import socket
 import stat
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,9 @@ _RETRY_SECONDS = 1.0
 BACKLOG = 64
 """Connections that may wait to be accepted."""
 
+MOST = 64
+"""Connections of one socket at the same time: each takes an open file, and repairs need some too."""
+
 
 async def serve(listener: socket.socket, module: str, subject: Any, tell: Callable[[str], None]) -> None:
     """Serve what ``application(subject, tell)`` of ``module`` makes, until cancelled.
@@ -34,7 +37,34 @@ async def serve(listener: socket.socket, module: str, subject: Any, tell: Callab
     await trio.lowlevel.wait_readable(listener)
     applications, connections = await _imported(module, "reactor.control.connection")
     handler = connections.connection_handler(applications.application(subject, tell), tell)
-    await trio.serve_listeners(handler, [trio.SocketListener(trio.socket.from_stdlib_socket(listener))])
+    await _serve_each(trio.SocketListener(trio.socket.from_stdlib_socket(listener)), handler)
+
+
+async def _serve_each(
+    listener: trio.SocketListener, handler: Callable[[trio.SocketStream], Awaitable[None]]
+) -> None:
+    """As `trio.serve_listeners`, but only `MOST` at once. The others wait, and all while the host has no file to give."""
+    room = trio.Semaphore(MOST)
+
+    async def serve_one(stream: trio.SocketStream) -> None:
+        try:
+            await handler(stream)
+        finally:
+            await trio.aclose_forcefully(stream)
+            room.release()
+
+    async with listener, trio.open_nursery() as nursery:
+        while True:
+            await room.acquire()
+            nursery.start_soon(serve_one, await _accepted(listener))
+
+
+async def _accepted(listener: trio.SocketListener) -> trio.SocketStream:
+    while True:
+        try:
+            return await listener.accept()
+        except OSError:
+            await trio.sleep(_RETRY_SECONDS)
 
 
 async def _imported(*modules: str) -> list[Any]:

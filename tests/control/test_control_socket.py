@@ -1,5 +1,6 @@
 import json
 import os
+import select
 import socket
 import stat
 from contextlib import suppress
@@ -10,6 +11,7 @@ import trio.testing
 from control_worlds import controlled, scripted
 
 from reactor.control.client import NoRunError, RefusedError
+from reactor.control.server import MOST
 from reactor.control.socketpath import SOCKET_FILE
 from reactor.engine.events import Checked, Output
 from reactor.testing.story import graph_of
@@ -162,6 +164,20 @@ async def answer(directory, request_line, body=b""):
     raw.socket.close()
     head, _, rest = heard.partition(b"\r\n\r\n")
     return int(head.split()[1]), json.loads(rest)
+
+
+async def test_a_crowd_of_clients_waits_in_turn_and_takes_no_open_files_from_repairs(tmp_path):
+    async with controlled(tmp_path, scripted("a")):
+        before = len(os.listdir("/proc/self/fd"))
+        crowd = [await Raw(tmp_path).say(b"GET /v1") for _ in range(MOST)]
+        late = await Raw(tmp_path).say(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
+        await until(lambda: len(os.listdir("/proc/self/fd")) > before + 2 * MOST)
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        assert select.select([late.socket], [], [], 0) == ([], [], [])
+        crowd.pop().socket.close()
+        await late.until(b"200")
+        for each in (*crowd, late):
+            each.socket.close()
 
 
 @pytest.mark.parametrize(
