@@ -87,7 +87,7 @@ class Checking:
                 return trio.current_time()
             verdict = found
         now = self._run.clock.current_time()
-        retry_in = self._finish(vertex, verdict, causes, now)
+        retry_in = self._finish(vertex, verdict, causes, started, now)
         if verdict.outcome is not Outcome.OK:
             causes = self._label(causes, resource)
         if memory is not None and verdict.outcome in (Outcome.OK, Outcome.CHANGED, Outcome.UNHEALTHY):
@@ -225,18 +225,20 @@ class Checking:
         self._scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
         self._gatherings.look()
 
-    def _finish(self, vertex: int, verdict: Verdict, causes: Cause, now: float) -> float | None:
+    def _finish(
+        self, vertex: int, verdict: Verdict, causes: Cause, started: float, now: float
+    ) -> float | None:
         if verdict.outcome is Outcome.CHANGED:
             self.last_change = now
             if int(causes) & _DRIFT:
-                self._see_fight(vertex, verdict, now)
+                self._see_fight(vertex, verdict, started, now)
         retry_in = self._scheduler.finished(vertex, verdict.outcome, now)
         if self._gatherings.open:
             self._gatherings.look()
         return retry_in
 
-    def _see_fight(self, vertex: int, verdict: Verdict, now: float) -> None:
-        if (flare := self._fights.repaired(vertex, verdict.actions, now)) is None:
+    def _see_fight(self, vertex: int, verdict: Verdict, started: float, now: float) -> None:
+        if (flare := self._fights.repaired(vertex, verdict.actions, started, now)) is None:
             return
         self._scheduler.slow_down(vertex, now + flare.wait)
         if flare.news is not None:

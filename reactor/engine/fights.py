@@ -11,16 +11,43 @@ from reactor.engine.backoff import Backoff
 
 REPAIRS = 50
 WINDOW = 10.0
+SLOW_REPAIRS = 10
+SHARE = 3
+"""Slow repairs are a fight where they take one part in so many of all the time."""
 FIRST_WAIT = 0.01
 LONGEST_WAIT = 1.0
 
 
+class _Repair(NamedTuple):
+    started: float
+    ended: float
+
+    @property
+    def took(self) -> float:
+        return self.ended - self.started
+
+
 @dataclass(eq=False, repr=False)
 class _Fight:
-    times: deque[float] = field(default_factory=lambda: deque(maxlen=REPAIRS))
+    """Repairs in a row, and maybe no fight yet."""
+
+    repairs: deque[_Repair] = field(default_factory=lambda: deque(maxlen=REPAIRS))
     actions: Counter[str] = field(default_factory=Counter)
     backoff: Backoff = field(default_factory=lambda: Backoff(FIRST_WAIT, LONGEST_WAIT))
     told: bool = False
+
+    def goes_on_with(self, repair: _Repair) -> bool:
+        """Whether hardly any time was calm since the last repair."""
+        calm = repair.started - self.repairs[-1].ended
+        return calm <= max(WINDOW, (SHARE - 1) * repair.took)
+
+    def is_one(self) -> bool:
+        """Whether so many repairs are no accident."""
+        first, last = self.repairs[0], self.repairs[-1]
+        lasted = last.ended - first.started
+        if lasted <= WINDOW:
+            return len(self.repairs) == REPAIRS
+        return len(self.repairs) >= SLOW_REPAIRS and SHARE * sum(each.took for each in self.repairs) >= lasted
 
 
 class Flare(NamedTuple):
@@ -34,26 +61,28 @@ class Flare(NamedTuple):
 
 
 class Fights:
-    """More than `REPAIRS` repairs of one vertex within `WINDOW` seconds are a fight. It is never given up, only slowed."""
+    """Fights over single vertices. None is given up, only slowed, until some time was calm.
+
+    `REPAIRS` repairs within `WINDOW` seconds are a fight. What takes too long for that, such as to install a
+    package that another resource removes, is one after `SLOW_REPAIRS` in a row that took a good part of a longer time.
+    """
 
     def __init__(self) -> None:
         self._fights: dict[int, _Fight] = {}
 
-    def repaired(self, vertex: int, actions: tuple[str, ...], now: float) -> Flare | None:
+    def repaired(self, vertex: int, actions: tuple[str, ...], started: float, ended: float) -> Flare | None:
         """Drift of ``vertex`` was repaired by ``actions``. Returns a Flare when that is part of a fight."""
+        repair = _Repair(started, ended)
         fight = self._fights.get(vertex)
-        if fight is None or now - fight.times[-1] > WINDOW:
+        if fight is None or not fight.goes_on_with(repair):
             fight = self._fights[vertex] = _Fight()
-        fight.times.append(now)
+        fight.repairs.append(repair)
         fight.actions.update(actions)
-        if (
-            len(fight.times) < REPAIRS
-            or now - fight.times[0] > WINDOW + fight.backoff.level * LONGEST_WAIT * REPAIRS
-        ):
+        if not (fight.told or fight.is_one()):
             return None
         news = None if fight.told else dict(fight.actions)
         fight.told = True
-        return Flare(fight.backoff.next_wait(now), news)
+        return Flare(fight.backoff.next_wait(ended), news)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph."""

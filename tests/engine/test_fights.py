@@ -1,0 +1,87 @@
+"""What is a fight with somebody else, and what is only drift."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from reactor.engine.events import Flapping
+from reactor.engine.fights import Fights
+from reactor.testing.scripted import Scripted
+from reactor.testing.story import running
+
+HOUR = 3600.0
+
+
+def told_after(took, calm, repairs=200):
+    """How many repairs that each take so long, with so much time between them, it takes to call them a fight."""
+    fights, now = Fights(), 0.0
+    for number in range(1, repairs + 1):
+        flare = fights.repaired(0, ("repaired",), now, now + took)
+        if flare is not None:
+            assert flare.news == {"repaired": number}
+            return number
+        now += took + calm
+    return None
+
+
+@pytest.mark.parametrize(
+    ("took", "calm", "repairs"),
+    [
+        (0.001, 0.001, 50),
+        (0.001, 0.15, 50),
+        (0.3, 0.3, 18),
+        (5, 5, 10),
+        (60, 60, 10),
+        (60, 119, 10),
+    ],
+)
+def test_a_fight_is_told_after_so_many_repairs(took, calm, repairs):
+    assert told_after(took, calm) == repairs
+
+
+@pytest.mark.parametrize(
+    ("took", "calm"),
+    [(0.001, 1), (0.001, 5 * HOUR), (1, 3), (5, 20), (60, 121), (60, 24 * HOUR)],
+)
+def test_what_is_repaired_now_and_then_is_no_fight(took, calm):
+    assert told_after(took, calm) is None
+
+
+def test_of_two_that_undo_each_other_the_slower_one_is_told():
+    assert (told_after(took=30, calm=2), told_after(took=2, calm=30)) == (10, None)
+
+
+def test_a_fight_that_calmed_down_is_told_again_when_it_begins_anew():
+    fights, now, news = Fights(), 0.0, 0
+    for number in range(30):
+        flare = fights.repaired(0, (), now, now + 5)
+        news += flare is not None and flare.news is not None
+        now += HOUR if number == 14 else 10
+    assert news == 2
+
+
+def undoing(name):
+    resource = Scripted(name=name)
+    resource.script.takes = 2.0
+    return resource
+
+
+async def test_two_slow_resources_that_undo_each_other_are_told_of(autojump_clock):
+    a, b = undoing("a"), undoing("b")
+    b.script.drifted = False
+    async with running(a, b) as story, trio.open_nursery() as nursery:
+
+        async def undo(one, other):
+            """What ``one`` does to the world, the other finds changed."""
+            for seen in range(100):
+                await story.until(lambda n=seen: len(one.script.applies) > n)
+                other.script.drifted = True
+                story.drift(other.ref)
+
+        nursery.start_soon(undo, a, b)
+        nursery.start_soon(undo, b, a)
+        with trio.fail_after(120):
+            await story.until(lambda: {event.ref for event in story.all(Flapping)} == {a.ref, b.ref})
+        assert len(a.script.applies) < 20
+        nursery.cancel_scope.cancel()
