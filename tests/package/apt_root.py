@@ -43,6 +43,8 @@ async def eventually(condition: Callable[[], object]) -> None:
 class AptRoot:
     """``repository`` is where its only source leads."""
 
+    manager = "apt"
+
     def __init__(self, root: Path, *debs: Deb) -> None:
         self.root = root
         self.repository = root / "repository"
@@ -91,6 +93,9 @@ class AptRoot:
 
     def apt_get(self, *arguments: str) -> None:
         self.run("apt-get", "-y", "-q", *arguments)
+
+    def install(self, *names: str) -> None:
+        self.apt_get("install", *names)
 
     @property
     def packages(self) -> dict[str, str]:

@@ -43,3 +43,9 @@ def dnf(tmp_path, monkeypatch, rpm_repository):
     root = DnfRoot(tmp_path / "system", rpm_repository)
     monkeypatch.setitem(providers.made, "dnf", root.provider())
     return root
+
+
+@pytest.fixture(params=["apt", "dnf"])
+def host(request):
+    """Either of both systems: what is alike in them has one test."""
+    return request.getfixturevalue(request.param)

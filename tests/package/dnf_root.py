@@ -13,6 +13,8 @@ from resources.package.dnf import Dnf
 class DnfRoot:
     """``repository`` is a directory with packages and their index."""
 
+    manager = "dnf"
+
     def __init__(self, root: Path, repository: Path) -> None:
         self.root = root
         for directory in ("var/log", "var/lib/dnf", "var/lib/rpm", "etc/yum.repos.d", "home"):
@@ -54,6 +56,9 @@ class DnfRoot:
 
     def dnf(self, *arguments: str) -> None:
         self.run("dnf", "-q", "-y", f"--installroot={self.root}", *self.options, *arguments)
+
+    def install(self, *names: str) -> None:
+        self.dnf("install", *names)
 
     @property
     def packages(self) -> dict[str, str]:

@@ -162,26 +162,6 @@ async def test_a_package_waits_for_what_it_requires(apt):
     assert [line.split()[-1] for line in apt.transactions] == ["tiny0", "tiny1"]
 
 
-@pytest.mark.parametrize("order", [{}, {"require": "package#app"}])
-async def test_what_brings_a_package_that_is_to_be_absent_does_not_end_well(order, apt):
-    ended, story = await converge_once(package("dependent", **order), package("app", "absent"))
-    assert apt.packages.keys() == {"dependent", "app"}
-    assert ended.counts[Result.FAILED] == 1
-    check = story.checks("package#app")[-1]
-    assert (
-        check.error
-        == "as desired at first, and no more, since package#dependent was changed: Would have uninstalled"
-    )
-    assert "can't both be as declared" in check.hint
-
-
-async def test_what_takes_a_package_that_is_to_be_present_along_does_not_end_well(apt):
-    apt.apt_get("install", "dependent")
-    ended, story = await converge_once(package("dependent"), package("app", "absent"))
-    assert ended.counts[Result.FAILED] == 1
-    assert "no more, since package#app was changed" in story.checks("package#dependent")[-1].error
-
-
 async def test_where_a_name_repeats_the_last_one_says_what_is_to_be_in_the_end(apt):
     """As in manifests of the ``ccm:`` form."""
     gone = package("tiny0", "absent", after="package#tiny0")
@@ -189,18 +169,6 @@ async def test_where_a_name_repeats_the_last_one_says_what_is_to_be_in_the_end(a
     ended, _ = await converge_once(package("tiny0"), gone)
     assert ended.counts[Result.CHANGED] == 2
     assert apt.packages == {}
-
-
-async def test_when_all_is_well_no_program_is_started(apt, monkeypatch):
-    resources = [package(f"tiny{number}") for number in range(20)]
-    await converge_once(*resources)
-
-    async def refuse(*_):
-        raise AssertionError("a program was started")
-
-    monkeypatch.setattr("resources.package.programs.run", refuse)
-    ended, _ = await converge_once(*resources)
-    assert ended.counts[Result.OK] == 20
 
 
 async def test_what_is_removed_behind_our_back_comes_back_in_one_transaction(apt):

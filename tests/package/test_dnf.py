@@ -78,26 +78,6 @@ async def test_an_error_quotes_what_dnf_names_as_the_cause(dnf, tmp_path):
     assert "Problem: conflicting requests" in error
 
 
-@pytest.mark.parametrize("order", [{}, {"require": "package#app"}])
-async def test_what_brings_a_package_that_is_to_be_absent_does_not_end_well(order, dnf):
-    ended, story = await converge_once(package("dependent", **order), package("app", "absent"))
-    assert dnf.packages.keys() == {"dependent", "app"}
-    assert ended.counts[Result.FAILED] == 1
-    check = story.checks("package#app")[-1]
-    assert (
-        check.error
-        == "as desired at first, and no more, since package#dependent was changed: Would have uninstalled"
-    )
-    assert "can't both be as declared" in check.hint
-
-
-async def test_what_takes_a_package_that_is_to_be_present_along_does_not_end_well(dnf):
-    dnf.dnf("install", "dependent")
-    ended, story = await converge_once(package("dependent"), package("app", "absent"))
-    assert ended.counts[Result.FAILED] == 1
-    assert "no more, since package#app was changed" in story.checks("package#dependent")[-1].error
-
-
 async def test_what_came_with_a_package_does_not_go_with_it_if_it_is_to_be_present(dnf):
     dnf.dnf("install", "dependent")
     ended, _ = await converge_once(package("app"), package("dependent", "absent"))
@@ -158,18 +138,6 @@ async def test_a_file_about_a_repository_that_is_edited_in_place_is_heeded_at_on
     repository.write_text(text)
     ended, _ = await converge_once(package("tiny0"))
     assert ended.counts[Result.CHANGED] == 1
-
-
-async def test_when_all_is_well_no_program_is_started(dnf, monkeypatch):
-    resources = [package("tiny0"), package("tiny1")]
-    await converge_once(*resources)
-
-    async def refuse(*_):
-        raise AssertionError("a program was started")
-
-    monkeypatch.setattr("resources.package.programs.run", refuse)
-    ended, _ = await converge_once(*resources)
-    assert ended.counts[Result.OK] == 2
 
 
 async def test_what_is_removed_behind_our_back_comes_back(dnf):
