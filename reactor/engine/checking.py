@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import trio
 
 from reactor.engine.check import AS_DESIRED, Verdict, check, examined
-from reactor.engine.events import CAUSE_SETS, Cause, Result
+from reactor.engine.events import CAUSE_SETS, Cause
 from reactor.engine.fights import Fights
 from reactor.engine.foregone import Foregone
 from reactor.engine.gathering import Gatherings
@@ -18,6 +18,7 @@ from reactor.engine.ledger import Ledger
 from reactor.engine.memory import Memory
 from reactor.engine.options import Options
 from reactor.engine.outcome import Outcome
+from reactor.engine.rehearsal import Rehearsal
 from reactor.engine.reversals import Reversals
 from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Scheduler
@@ -59,6 +60,7 @@ class Checking:
         self._foregone = foregone
         self._memory = memory
         self._fights = Fights()
+        self._rehearsal = Rehearsal(run.roster, run.ledger, run.reversals, run.scheduler)
         self._parties = run.scheduler.groups.party
         self._gatherings = Gatherings(self._parties)
         self.second_look = SecondLook(run.roster, run.ledger)
@@ -80,7 +82,7 @@ class Checking:
         else:
             verdict = await self._foregone_verdict(vertex, refresh, noop, monitor_only)
         if noop and verdict.outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
-            verdict = self._excuse(vertex, verdict)
+            verdict = self._rehearsal.excuse(vertex, verdict)
         if verdict.outcome is Outcome.FAILED and isinstance(resource, Composite) and resource.has_appeared():
             if (found := await self._renewed(resource, verdict)) is None:
                 self.void(vertex)
@@ -112,7 +114,7 @@ class Checking:
                 refresh=refresh,
                 noop=noop,
                 diff=self._run.options.diff,
-                before_apply=partial(self._rehearse if noop else self._before_apply, vertex),
+                before_apply=partial(self._rehearsal.take if noop else self._before_apply, vertex),
                 apply=partial(self._gatherings.apply, vertex) if vertex in self._parties else None,
             )
         if resource.health_checks:
@@ -195,30 +197,12 @@ class Checking:
             self.second_look.changes(vertex)
         self._scheduler.touched(vertex)
 
-    async def _rehearse(self, vertex: int, state: Any) -> None:
-        """The same point of a check that only tells what another would do."""
-        meta = (resource := self._roster.resources[vertex]).meta
-        if meta.reverse and meta.mode != "warn":  # then no run changes it
-            await self._reversals.rehearse(resource, state)
-
     def _retire_undone(self, vertex: int, checked: Resource) -> None:
         """If ``checked`` undid a resource, and is not one that was just about to leave, ``vertex`` has left the run."""
         if checked is self._roster.resources[vertex] and self._reversals.done(checked.ref):
             self._roster.present.discard(vertex)
             self._ledger.forget([vertex])
             self._herald.reversed(vertex)
-
-    def _excuse(self, vertex: int, verdict: Verdict) -> Verdict:
-        """In noop, a failure below something that was not applied says nothing: the honest answer is "can't tell"."""
-        said = str(verdict.error).partition("\n")[0]  # what a program wrote comes in further lines
-        for up in self._scheduler.topology.strong_predecessors[vertex]:
-            if self._ledger.result(up, self._scheduler.blame.blocked) is Result.WOULD_CHANGE:
-                text = f"Can't tell before {self._roster.refs[up]} is applied ({said})"
-                return Verdict(Outcome.WOULD_CHANGE, (text,))
-        in_order = not self._roster.resources[vertex].takes_automatic_edges
-        if verdict.may_come and in_order and self._ledger.would_change:
-            return Verdict(Outcome.WOULD_CHANGE, (f"Can't tell before what goes before is applied ({said})",))
-        return verdict
 
     def void(self, vertex: int) -> None:
         """The check of ``vertex`` was cancelled: it is no answer, and is owed again."""

@@ -70,8 +70,8 @@ class Resource(Presentation, Model, ABC):
     """One thing on the host with a desired state.
 
     A kind is a subclass: ``class File(Resource, kind="file")``. Its fields are its properties. It writes
-    `watches`, `observe` and `plan`, and where it makes sense `verify`, `reversal`, `conflicts`, `provides`, `removes`,
-    `uses` and `claims`. Everything else is the engine's. Nothing here may keep what `observe` found as input to a later
+    `watches`, `observe` and `plan`, and where it makes sense `verify`, `rehearse`, `reversal`, `conflicts`, `provides`,
+    `removes`, `uses` and `claims`. Everything else is the engine's. Nothing here may keep what `observe` found as input to a later
     decision, except a stamp that proves the world has not moved since.
     """
 
@@ -214,6 +214,13 @@ class Resource(Presentation, Model, ABC):
     async def verify(self) -> Plan:
         """What is still to be done after an apply; anything but empty fails the resource."""
         return self.plan(await self.observe(), refresh=False)
+
+    async def rehearse(self, state: Any) -> None:
+        """Raise the ResourceError that a change from ``state`` is known to end in, where looking closer tells it.
+
+        Only a rehearsal asks this, where something would be changed: it may take longer than `observe`, and changes as
+        little.
+        """
 
     def group_key(self) -> Hashable | None:
         """Resources of one kind with equal keys, ready at the same time, are applied in one go; None: always alone.

@@ -70,6 +70,10 @@ class Dnf(Provider):
             )
         _tell_left_out(completed.stderr)
 
+    def _has_lists(self) -> bool:
+        """Always: dnf fetches those that it lacks, or fails."""
+        return True
+
     def _age(self) -> float:
         return time.monotonic() - self._refreshed
 

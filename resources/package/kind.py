@@ -77,6 +77,10 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         change = decide(self._wish, state, self._provider.compare)
         return () if change is None else (Action(f"Would have {change.did}", change.did, self._apply),)
 
+    async def rehearse(self, state: PackageState) -> None:  # noqa: ARG002 - the provider knows it as well
+        """Ask whether a repository has what would be installed."""
+        await self._provider.rehearse(self._wish)
+
     def group_key(self) -> Hashable:
         """All that is to be there may come in one transaction, all that is to go leave in another."""
         return (id(self._provider), self.ensure == "absent")

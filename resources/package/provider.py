@@ -72,6 +72,17 @@ class Provider(ABC):
                 raise GroupError(error.message, error.hint, refusals=refusals) from error
             return refusals
 
+    async def rehearse(self, wish: Wish) -> None:
+        """Raise what `apply` would for want of a package in the repositories; lists are fetched as that would."""
+        self._catalog.want(wish.name)
+        async with self._one_at_a_time:
+            change = decide(wish, await self._look(wish), self.compare)
+            if change is None or change.step is Step.REMOVE:
+                return
+            _, refusals = await self._choose({wish.name: change})
+            if refusals and self._has_lists():
+                raise refusals[wish.name]
+
     async def fetch_from(self, file: str) -> None:
         """Fetch what one repository offers, of which nobody else knows yet: ``file`` describes it, alone in its directory.
 
@@ -90,6 +101,10 @@ class Provider(ABC):
 
     @abstractmethod
     async def _fetch_from(self, file: str) -> None: ...
+
+    @abstractmethod
+    def _has_lists(self) -> bool:
+        """Whether what is in no list is in no repository, as far as anybody here can tell."""
 
     @abstractmethod
     def _age(self) -> float:

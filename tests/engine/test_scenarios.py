@@ -542,6 +542,34 @@ async def test_scenario_20_what_is_unknown_is_said_in_one_line(autojump_clock):
     assert story.checks("talkative#b")[0].actions == ("Can't tell before scripted#a is applied (it failed)",)
 
 
+async def test_scenario_20_so_is_one_behind_it_over_whatever_edges(autojump_clock):
+    """As in manifests whose resources go in order: one brings what the third needs, and nobody has said so."""
+    a, b = scripted("a"), scripted("b", drifted=False, after=["scripted#a"])
+    c = scripted("c", failures=1, after=["scripted#b"])
+    _, story = await converge_once(a, b, c, options=Options(noop=True))
+    assert story.checks("scripted#c")[0].actions == (
+        "Can't tell before scripted#a is applied (the script says so)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("meta", "result"),
+    [({}, Result.FAILED), ({"mode": "warn"}, Result.WOULD_CHANGE)],
+)
+async def test_scenario_20_what_is_known_to_fail_is_said_unless_it_would_never_be_tried(
+    meta, result, autojump_clock
+):
+    class Doomed(Scripted, kind="doomed"):
+        async def rehearse(self, state):
+            raise ResourceError("it is known")
+
+    doomed, well = Doomed(name="a", meta=meta), Doomed(name="b")
+    well.script.drifted = False
+    _, story = await converge_once(doomed, well, options=Options(noop=True))
+    assert story.result("doomed#a") is result
+    assert story.result("doomed#b") is Result.OK, "it is only asked where something would be changed"
+
+
 async def test_scenario_20_a_noop_change_refreshes_only_what_is_in_noop_too(autojump_clock):
     a = scripted("a", meta={"noop": True})
     real = scripted("real", drifted=False, subscribe=["scripted#a"])

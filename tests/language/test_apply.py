@@ -141,6 +141,15 @@ resources:
     assert ended.changes == 0
 
 
+async def test_a_rehearsal_fails_with_one_of_its_resources_though_others_would_change(site):
+    broken = "resources: [{exec: [{works: }, {broken: {onlyif: /nowhere}}]}]"
+    graph = site("resources: [{apply: [{child.yaml: }]}]", **{"child.yaml": broken}).graph
+    _, story = await converge_once(graph=graph, options=Options(noop=True))
+    assert story.result("exec#works") is Result.WOULD_CHANGE
+    assert story.result("exec#broken") is Result.FAILED
+    assert story.result("apply#child.yaml") is Result.FAILED
+
+
 async def test_a_child_that_may_not_apply_others_and_does_is_refused(site, tmp_path):
     files = {"mid.yaml": "resources: [{apply: [{child.yaml: }]}]", "child.yaml": CHILD}
     graph = site("resources: [{apply: [{mid.yaml: {allow_apply: false}}]}]", **files).graph

@@ -267,6 +267,14 @@ async def test_lists_that_were_tidied_away_are_fetched_however_lately_that_was(a
     assert (ended.counts[Result.CHANGED], ended.counts[Result.FAILED]) == (1, 1)
 
 
+async def test_a_rehearsal_that_has_no_lists_and_can_get_none_refuses_nothing(apt):
+    """As for somebody else than root, in most images of containers."""
+    shutil.rmtree(apt.root / "var/lib/apt/lists")
+    apt.repository.rename(apt.root / "away")
+    ended, _ = await converge_once(package("tiny0"), options=Options(noop=True))
+    assert ended.counts[Result.WOULD_CHANGE] == 1
+
+
 async def test_lists_older_than_the_sources_are_fetched_again(apt):
     providers.made["apt"] = apt.provider()
     apt.offer(Deb("brandnew"))

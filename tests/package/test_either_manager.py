@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from reactor.engine.events import Result
+from reactor.engine.options import Options
 from reactor.testing.story import converge_once
 from resources.package import Package
+from resources.process import run
+
+REHEARSAL = Options(noop=True)
 
 
 def package(host, name, ensure="present", **properties):
@@ -33,7 +37,8 @@ async def test_what_takes_a_package_that_is_to_be_present_along_does_not_end_wel
     assert "no more, since package#app was changed" in story.checks("package#dependent")[-1].error
 
 
-async def test_when_all_is_well_no_program_is_started(host, monkeypatch):
+@pytest.mark.parametrize("options", [Options(), REHEARSAL])
+async def test_when_all_is_well_no_program_is_started(options, host, monkeypatch):
     resources = [package(host, "tiny0"), package(host, "tiny1"), package(host, "nosuch", "absent")]
     await converge_once(*resources)
 
@@ -41,5 +46,29 @@ async def test_when_all_is_well_no_program_is_started(host, monkeypatch):
         raise AssertionError("a program was started")
 
     monkeypatch.setattr("resources.package.programs.run", refuse)
-    ended, _ = await converge_once(*resources)
+    ended, _ = await converge_once(*resources, options=options)
     assert ended.counts[Result.OK] == 3
+
+
+async def test_a_rehearsal_refuses_what_no_repository_has_in_the_words_of_a_run(host):
+    resources = package(host, "tiny0"), package(host, "nosuch"), package(host, "app", "9.9")
+    ended, rehearsed = await converge_once(*resources, options=REHEARSAL)
+    assert (ended.counts[Result.WOULD_CHANGE], ended.counts[Result.FAILED]) == (1, 2)
+    assert host.packages == {}
+    _, real = await converge_once(*resources)
+    for ref in ("package#nosuch", "package#app"):
+        said, done = rehearsed.checks(ref)[0], real.checks(ref)[0]
+        assert (said.error, said.hint) == (done.error, done.hint)
+        assert "no repository has" in said.error
+
+
+async def test_a_rehearsal_asks_for_all_packages_at_once(host, monkeypatch):
+    questions = []
+
+    async def overhear(command, *more):
+        questions.extend({"policy", "repoquery"}.intersection(command.arguments))
+        return await run(command, *more)
+
+    monkeypatch.setattr("resources.package.programs.run", overhear)
+    await converge_once(*(package(host, f"tiny{number}") for number in range(4)), options=REHEARSAL)
+    assert len(questions) == 1
