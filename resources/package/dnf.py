@@ -18,11 +18,17 @@ from resources.package.decision import Wish
 from resources.package.programs import Programs
 from resources.package.provider import Changes, Provider
 from resources.package.rpm_database import RpmDatabase
+from resources.package.state import PackageState
 from resources.package.versions import rpm
 from resources.process import Completed, missing_rights
 
 _FORMAT: Final = "%{name}|%{arch}|%{epoch}:%{version}-%{release}\n"
 _LINE: Final = re.compile(r"^(\S+)\|(\S+)\|(?:0:)?(\S+)$", re.MULTILINE)
+_UPGRADE: Final = re.compile(r"^(\S+)\.(\S+)\s+(?:0:)?(\S+)\s+\S+$", re.MULTILINE)
+"""A line of `check-update`, or two where the name is long."""
+_OBSOLETING: Final = "Obsoleting Packages"
+_THERE_ARE_UPGRADES: Final = 100
+_NO_MATCH: Final = "Unable to find a match"
 _LEFT_OUT: Final = re.compile(r"^Ignoring repositories: (.+)$", re.MULTILINE)
 _ARCHITECTURES: Final = {"noarch", "x86_64", "i686", "aarch64", "armv7hl", "ppc64le", "s390x", "riscv64"}
 _ASK_AGAIN: Final = 60.0
@@ -47,6 +53,14 @@ class Dnf(Provider):
         self._programs = Programs(environment or {})
         self._refreshed = -math.inf
         super().__init__(RpmDatabase(root, self._programs), Catalog(self._query, self._catalog_stamp))
+        self._upgrades = Catalog(self._check_update, self._catalog_stamp)
+        self._told: set[str] = set()
+
+    async def look(self, wish: Wish) -> PackageState:
+        """The same, and all upgrades are asked for in one go, too."""
+        if wish.ensure == "latest":
+            self._upgrades.want(wish.name)
+        return await super().look(wish)
 
     def compare(self, installed: str, wanted: str) -> int:
         """By the rules of rpm; what is not said of a version matches any."""
@@ -59,6 +73,27 @@ class Dnf(Provider):
     async def _fetch_from(self, file: str) -> None:
         directory = os.path.dirname(file)
         await self._make_cache(f"--setopt=reposdir={directory}", "--setopt=*.skip_if_unavailable=0")
+
+    async def _newest(self, name: str, installed: str | None) -> str | None:
+        """What the plugin `versionlock` keeps back is newest for `repoquery`, and no upgrade for `check-update`."""
+        newest = await super()._newest(name, installed)
+        if newest is None or installed is None or self.compare(installed, newest) >= 0:
+            return newest
+        upgrade = (await self._upgrades.offers([name])).get(name)
+        if upgrade is not None:
+            return upgrade.newest
+        self._tell_once(f"{name} stays at {installed}: dnf keeps back {newest} (see dnf versionlock list)")
+        return installed
+
+    def _advice(self, words: str) -> str | None:
+        """It was found in a repository before."""
+        return "dnf keeps it back: see dnf versionlock list" if _NO_MATCH in words else None
+
+    def _tell_once(self, line: str) -> None:
+        """Each package is looked at several times in one check."""
+        if line not in self._told:
+            self._told.add(line)
+            say(line)
 
     async def _make_cache(self, *options: str) -> None:
         self._catalog.forget()
@@ -82,6 +117,7 @@ class Dnf(Provider):
 
     async def _install(self, changes: Changes) -> Completed:
         """`install` moves to a version that is named, up or down, and leaves alone what is installed otherwise."""
+        self._upgrades.forget()
         return await self._dnf(
             "-q", "install", *(_specification(change.name, change.version) for change in changes.values())
         )
@@ -95,7 +131,13 @@ class Dnf(Provider):
         question = (*self._options, "repoquery", "--available", "--queryformat", _FORMAT)
         answer = await self._programs.read("dnf", *question, *names)
         _tell_left_out(answer)
-        return _offers(answer)
+        return _by_name(_LINE.findall(answer))
+
+    async def _check_update(self, names: Collection[str]) -> dict[str, Offer]:
+        answer = await self._programs.read(
+            "dnf", *self._options, "-q", "check-update", *names, also_well=_THERE_ARE_UPGRADES
+        )
+        return _by_name(_UPGRADE.findall(answer.partition(_OBSOLETING)[0]))
 
     async def _dnf(self, *arguments: str) -> Completed:
         return await self._programs.run("dnf", *self._options, *arguments)
@@ -111,15 +153,15 @@ def _tell_left_out(text: str) -> None:
         say(f"dnf can't use these repositories, and leaves them out: {left_out[1]}")
 
 
-def _offers(lines: str) -> dict[str, Offer]:
-    """By name, and by name and architecture as in ``glibc.i686``; the newest version first."""
+def _by_name(found: Iterable[tuple[str, str, str]]) -> dict[str, Offer]:
+    """Offers by name, and by name and architecture as in ``glibc.i686``; the newest version first."""
     versions: dict[str, set[str]] = {}
-    for name, architecture, version in _LINE.findall(lines):
+    for name, architecture, version in found:
         versions.setdefault(name, set()).add(version)
         versions.setdefault(f"{name}.{architecture}", set()).add(version)
     offers = {}
-    for name, found in versions.items():
-        ordered = sorted(found, key=cmp_to_key(rpm.compare), reverse=True)
+    for name, known in versions.items():
+        ordered = sorted(known, key=cmp_to_key(rpm.compare), reverse=True)
         offers[name] = Offer(ordered[0], tuple(ordered))
     return offers
 

@@ -19,11 +19,14 @@ class Programs:
         """Run a program to its end, however that is."""
         return await run(Command(arguments, "/", self._environment))
 
-    async def read(self, *arguments: str) -> str:
-        """All lines that a program writes, warnings among them. Raises ResourceError when it fails."""
+    async def read(self, *arguments: str, also_well: int = 0) -> str:
+        """All lines that a program writes, warnings among them. Raises ResourceError when it fails.
+
+        ``also_well``: an exit code that means success as 0 does.
+        """
         lines: list[str] = []
         completed = await run(Command(arguments, "/", self._environment), lines.append)
-        if completed.exit_code != 0:
+        if completed.exit_code not in (0, also_well):
             raise ResourceError(
                 f"{arguments[0]} failed with exit code {completed.exit_code}{complaint(completed)}"
             )

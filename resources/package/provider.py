@@ -127,8 +127,12 @@ class Provider(ABC):
             return state
         if self._age() > wish.interval:
             await self._try_to_refresh()
-        offer = (await self._catalog.offers([wish.name])).get(wish.name)
-        return replace(state, newest=None if offer is None else offer.newest)
+        return replace(state, newest=await self._newest(wish.name, state.version))
+
+    async def _newest(self, name: str, installed: str | None) -> str | None:  # noqa: ARG002 - a provider may need it
+        """The version that the package manager would choose, if it knows the package."""
+        offer = (await self._catalog.offers([name])).get(name)
+        return None if offer is None else offer.newest
 
     async def _change(self, wishes: Mapping[str, Wish], changes: Changes, refusals: Refusals) -> None:
         """Remove what is to go, then install the rest; what turns out to be in no repository is added to ``refusals``."""
@@ -225,8 +229,12 @@ class Provider(ABC):
         verb = "uninstall" if next(iter(left.values())).step is Step.REMOVE else "install"
         raise ResourceError(
             f"failed to {verb} package {names}, {self.program} exited {completed.exit_code}{words}",
-            missing_rights(),
+            missing_rights() or self._advice(words),
         )
+
+    def _advice(self, words: str) -> str | None:  # noqa: ARG002 - a provider may know what they mean
+        """How to mend what the package manager complains of in ``words``, where it does not say so itself."""
+        return None
 
     def _ignored(self, change: Change) -> ResourceError:
         command = "remove" if change.step is Step.REMOVE else "install"

@@ -9,6 +9,8 @@ from typing import Self
 
 from resources.package.dnf import Dnf
 
+PLUGINS = "/usr/lib/python3/dist-packages/dnf-plugins"
+
 
 class DnfRoot:
     """``repository`` is a directory with packages and their index."""
@@ -48,6 +50,19 @@ class DnfRoot:
         """Tell dnf of a repository."""
         file = self.root / f"etc/yum.repos.d/{name}.repo"
         file.write_text(f"[{name}]\nname={name}\nbaseurl={url}\ngpgcheck=0\n")
+
+    def lock(self, *entries: str) -> None:
+        """Let the plugin `versionlock` work by these."""
+        directory = self.root / "etc/dnf/plugins"
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "versionlock.list").write_text("".join(f"{entry}\n" for entry in entries))
+        (directory / "versionlock.conf").write_text(
+            f"[main]\nenabled=1\nlocklist={directory}/versionlock.list\n"
+        )
+        self.options += (
+            "--setopt=plugins=1", f"--setopt=pluginpath={PLUGINS}", f"--setopt=pluginconfpath={directory}",
+            "--disableplugin=*", "--enableplugin=versionlock",
+        )  # fmt: skip
 
     def run(self, *arguments: str) -> str:
         """Run a program as somebody else would, behind our back."""

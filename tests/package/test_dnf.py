@@ -129,6 +129,41 @@ async def test_a_repository_that_went_down_is_named_when_its_lists_are_to_be_fet
     assert "leaves them out: more" in story.all(Output)[0].line
 
 
+@pytest.mark.parametrize(
+    ("lock", "before", "after", "result"),
+    [
+        ("app-0:1.0-1.*", "app-1.0", "0:1.0-1", Result.OK),
+        ("app-0:1.0-1.*", None, "0:1.0-1", Result.CHANGED),
+        ("app-0:2.0-9.el9.*", "app-1.0", "0:2.0-9.el9", Result.CHANGED),
+        ("!app-0:2.1~rc1-1.*", "app-1.0", "0:2.0-10.el9", Result.CHANGED),
+    ],
+)
+async def test_the_latest_is_what_a_lock_lets_through_and_what_it_keeps_back_is_told(
+    lock, before, after, result, dnf
+):
+    if before is not None:
+        dnf.install(before)
+    dnf.lock(lock)
+    providers.made["dnf"] = dnf.provider()
+    ended, story = await converge_once(package("app", "latest"), package("tiny0"))
+    assert story.result("package#app") is result
+    assert ended.counts[Result.FAILED] == 0
+    assert dnf.packages["app"] == after
+    assert [line.line for line in story.all(Output)] == [
+        f"app stays at {after}: dnf keeps back 2.1~rc1-1 (see dnf versionlock list)"
+    ]
+
+
+async def test_a_version_that_a_lock_keeps_back_is_an_error_that_says_so(dnf):
+    dnf.lock("app-0:1.0-1.*")
+    providers.made["dnf"] = dnf.provider()
+    _, story = await converge_once(package("app", "2.0"))
+    check = story.checks("package#app")[0]
+    assert "Unable to find a match: app-2.0-10.el9" in check.error
+    assert check.hint == "dnf keeps it back: see dnf versionlock list"
+    assert dnf.packages == {}
+
+
 async def test_a_file_about_a_repository_that_is_edited_in_place_is_heeded_at_once(dnf):
     repository = dnf.root / "etc/yum.repos.d/tiny.repo"
     text = repository.read_text()
