@@ -7,16 +7,16 @@ import re
 from resources.package.catalog import Offer
 
 _PACKAGE = re.compile(r"^(\S+):$", re.MULTILINE)
-_CANDIDATE = re.compile(r"^  Candidate: (\S+)$", re.MULTILINE)
+_CANDIDATE = re.compile(r"^  Candidate: (?!\(none\))(\S+)$", re.MULTILINE)
 _VERSION = re.compile(r"^ (?:\*\*\*|   ) (\S+) -?\d+$", re.MULTILINE)
 
 
 def parse_policy(text: str) -> dict[str, Offer]:
-    """What can be installed, by name. Names that are only provided by other packages have no candidate."""
+    """What can be installed, by name. Names that other packages only provide, or need, have no versions."""
     _, *parts = _PACKAGE.split(text)
     offers = {}
     for name, block in zip(parts[::2], parts[1::2], strict=True):
-        candidate = _CANDIDATE.search(block)
-        if candidate is not None and candidate[1] != "(none)":
-            offers[name] = Offer(candidate[1], tuple(_VERSION.findall(block)))
+        if versions := tuple(_VERSION.findall(block)):
+            candidate = _CANDIDATE.search(block)
+            offers[name] = Offer(None if candidate is None else candidate[1], versions)
     return offers

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """``newest`` is what the package manager would choose, ``versions`` all there is, in the repositories' spelling."""
+    """``newest`` is what the package manager would choose, ``versions`` all there is, in the repositories' spelling.
 
-    newest: str
+    None is chosen where the preferences of the administrator keep all of them back.
+    """
+
+    newest: str | None
     versions: tuple[str, ...]
 
 

@@ -200,9 +200,14 @@ class Provider(ABC):
         if offer is None:
             raise ResourceError(
                 f'no repository has a package "{change.name}"',
-                "correct the name, or add the repository that has it",
+                "correct the name, or add the repository that has it; what packages provide goes by their names",
             )
         if change.version is None:
+            if offer.newest is None:
+                raise ResourceError(
+                    f'the preferences of {self.name} keep back every version of package "{change.name}"',
+                    f"correct them, or write one as ensure: there is {', '.join(offer.versions)}",
+                )
             return change
         for version in offer.versions:
             if self.compare(version, change.version) == 0:

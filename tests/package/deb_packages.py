@@ -17,6 +17,7 @@ class Deb:
     name: str
     version: str = "1.0"
     depends: str = ""
+    provides: str = ""
     architecture: str = "all"
     files: dict[str, str] = field(default_factory=dict)
     conffiles: dict[str, str] = field(default_factory=dict)
@@ -24,10 +25,11 @@ class Deb:
 
     @property
     def control(self) -> str:
-        depends = f"Depends: {self.depends}\n" if self.depends else ""
+        relations = {"Depends": self.depends, "Provides": self.provides}
+        related = "".join(f"{field}: {names}\n" for field, names in relations.items() if names)
         return (
             f"Package: {self.name}\nVersion: {self.version}\nArchitecture: {self.architecture}\n"
-            f"Maintainer: Nobody <nobody@example.com>\nDescription: tiny\n{depends}"
+            f"Maintainer: Nobody <nobody@example.com>\nDescription: tiny\n{related}"
         )
 
     def content(self) -> bytes:

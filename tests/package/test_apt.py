@@ -214,6 +214,30 @@ async def test_a_held_package_is_left_alone_and_said(apt):
     assert apt.packages["app"] == "1.0-1"
 
 
+@pytest.mark.parametrize("ensure", ["present", "latest"])
+async def test_a_package_that_the_preferences_keep_back_is_an_error_that_says_so(ensure, apt):
+    (apt.root / "etc/apt/preferences.d/never").write_text("Package: app\nPin: version *\nPin-Priority: -1\n")
+    _, story = await converge_once(package("app", ensure))
+    check = story.checks("package#app")[0]
+    assert check.error == 'the preferences of apt keep back every version of package "app"'
+    assert check.hint == "correct them, or write one as ensure: there is 2.1-1, 2.0-1, 1.0-1"
+    ended, _ = await converge_once(package("app", "2.0-1"))
+    assert ended.counts[Result.CHANGED] == 1
+    ended, _ = await converge_once(package("app", ensure))
+    assert ended.counts[Result.OK] == 1
+    assert apt.packages == {"app": "2.0-1"}
+
+
+async def test_a_name_that_packages_only_provide_is_no_package(apt):
+    apt.offer(Deb("postfix", provides="mta"), Deb("mailer", depends="mta"))
+    apt.update()
+    _, story = await converge_once(package("mta"), package("mailer"))
+    check = story.checks("package#mta")[0]
+    assert check.error == 'no repository has a package "mta"'
+    assert "what packages provide goes by their names" in check.hint
+    assert set(apt.packages) == {"mailer", "postfix"}
+
+
 async def test_what_was_left_half_configured_is_mended(apt):
     apt.offer(Deb("tender", scripts={"postinst": f"test -e {apt.root}/mended"}))
     apt.update()
