@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import tempfile
 import time
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from contextlib import suppress
@@ -65,8 +66,28 @@ class Apt(Provider):
         await self._update()
 
     async def _fetch_from(self, file: str) -> None:
+        await self._refuse_conflicts(file)
         only = (f"Dir::Etc::sourcelist={file}", "Dir::Etc::sourceparts=-", "APT::Get::List-Cleanup=false")
         await self._update(*(word for option in only for word in ("-o", option)))
+
+    async def _refuse_conflicts(self, file: str) -> None:
+        """Raise ResourceError if apt can read the other sources, but not together with ``file``: then it does nothing."""
+        name = os.path.basename(file)
+        _, directory = self.sources
+        with tempfile.TemporaryDirectory(prefix="reactor-") as together:
+            for other in {*os.listdir(directory)} - {name}:
+                os.symlink(f"{directory}/{other}", f"{together}/{other}")
+            os.symlink(file, f"{together}/{name}")
+            read = ("apt-get", "-o", f"Dir::Etc::sourceparts={together}", "indextargets")
+            completed = await self._programs.run(*read)
+            if completed.exit_code == 0:
+                return
+            os.unlink(f"{together}/{name}")
+            if (await self._programs.run(*read)).exit_code == 0:
+                raise ResourceError(
+                    f"apt can't read this repository together with the others{complaint(completed)}",
+                    "see whether another file tells of the same repository, and with another key",
+                )
 
     async def _update(self, *options: str) -> None:
         await released(f"{self._lists}/lock")

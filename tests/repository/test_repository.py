@@ -63,6 +63,22 @@ async def test_one_that_can_not_be_reached_is_not_added_and_blocks_packages(apt)
     assert not list((apt.root / "etc/apt/sources.list.d").iterdir())
 
 
+async def test_one_that_contradicts_what_another_file_says_is_not_added_and_breaks_nothing(apt, signer):
+    """Such as one that somebody has described by hand, with the same key elsewhere."""
+    signer.sign(apt.repository)
+    key = apt.root / "etc/apt/keyrings/hand.asc"
+    key.write_text(signer.key)
+    by_hand = apt.root / "etc/apt/sources.list.d/hand.list"
+    by_hand.write_text(f"deb [signed-by={key}] copy:{apt.repository} ./\n")
+    ended, story = await converge_once(of_apt(apt, key=signer.key))
+    assert ended.counts[Result.FAILED] == 1
+    assert "Conflicting values set for option Signed-By" in story.checks("repository#tiny")[0].error
+    apt.update()
+    by_hand.write_text("deb nonsense\n")
+    ended, _ = await converge_once(of_apt(apt, key=signer.key))
+    assert ended.counts[Result.CHANGED] == 1, "it is not to blame for what was broken before"
+
+
 async def test_one_that_fails_is_tried_again_and_not_taken_for_added(apt):
     resource = of_apt(apt, suites=["stable"], components=["main"], trusted=True)
     for _ in range(2):
