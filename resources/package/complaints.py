@@ -19,9 +19,10 @@ _WIDTH: Final = 200
 
 
 def complaint(completed: Completed) -> str:
-    """The lines that tell why a program failed, each on a line of its own; its last words, where none is known to."""
+    """The lines that tell why a program failed, each on a line of its own, and once; else its last words."""
     lines = [line.rstrip() for line in f"{completed.stdout}\n{completed.stderr}".splitlines() if line.strip()]
-    telling = [lines[number][:_WIDTH] for number in sorted(_telling(lines))]
+    # What is tried several times is complained of several times.
+    telling = list(dict.fromkeys(lines[number][:_WIDTH] for number in sorted(_telling(lines))))
     if not telling:
         return last_words(completed.stdout, completed.stderr)
     if len(telling) > _MOST:
