@@ -62,6 +62,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
             yield PropertyProblem(
                 ("name",), "dnf takes [main] for its own settings, and for no repository", hint
             )
+        yield from self._faults_of_suites()
         if self.ensure == "present" and self.url is None:
             yield PropertyProblem(("url",), "url is missing", "say where the packages are: url: https://...")
         if self.key is not None and not (self._has_key_text or self.key.startswith("/")):
@@ -103,6 +104,19 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
                 "remove reverse; what leaves the manifest is then let go",
             )
         return type(self)(name=self.name, provider=self.provider, ensure="absent")
+
+    def _faults_of_suites(self) -> Iterable[PropertyProblem]:
+        """What apt takes for malformed, by sources.list(5): the name of a flat suite is a path, and ends in ``/``."""
+        if self.ensure == "absent" or self._provider.name != "apt":
+            return
+        flat = [suite for suite in self.suites or ("./",) if suite.endswith("/")]
+        others = [suite for suite in self.suites if suite not in flat]
+        if flat and self.components:
+            hint = "remove them, or name the suite that has them, such as bookworm"
+            yield PropertyProblem(("components",), "a flat repository has no components", hint)
+        elif others and not self.components:
+            hint = "add them, such as main, or let the suite end in / if it is a path to a flat repository"
+            yield PropertyProblem(("suites",), f"the suite {others[0]} has no components", hint)
 
     @property
     def _has_key_text(self) -> bool:

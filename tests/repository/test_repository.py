@@ -79,6 +79,13 @@ async def test_one_that_contradicts_what_another_file_says_is_not_added_and_brea
     assert ended.counts[Result.CHANGED] == 1, "it is not to blame for what was broken before"
 
 
+async def test_the_error_says_each_thing_once_however_often_it_was_tried(apt):
+    _, story = await converge_once(of_apt(apt, suites=["elsewhere/"], trusted=True))
+    lines = story.checks("repository#tiny")[0].error.splitlines()
+    assert sorted(lines) == sorted(set(lines))
+    assert any(line.lstrip().startswith("E: Failed to fetch") for line in lines)
+
+
 async def test_one_that_fails_is_tried_again_and_not_taken_for_added(apt):
     resource = of_apt(apt, suites=["stable"], components=["main"], trusted=True)
     for _ in range(2):
@@ -136,6 +143,9 @@ async def test_one_whose_key_is_not_where_it_is_said_to_be_is_not_added(dnf, tmp
     assert not list((dnf.root / "etc/yum.repos.d").iterdir())
 
 
+OF_APT = {"name": "a", "url": "https://example.com", "provider": "apt"}
+
+
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
@@ -144,6 +154,13 @@ async def test_one_whose_key_is_not_where_it_is_said_to_be_is_not_added(dnf, tmp
         ({"name": "a", "ensure": "present"}, "url is missing"),
         ({"name": "a", "url": "https://example.com\nTrusted: yes"}, "url"),
         ({"name": "a", "url": "https://example.com", "suites": ["a b"]}, "suites"),
+        ({**OF_APT, "components": ["main"]}, "a flat repository has no components"),
+        ({**OF_APT, "suites": ["stable/"], "components": ["main"]}, "a flat repository has no components"),
+        ({**OF_APT, "suites": ["stable"]}, "the suite stable has no components"),
+        (
+            {**OF_APT, "suites": ["stable", "./"], "components": ["main"]},
+            "a flat repository has no components",
+        ),
         (
             {"name": "a", "url": "https://example.com", "key": "0xDEADBEEF"},
             "neither a public key nor the path",
