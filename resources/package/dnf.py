@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import math
 import os
 import re
@@ -29,6 +30,7 @@ _UPGRADE: Final = re.compile(r"^(\S+)\.(\S+)\s+(?:0:)?(\S+)\s+\S+$", re.MULTILIN
 _OBSOLETING: Final = "Obsoleting Packages"
 _THERE_ARE_UPGRADES: Final = 100
 _NO_MATCH: Final = "Unable to find a match"
+_SECTION: Final = re.compile(r"^\[(.+)\]\s*$", re.MULTILINE)
 _LEFT_OUT: Final = re.compile(r"^Ignoring repositories: (.+)$", re.MULTILINE)
 _ARCHITECTURES: Final = {"noarch", "x86_64", "i686", "aarch64", "armv7hl", "ppc64le", "s390x", "riscv64"}
 _ASK_AGAIN: Final = 60.0
@@ -71,8 +73,19 @@ class Dnf(Provider):
         await self._make_cache()
 
     async def _fetch_from(self, file: str) -> None:
+        self._refuse_namesakes(file)
         directory = os.path.dirname(file)
         await self._make_cache(f"--setopt=reposdir={directory}", "--setopt=*.skip_if_unavailable=0")
+
+    def _refuse_namesakes(self, file: str) -> None:
+        """Raise ResourceError if another file has a repository of the same name: dnf heeds one of them, and says nothing."""
+        (ours,) = _repositories(file)
+        for other in glob.glob(f"{self.sources[0]}/*.repo"):
+            if os.path.basename(other) != os.path.basename(file) and ours in _repositories(other):
+                raise ResourceError(
+                    f"{other} has a repository [{ours}], too",
+                    "remove it there, or give this one another name",
+                )
 
     async def _newest(self, name: str, installed: str | None) -> str | None:
         """What the plugin `versionlock` keeps back is newest for `repoquery`, and no upgrade for `check-update`."""
@@ -145,6 +158,12 @@ class Dnf(Provider):
     def _catalog_stamp(self) -> Hashable:
         """Offers are asked for again after a minute: where dnf keeps its metadata is its own affair."""
         return (stamps_of(self.sources), time.time() // _ASK_AGAIN)
+
+
+def _repositories(file: str) -> list[str]:
+    """The names of those that a file describes."""
+    with open(file, encoding="utf-8", errors="replace") as lines:
+        return _SECTION.findall(lines.read())
 
 
 def _tell_left_out(text: str) -> None:

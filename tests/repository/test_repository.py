@@ -124,6 +124,19 @@ async def test_a_package_of_a_repository_for_dnf_is_installed_after_it(dnf, tmp_
     assert set(dnf.packages) == {"app"}
 
 
+async def test_one_that_another_file_for_dnf_describes_is_not_added(dnf, tmp_path):
+    by_hand = dnf.root / "etc/yum.repos.d/hand.repo"
+    by_hand.write_text("[other]\nenabled=0\n[tiny]\nenabled=0\n")
+    repository = Repository(name="tiny", provider="dnf", url=f"file://{tmp_path}/repository", trusted=True)
+    ended, story = await converge_once(repository)
+    assert ended.counts[Result.FAILED] == 1
+    assert story.checks("repository#tiny")[0].error == f"{by_hand} has a repository [tiny], too"
+    by_hand.write_text("[other]\nenabled=0\n")
+    for result in (Result.CHANGED, Result.OK):
+        ended, _ = await converge_once(repository)
+        assert ended.counts[result] == 1
+
+
 async def test_the_file_for_dnf_names_the_key(dnf, signer, tmp_path):
     url = f"file://{tmp_path}/repository"
     await converge_once(Repository(name="tiny", provider="dnf", url=url, key=signer.key))
