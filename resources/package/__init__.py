@@ -2,7 +2,7 @@
 
 `kind` has the properties, `decision` the table of what is to be done, `provider` what both package managers have in
 common, `apt` and `dnf` what differs: a database of what is installed (`dpkg_database`, `rpm_database`), a catalog of
-what there is to install, and how to ask for changes.
+what there is to install (`apt_policy`, `dnf_answers`), and how to ask for changes.
 """
 
 from resources.package.kind import Package

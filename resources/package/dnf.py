@@ -8,7 +8,6 @@ import os
 import re
 import time
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from functools import cmp_to_key
 from typing import Final
 
 from reactor import ResourceError, say
@@ -16,6 +15,7 @@ from resources.package.catalog import Catalog, Offer
 from resources.package.complaints import complaint
 from resources.package.database import stamps_of
 from resources.package.decision import Wish
+from resources.package.dnf_answers import QUERY_FORMAT, left_out, parse_query, parse_upgrades
 from resources.package.programs import Programs
 from resources.package.provider import Changes, Provider
 from resources.package.rpm_database import RpmDatabase
@@ -23,15 +23,9 @@ from resources.package.state import PackageState
 from resources.package.versions import rpm
 from resources.process import Completed, missing_rights
 
-_FORMAT: Final = "%{name}|%{arch}|%{epoch}:%{version}-%{release}\n"
-_LINE: Final = re.compile(r"^(\S+)\|(\S+)\|(?:0:)?(\S+)$", re.MULTILINE)
-_UPGRADE: Final = re.compile(r"^(\S+)\.(\S+)\s+(?:0:)?(\S+)\s+\S+$", re.MULTILINE)
-"""A line of `check-update`, or two where the name is long."""
-_OBSOLETING: Final = "Obsoleting Packages"
 _THERE_ARE_UPGRADES: Final = 100
 _NO_MATCH: Final = "Unable to find a match"
 _SECTION: Final = re.compile(r"^\[(.+)\]\s*$", re.MULTILINE)
-_LEFT_OUT: Final = re.compile(r"^Ignoring repositories: (.+)$", re.MULTILINE)
 _ARCHITECTURES: Final = {"noarch", "x86_64", "i686", "aarch64", "armv7hl", "ppc64le", "s390x", "riscv64"}
 _ASK_AGAIN: Final = 60.0
 
@@ -87,29 +81,9 @@ class Dnf(Provider):
                     "remove it there, or give this one another name",
                 )
 
-    async def _newest(self, name: str, installed: str | None) -> str | None:
-        """What the plugin `versionlock` keeps back is newest for `repoquery`, and no upgrade for `check-update`."""
-        newest = await super()._newest(name, installed)
-        if newest is None or installed is None or self.compare(installed, newest) >= 0:
-            return newest
-        upgrade = (await self._upgrades.offers([name])).get(name)
-        if upgrade is not None:
-            return upgrade.newest
-        self._tell_once(f"{name} stays at {installed}: dnf keeps back {newest} (see dnf versionlock list)")
-        return installed
-
-    def _advice(self, words: str) -> str | None:
-        """It was found in a repository before."""
-        return "dnf keeps it back: see dnf versionlock list" if _NO_MATCH in words else None
-
-    def _tell_once(self, line: str) -> None:
-        """Each package is looked at several times in one check."""
-        if line not in self._told:
-            self._told.add(line)
-            say(line)
-
     async def _make_cache(self, *options: str) -> None:
         self._catalog.forget()
+        self._upgrades.forget()
         completed = await self._dnf(*options, "--refresh", "makecache")
         if completed.exit_code != 0:
             raise ResourceError(
@@ -140,17 +114,38 @@ class Dnf(Provider):
         keep = "--setopt=clean_requirements_on_remove=0"
         return await self._dnf("-q", keep, "remove", *(change.name for change in changes.values()))
 
+    async def _newest(self, name: str, installed: str | None) -> str | None:
+        """What the plugin `versionlock` keeps back is newest for `repoquery`, and no upgrade for `check-update`."""
+        newest = await super()._newest(name, installed)
+        if newest is None or installed is None or self.compare(installed, newest) >= 0:
+            return newest
+        upgrade = (await self._upgrades.offers([name])).get(name)
+        if upgrade is not None:
+            return upgrade.newest
+        self._tell_once(f"{name} stays at {installed}: dnf keeps back {newest} (see dnf versionlock list)")
+        return installed
+
+    def _tell_once(self, line: str) -> None:
+        """Each package is looked at several times in one check."""
+        if line not in self._told:
+            self._told.add(line)
+            say(line)
+
+    def _advice(self, words: str) -> str | None:
+        """It was found in a repository before."""
+        return "dnf keeps it back: see dnf versionlock list" if _NO_MATCH in words else None
+
     async def _query(self, names: Collection[str]) -> dict[str, Offer]:
-        question = (*self._options, "repoquery", "--available", "--queryformat", _FORMAT)
+        question = (*self._options, "repoquery", "--available", "--queryformat", QUERY_FORMAT)
         answer = await self._programs.read("dnf", *question, *names)
         _tell_left_out(answer)
-        return _by_name(_LINE.findall(answer))
+        return parse_query(answer)
 
     async def _check_update(self, names: Collection[str]) -> dict[str, Offer]:
         answer = await self._programs.read(
             "dnf", *self._options, "-q", "check-update", *names, also_well=_THERE_ARE_UPGRADES
         )
-        return _by_name(_UPGRADE.findall(answer.partition(_OBSOLETING)[0]))
+        return parse_upgrades(answer)
 
     async def _dnf(self, *arguments: str) -> Completed:
         return await self._programs.run("dnf", *self._options, *arguments)
@@ -167,22 +162,8 @@ def _repositories(file: str) -> list[str]:
 
 
 def _tell_left_out(text: str) -> None:
-    """What dnf says of repositories that are down, or badly signed: nothing, with ``-q``."""
-    if left_out := _LEFT_OUT.search(text):
-        say(f"dnf can't use these repositories, and leaves them out: {left_out[1]}")
-
-
-def _by_name(found: Iterable[tuple[str, str, str]]) -> dict[str, Offer]:
-    """Offers by name, and by name and architecture as in ``glibc.i686``; the newest version first."""
-    versions: dict[str, set[str]] = {}
-    for name, architecture, version in found:
-        versions.setdefault(name, set()).add(version)
-        versions.setdefault(f"{name}.{architecture}", set()).add(version)
-    offers = {}
-    for name, known in versions.items():
-        ordered = sorted(known, key=cmp_to_key(rpm.compare), reverse=True)
-        offers[name] = Offer(ordered[0], tuple(ordered))
-    return offers
+    if (names := left_out(text)) is not None:
+        say(f"dnf can't use these repositories, and leaves them out: {names}")
 
 
 def _specification(name: str, version: str | None) -> str:
