@@ -156,7 +156,7 @@ class Provider(ABC):
         try:
             await self._refresh()
         except ResourceError as error:
-            say(f"the package lists could not be refreshed: {error.message}")
+            _tell(f"the package lists could not be refreshed: {error.message}")
 
     async def _decide(self, wishes: Mapping[str, Wish]) -> tuple[Changes, Refusals]:
         changes: dict[str, Change] = {}
@@ -228,7 +228,9 @@ class Provider(ABC):
             return {ref: self._ignored(change) for ref, change in left.items()}
         words = complaint(completed)
         if not left:
-            say(f"{self.program} exited {completed.exit_code}, but not because of what was asked for:{words}")
+            _tell(
+                f"{self.program} exited {completed.exit_code}, but not because of what was asked for:{words}"
+            )
             return {}
         names = ", ".join(f'"{change.name}"' for change in left.values())
         verb = "uninstall" if next(iter(left.values())).step is Step.REMOVE else "install"
@@ -247,3 +249,9 @@ class Provider(ABC):
             f'{self.program} succeeded, but package "{change.name}" is not {change.step}',
             f"another may have taken its place: see what {self.program} {command} {change.name} says",
         )
+
+
+def _tell(text: str) -> None:
+    """Say what a program wrote as it did, in lines."""
+    for line in text.splitlines():
+        say(line)

@@ -250,10 +250,13 @@ async def test_what_was_left_half_configured_is_mended(apt):
     assert apt.packages == {"tender": "1.0"}
 
 
-async def test_a_package_that_is_broken_does_not_fail_others_later(apt):
+async def test_a_package_that_is_broken_does_not_fail_others_later_and_is_told(apt):
     await converge_once(package("bad"))
-    ended, _ = await converge_once(package("tiny0"), package("tiny1"))
+    ended, story = await converge_once(package("tiny0"), package("tiny1"))
     assert ended.counts[Result.CHANGED] == 2
+    said = [output.line for output in story.all(Output)]
+    assert said[0] == "apt-get exited 100, but not because of what was asked for:"
+    assert "  dpkg: error processing package bad (--configure):" in said
 
 
 async def test_a_broken_package_can_be_removed(apt):
@@ -289,6 +292,16 @@ async def test_lists_that_were_tidied_away_are_fetched_however_lately_that_was(a
         (apt.root / "var/lib/apt/lists" / name).mkdir(parents=True)
     ended, _ = await converge_once(package("tiny0"), package("nosuch"))
     assert (ended.counts[Result.CHANGED], ended.counts[Result.FAILED]) == (1, 1)
+
+
+async def test_what_is_known_counts_where_lists_can_not_be_fetched_and_that_is_told(apt):
+    (apt.root / "etc/apt/sources.list.d/down.list").write_text("deb [trusted=yes] copy:/nowhere ./\n")
+    os.utime(apt.root / "var/lib/apt/lists", (0, 0))
+    ended, story = await converge_once(package("app", "latest"))
+    assert ended.counts[Result.CHANGED] == 1
+    said = [output.line for output in story.all(Output)]
+    assert said[0] == "the package lists could not be refreshed: apt-get update failed"
+    assert said[1].startswith("  Err:")
 
 
 async def test_a_rehearsal_that_has_no_lists_and_can_get_none_refuses_nothing(apt):
