@@ -15,11 +15,11 @@ from resources.package.apt_policy import parse_policy
 from resources.package.catalog import Catalog, Offer
 from resources.package.complaints import complaint
 from resources.package.database import stamp_of, stamps_of
-from resources.package.decision import Step, Wish
+from resources.package.decision import Changes, Step, Wish
 from resources.package.dpkg_database import DpkgDatabase
 from resources.package.locks import released
 from resources.package.programs import Programs
-from resources.package.provider import Changes, Provider
+from resources.package.provider import Provider
 from resources.package.versions import dpkg
 from resources.process import Completed, missing_rights
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,6 +40,12 @@ class Change:
     step: Step
     did: str
     version: str | None = None
+
+
+Changes = Mapping[str, Change]
+"""Changes by the ref of the resource that wants them."""
+Refusals = dict[str, ResourceError]
+"""Why single changes can't be made, by the same refs."""
 
 
 def decide(wish: Wish, state: PackageState, compare: Compare) -> Change | None:

@@ -14,10 +14,10 @@ from reactor import ResourceError, say
 from resources.package.catalog import Catalog, Offer
 from resources.package.complaints import complaint
 from resources.package.database import stamps_of
-from resources.package.decision import Wish
+from resources.package.decision import Changes, Wish
 from resources.package.dnf_answers import QUERY_FORMAT, left_out, parse_query, parse_upgrades
 from resources.package.programs import Programs
-from resources.package.provider import Changes, Provider
+from resources.package.provider import Provider
 from resources.package.rpm_database import RpmDatabase
 from resources.package.state import PackageState
 from resources.package.versions import rpm

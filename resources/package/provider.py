@@ -11,21 +11,17 @@ from typing import Final
 import trio
 
 from reactor import GroupError, ResourceError, say
-from resources.package.catalog import Catalog, Offer
+from resources.package.catalog import Catalog
+from resources.package.choice import choose
 from resources.package.complaints import complaint
 from resources.package.database import Database, stamps_of
-from resources.package.decision import Change, Step, Wish, decide
+from resources.package.decision import Change, Changes, Refusals, Step, Wish, decide
 from resources.package.locks import released
 from resources.package.state import PackageState
 from resources.process import Completed, missing_rights
 
 FRESH: Final = 300.0
 """Seconds for which lists are new enough to say that a package is in no repository."""
-
-Changes = Mapping[str, Change]
-"""Changes by the ref of the resource that wants them."""
-Refusals = dict[str, ResourceError]
-"""Why single changes can't be made, by the same refs."""
 
 
 class Provider(ABC):
@@ -108,7 +104,7 @@ class Provider(ABC):
 
     @abstractmethod
     def _age(self) -> float:
-        """The seconds since that was done last."""
+        """The seconds since the lists of all repositories were fetched last."""
 
     @abstractmethod
     async def _mend(self, broken: Iterable[Wish]) -> None:
@@ -185,37 +181,8 @@ class Provider(ABC):
         return min(FRESH, time.time() - max(changes, default=0.0))
 
     async def _choose_from_lists(self, changes: Changes) -> tuple[Changes, Refusals]:
-        chosen: dict[str, Change] = {}
-        refusals: Refusals = {}
         offers = await self._catalog.offers([change.name for change in changes.values()]) if changes else {}
-        for ref, change in changes.items():
-            try:
-                chosen[ref] = self._chosen(change, offers.get(change.name))
-            except ResourceError as refusal:
-                refusals[ref] = refusal
-        return chosen, refusals
-
-    def _chosen(self, change: Change, offer: Offer | None) -> Change:
-        """The version wanted as the repositories spell it: package managers find ``0:1.0`` by no other name."""
-        if offer is None:
-            raise ResourceError(
-                f'no repository has a package "{change.name}"',
-                "correct the name, or add the repository that has it; what packages provide goes by their names",
-            )
-        if change.version is None:
-            if offer.newest is None:
-                raise ResourceError(
-                    f'the preferences of {self.name} keep back every version of package "{change.name}"',
-                    f"correct them, or write one as ensure: there is {', '.join(offer.versions)}",
-                )
-            return change
-        for version in offer.versions:
-            if self.compare(version, change.version) == 0:
-                return replace(change, version=version)
-        raise ResourceError(
-            f'no repository has version {change.version} of package "{change.name}"',
-            f"there is {', '.join(offer.versions)}",
-        )
+        return choose(changes, offers, self.compare)
 
     async def _finish(self, wishes: Mapping[str, Wish], changes: Changes, completed: Completed) -> Refusals:
         """Judge a transaction by what it reached: a package that was broken before fails those of others.

@@ -219,7 +219,7 @@ async def test_a_package_that_the_preferences_keep_back_is_an_error_that_says_so
     (apt.root / "etc/apt/preferences.d/never").write_text("Package: app\nPin: version *\nPin-Priority: -1\n")
     _, story = await converge_once(package("app", ensure))
     check = story.checks("package#app")[0]
-    assert check.error == 'the preferences of apt keep back every version of package "app"'
+    assert check.error == 'the preferences of the package manager keep back every version of package "app"'
     assert check.hint == "correct them, or write one as ensure: there is 2.1-1, 2.0-1, 1.0-1"
     ended, _ = await converge_once(package("app", "2.0-1"))
     assert ended.counts[Result.CHANGED] == 1
