@@ -222,7 +222,10 @@ class Checking:
         return retry_in
 
     def _see_fight(self, vertex: int, verdict: Verdict, started: float, now: float) -> None:
-        if (flare := self._fights.repaired(vertex, verdict.actions, started, now)) is None:
+        took = now - started
+        if self._roster.resources[vertex].meta.poll is not None:
+            took = 0.0  # what is looked for on a clock may be work that comes steadily, and takes its time
+        if (flare := self._fights.repaired(vertex, verdict.actions, took, now)) is None:
             return
         self._scheduler.slow_down(vertex, now + flare.wait)
         if flare.news is not None:

@@ -19,12 +19,12 @@ LONGEST_WAIT = 1.0
 
 
 class _Repair(NamedTuple):
-    started: float
     ended: float
+    took: float
 
     @property
-    def took(self) -> float:
-        return self.ended - self.started
+    def started(self) -> float:
+        return self.ended - self.took
 
 
 @dataclass(eq=False, repr=False)
@@ -70,9 +70,9 @@ class Fights:
     def __init__(self) -> None:
         self._fights: dict[int, _Fight] = {}
 
-    def repaired(self, vertex: int, actions: tuple[str, ...], started: float, ended: float) -> Flare | None:
-        """Drift of ``vertex`` was repaired by ``actions``. Returns a Flare when that is part of a fight."""
-        repair = _Repair(started, ended)
+    def repaired(self, vertex: int, actions: tuple[str, ...], took: float, now: float) -> Flare | None:
+        """Drift of ``vertex`` was repaired by ``actions`` in so many seconds. Returns a Flare when it is fought over."""
+        repair = _Repair(now, took)
         fight = self._fights.get(vertex)
         if fight is None or not fight.goes_on_with(repair):
             fight = self._fights[vertex] = _Fight()
@@ -82,7 +82,7 @@ class Fights:
             return None
         news = None if fight.told else dict(fight.actions)
         fight.told = True
-        return Flare(fight.backoff.next_wait(ended), news)
+        return Flare(fight.backoff.next_wait(now), news)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph."""

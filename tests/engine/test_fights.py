@@ -17,11 +17,12 @@ def told_after(took, calm, repairs=200):
     """How many repairs that each take so long, with so much time between them, it takes to call them a fight."""
     fights, now = Fights(), 0.0
     for number in range(1, repairs + 1):
-        flare = fights.repaired(0, ("repaired",), now, now + took)
+        now += took
+        flare = fights.repaired(0, ("repaired",), took, now)
         if flare is not None:
             assert flare.news == {"repaired": number}
             return number
-        now += took + calm
+        now += calm
     return None
 
 
@@ -55,7 +56,7 @@ def test_of_two_that_undo_each_other_the_slower_one_is_told():
 def test_a_fight_that_calmed_down_is_told_again_when_it_begins_anew():
     fights, now, news = Fights(), 0.0, 0
     for number in range(30):
-        flare = fights.repaired(0, (), now, now + 5)
+        flare = fights.repaired(0, (), 5, now)
         news += flare is not None and flare.news is not None
         now += HOUR if number == 14 else 10
     assert news == 2
@@ -85,3 +86,16 @@ async def test_two_slow_resources_that_undo_each_other_are_told_of(autojump_cloc
             await story.until(lambda: {event.ref for event in story.all(Flapping)} == {a.ref, b.ref})
         assert len(a.script.applies) < 20
         nursery.cancel_scope.cancel()
+
+
+async def test_work_that_is_looked_for_on_a_clock_is_no_fight_however_long_it_takes(autojump_clock):
+    worker = Scripted(name="worker", meta={"poll": "10s"})
+    worker.script.takes = 4.0
+    async with running(worker) as story:
+        for runs in range(30):
+            await story.until(lambda n=runs: len(worker.script.applies) > n)
+            worker.script.drifted = True
+            await trio.sleep(10)
+            story.drift(worker.ref)
+        await story.rest()
+    assert not story.all(Flapping)
