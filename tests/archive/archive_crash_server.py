@@ -17,6 +17,9 @@ import zstandard  # noqa: F401
 
 from reactor.testing.story import converge_once
 from resources.archive import Archive
+from resources.file import durability
+
+durability._MEMORY.clear()  # an fsync is a step to die at, also where /tmp is in memory
 
 
 def arm(name, number, when):

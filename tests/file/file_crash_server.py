@@ -14,6 +14,10 @@ import sys
 import trio
 from file_worlds import converge, make
 
+from resources.file import durability
+
+durability._MEMORY.clear()  # an fsync is a step to die at, also where /tmp is in memory
+
 
 def arm(name: str, when: str) -> None:
     function = getattr(os, name)
