@@ -13,6 +13,7 @@ from health_worlds import holds, look
 from pydantic import ValidationError
 
 from reactor.resource.health import HealthCheck
+from resources.health.goss.accounts import groups
 
 
 async def file_holds(path, **properties):
@@ -107,9 +108,12 @@ async def test_users_and_groups():
     assert not await holds({"group": {"no-group": {"exists": True}}})
 
 
-async def test_a_user_is_in_the_groups_that_list_it():
-    member, group = next((each.gr_mem[0], each.gr_name) for each in grp.getgrall() if each.gr_mem)
-    assert await holds({"user": {member: {"groups": [group]}}})
+async def test_a_user_is_in_the_groups_that_list_it(tmp_path, monkeypatch):
+    table = tmp_path / "group"
+    table.write_text("root:x:0:\nweb:x:7000:ann,root\nmail:x:7001:ann\n")
+    monkeypatch.setattr(groups, "_path", str(table))  # on a bare machine, no group lists anybody
+    assert await holds({"user": {"root": {"groups": ["root", "web"]}}})
+    assert not await holds({"user": {"root": {"groups": ["mail"]}}})
 
 
 def started(*words):
