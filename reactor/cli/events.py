@@ -6,6 +6,7 @@ import gc
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -78,10 +79,10 @@ def events(
 
     wanted = Filter(since, ref, failed)
     try:
-        history = History(directory_of(state_dir))
-        if ref is not None:
-            warn_if_unknown(history, ref)
-        _show(_found(history, wanted, follow=follow), form)
+        with closing(History(directory_of(state_dir))) as history:
+            if ref is not None:
+                warn_if_unknown(history, ref)
+            _show(_found(history, wanted, follow=follow), form)
     except HistoryError as error:
         raise click.ClickException(str(error)) from error
 
