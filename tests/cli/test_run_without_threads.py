@@ -12,12 +12,12 @@ BIG = "0123456789abcdef" * 20_000
 
 FULL_HOST = """
 import os, threading
-start = threading._start_new_thread
-def start_new_thread(*arguments):
+start = threading.Thread.start
+def start_unless_full(thread):
     if os.path.exists({marker!r}):
         raise RuntimeError("can't start new thread")
-    return start(*arguments)
-threading._start_new_thread = start_new_thread
+    start(thread)
+threading.Thread.start = start_unless_full
 from reactor.cli import main
 main()
 """
