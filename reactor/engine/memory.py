@@ -38,7 +38,7 @@ class Memory(Protocol):
         """Whether it is on record how things were before the first change of ``ref``."""
 
     async def record_reversal(self, ref: str, reversal: Resource) -> None:
-        """``reversal`` brings that back. On disk when this returns."""
+        """``reversal`` brings that back. On disk when this returns; raises ResourceError when that can't be."""
 
     def reversals(self, resources: Mapping[str, Resource]) -> list[Resource]:
         """``resources`` are in force now: what undoes those that have left and asked for it, the last done first.

@@ -14,6 +14,7 @@ from reactor.graph.reversal import with_reversals
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 from reactor.resource.keeping import keeper
+from reactor.resource.plan import ResourceError
 
 
 class Reversals:
@@ -58,7 +59,10 @@ class Reversals:
 
         Raises ResourceError or OSError when it can't.
         """
-        if self._memory is not None and not self._memory.can_undo(resource.ref):
+        if self._memory is None:
+            hint = "give it a state directory, or remove reverse; what leaves the manifest is then let go"
+            raise ResourceError(f"{resource.ref} could not be undone: nothing is kept in this run", hint)
+        if not self._memory.can_undo(resource.ref):
             await self._memory.record_reversal(resource.ref, await resource.reversal(state))
 
     async def rehearse(self, resource: Resource, state: Any) -> None:

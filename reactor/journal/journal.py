@@ -23,6 +23,7 @@ from reactor.journal.originals import Originals
 from reactor.journal.records import Selector, lean
 from reactor.journal.store import Found, Store, beyond_repair, open_store, set_aside
 from reactor.resource.base import Resource
+from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 
 INTERVAL = 0.2
@@ -113,10 +114,14 @@ class Journal:
         return ref in self._originals
 
     async def record_reversal(self, ref: str, reversal: Resource) -> None:
-        """Write down what brings that back."""
+        """Write down what brings that back. Raises ResourceError when the disk refuses."""
         self._backlog.set_original(ref, self._originals.add(ref, reversal))
         self._asked += 1
         await self._make_durable(self._asked)
+        if self._refusal:
+            self._forget(ref, gone=False)
+            hint = "it is changed once the journal can be written again"
+            raise ResourceError(f"{ref} could not be undone: {self._refusal}", hint)
 
     def reversals(self, resources: Mapping[str, Resource]) -> list[Resource]:
         """What undoes those that are not among ``resources`` any more and asked for it, the last changed first."""

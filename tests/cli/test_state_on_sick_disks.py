@@ -21,6 +21,13 @@ resources:
       - restart: { command: "touch {dir}/restarted", refreshonly: true, subscribe: "file#{dir}/a" }
 """
 
+TO_BE_UNDONE = """
+resources:
+  - exec:
+      - fill: { command: "cat /dev/zero >{dir}/disk/filler || true", provider: shell }
+  - file:
+      - {dir}/a: { ensure: present, content: ours, {own}, require: exec#fill, meta: { reverse: true } }
+"""
 
 SICKENING = """
 resources:
@@ -29,16 +36,16 @@ resources:
 """
 
 
-def run_after(preparation, manifest, disk, option="--converge-once"):
-    """Mount a small disk, prepare it, and run with the state directory on it. Returns what stderr says."""
+def run_after(preparation, manifest, disk, option="--converge-once", code=0):
+    """Mount a small disk, prepare it, and run with the state directory on it. Returns what it says."""
     run = f"'{sys.executable}' -m reactor run {option} --state-dir '{disk}/state' '{manifest}'"
     script = f"set -e; mount -t tmpfs -o size=256k none '{disk}'; {preparation}; {run}"
     done = subprocess.run(
         [*IN_A_NAMESPACE, "sh", "-c", script.replace("{run}", run).replace("{disk}", str(disk))],
         capture_output=True, text=True, env=environment(), check=False, timeout=120,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stderr
+    assert done.returncode == code, done.stderr
+    return done.stderr + done.stdout
 
 
 @pytest.mark.parametrize(
@@ -60,4 +67,14 @@ def test_a_sick_disk_costs_the_memory_and_not_the_run(manifest, tmp_path, prepar
 
 def test_a_disk_that_becomes_read_only_does_not_keep_a_run_from_ending_well(manifest, tmp_path):
     (tmp_path / "disk").mkdir()
-    assert run_after("true", manifest(SICKENING), tmp_path / "disk", "--converged-timeout 0.1") == ""
+    said = run_after("true", manifest(SICKENING), tmp_path / "disk", "--converged-timeout 0.1")
+    assert "(nothing changed for 0.1 s" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("preparation", ["mount -o remount,ro '{disk}'", "true"], ids=["read-only", "full"])
+def test_what_could_not_be_undone_because_of_a_sick_disk_is_not_changed(manifest, tmp_path, preparation):
+    (tmp_path / "disk").mkdir()
+    said = run_after(preparation, manifest(TO_BE_UNDONE), tmp_path / "disk", code=1)
+    assert f"file#{tmp_path}/a could not be undone" in said
+    assert not (tmp_path / "a").exists()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from tempfile import TemporaryDirectory
+
+from reactor.journal.journal import Journal
 from reactor.testing.story import converge_once
 
 
@@ -10,7 +14,8 @@ async def assert_undone(resource, world):
     before = world()
     reversal = await resource.reversal(await resource.observe())
     written_down = reversal.model_dump_json(exclude_unset=True, by_alias=True)
-    await converge_once(resource)
+    with TemporaryDirectory() as state, closing(Journal.open(state, "/etc/site.yaml", print)) as journal:
+        await converge_once(resource, memory=journal)
     assert await resource.verify() == ()
     assert world() != before
     reversal = type(resource).model_validate_json(written_down)
