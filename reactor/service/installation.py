@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 
 from reactor.replacing import replace_file
 from reactor.service.unit import MARK
 
 UNITS = "/etc/systemd/system"
 _BOOTED = "/run/systemd/system"
+_UNTIL_BOOT = "/run"
 
 
 class InstallationError(Exception):
@@ -32,10 +34,14 @@ def require_systemd() -> None:
 
 
 def install(name: str, text: str, *, start: bool) -> Iterator[str]:
-    """Have the unit in force with ``text``, enabled, and with ``start`` running. Yields what was done."""
-    path = _path(name)
-    if changed := _current(path) != text:
-        replace_file(path, text.encode(), 0o644)
+    """Have the unit in force with ``text``, enabled, and with ``start`` running. Yields what was done.
+
+    An installation that was cut short is noted until the next boot, which puts the unit in force, and done again.
+    """
+    path, unfinished = _path(name), os.path.join(_UNTIL_BOOT, f"{name}.service.unfinished")
+    if changed := _current(path) != text or os.path.lexists(unfinished):
+        with open(unfinished, "wb"):
+            replace_file(path, text.encode(), 0o644)
         _systemctl("daemon-reload")
         yield f"wrote {path}"
     if _asked("is-enabled", name) != "enabled":
@@ -48,6 +54,8 @@ def install(name: str, text: str, *, start: bool) -> Iterator[str]:
     elif changed or not active:
         _systemctl("restart", name)
         yield f"{'restarted' if active else 'started'} {name}"
+    with suppress(FileNotFoundError):
+        os.unlink(unfinished)
 
 
 def uninstall(name: str) -> Iterator[str]:

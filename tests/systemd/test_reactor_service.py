@@ -20,6 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from unit_worlds import ETC, eventually, systemctl
 
 from reactor.cli.group import reactor as command
+from reactor.service.installation import install as put_in_place
 
 _numbers = count()
 ADDRESS = "127.0.0.1:9469"
@@ -142,6 +143,17 @@ async def test_installing_twice_does_nothing_the_second_time():
         other = service.install("--", "--jobs", "3")
         assert other.stdout.splitlines() == [f"wrote {service.unit}", f"restarted {service.name}"]
         assert service.pid != pid
+
+
+async def test_an_installation_that_was_cut_short_is_finished_by_the_next():
+    with installed() as one:
+        text, before = one.unit.read_text() + "# of another version\n", one.pid
+        steps = put_in_place(one.name, text, start=True)
+        assert next(steps) == f"wrote {one.unit}"
+        steps.close()
+        assert one.pid == before
+        assert f"restarted {one.name}" in list(put_in_place(one.name, text, start=True))
+        assert list(put_in_place(one.name, text, start=True)) == []
 
 
 async def test_uninstalling_ends_it_and_leaves_what_it_did():
