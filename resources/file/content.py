@@ -16,7 +16,7 @@ from functools import partial
 from typing import Protocol
 
 from reactor import ResourceError, in_thread
-from resources.file.errors import explained
+from resources.file.errors import Explaining, explained
 from resources.file.stamp import Stamp, settled, stamp_of
 
 INLINE_LIMIT = 256 * 1024
@@ -109,19 +109,25 @@ class Source:
             self._stamp = stamp_of(found) if settled(found, now) else None
             if found.st_size != size:
                 return False
+            wanted = partial(read, source, piece=self._piece)
             if size <= INLINE_LIMIT:
-                return _same(fd, partial(read, source))
-            return await in_thread(_same, fd, partial(read, source))
+                return _same(fd, wanted)
+            return await in_thread(_same, fd, wanted)
 
     async def copy_to(self, fd: int) -> None:
         """Write what the source holds now to ``fd``."""
         with self._opened() as (source, _):
-            await copy(source, fd)
+            await copy(source, fd, self._piece)
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the source."""
         with self._opened() as (source, _):
-            return read(source, limit)
+            return read(source, limit, self._piece)
+
+    def _piece(self, fd: int, size: int) -> bytes:
+        """As os.read. What goes wrong is not the fault of the file that is compared or written."""
+        with Explaining(f"read the source {self._path}"):
+            return os.read(fd, size)
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[int, os.stat_result]]:
@@ -141,10 +147,17 @@ class Source:
             os.close(fd)
 
 
-def read(fd: int, size: int) -> bytes:
+_Piece = Callable[[int, int], bytes]
+
+
+def _plainly(fd: int, size: int) -> bytes:
+    return os.read(fd, size)
+
+
+def read(fd: int, size: int, piece: _Piece = _plainly) -> bytes:
     """Read ``size`` bytes, or what there is up to the end."""
-    data = os.read(fd, size)
-    while len(data) < size and (more := os.read(fd, size - len(data))):
+    data = piece(fd, size)
+    while len(data) < size and (more := piece(fd, size - len(data))):
         data += more
     return data
 
@@ -155,17 +168,17 @@ def _write(fd: int, data: bytes) -> None:
         written += os.write(fd, memoryview(data)[written:])
 
 
-async def copy(source: int, fd: int) -> None:
+async def copy(source: int, fd: int, piece: _Piece = _plainly) -> None:
     """Write all that the file open at ``source`` holds to ``fd``."""
     os.lseek(source, 0, os.SEEK_SET)
     if os.fstat(source).st_size <= INLINE_LIMIT:
-        _copy(source, fd)
+        _copy(source, fd, piece)
     else:
-        await in_thread(_copy, source, fd)
+        await in_thread(_copy, source, fd, piece)
 
 
-def _copy(source: int, fd: int) -> None:
-    while data := os.read(source, _CHUNK):
+def _copy(source: int, fd: int, piece: _Piece) -> None:
+    while data := piece(source, _CHUNK):
         _write(fd, data)
 
 

@@ -19,6 +19,9 @@ _HINTS = {
     errno.ENOTDIR: "one of the directories above it is something else: see namei -l",
     errno.ENAMETOOLONG: "shorten the path",
     errno.ELOOP: "its directories hold a loop of symlinks: see namei -l",
+    errno.EIO: "its disk is failing: see dmesg",
+    errno.EFBIG: "raise the limit of the size of files: ulimit -f",
+    errno.ENFILE: "raise the limit of open files of the host: sysctl fs.file-max",
     errno.EMFILE: "raise the limit of open files: ulimit -n",
 }
 

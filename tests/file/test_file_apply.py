@@ -189,6 +189,18 @@ async def test_a_missing_source_is_an_error_and_the_file_stays(path: Path):
     assert names_in(path.parent) == []
 
 
+async def test_a_source_that_its_disk_does_not_give_is_to_blame_and_not_the_file(path: Path):
+    """Nothing is mapped at the start of this memory: to read there is an input/output error."""
+    path.write_text("old")
+    (action,) = await look(make(path, source="/proc/self/mem"))
+    with pytest.raises(ResourceError) as caught:
+        await action.run()
+    assert caught.value.message == "cannot read the source /proc/self/mem: Input/output error"
+    assert caught.value.hint == "its disk is failing: see dmesg"
+    assert path.read_text() == "old"
+    assert names_in(path.parent) == ["f"]
+
+
 async def test_a_source_that_is_a_fifo_or_a_directory_is_an_error_and_waits_for_nobody(path: Path):
     os.mkfifo(path.parent / "fifo")
     for source in (path.parent / "fifo", path.parent):
