@@ -80,7 +80,11 @@ def _telling_refusals() -> Iterator[None]:
         raise  # click ends quietly
     except OSError as error:
         gone = isinstance(error, FileNotFoundError) and error.filename is None  # as os.getcwd says it
-        words = "the current directory has been removed: go to another one" if gone else str(error)
+        words = (
+            "the current directory was removed: go to another one, or name files by their whole paths"
+            if gone
+            else str(error)
+        )
         raise click.ClickException(words) from error
 
 

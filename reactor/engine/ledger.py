@@ -23,11 +23,6 @@ class Ledger:
             self.changes += 1
             self._changed.add(vertex)
 
-    @property
-    def would_change(self) -> bool:
-        """Whether anything is not as desired, and was not changed because this is a rehearsal."""
-        return Result.WOULD_CHANGE in self._results.values()
-
     def forget(self, vertices: Iterable[int]) -> None:
         """Know nothing of ``vertices`` any more: they have left the graph."""
         for vertex in vertices:

@@ -13,7 +13,7 @@ from reactor.engine.reversals import Reversals
 from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.digraph import predecessors
-from reactor.graph.topology import Topology
+from reactor.graph.topology import Adjacency, Topology
 
 
 class Rehearsal:
@@ -25,7 +25,7 @@ class Rehearsal:
         self._reversals = reversals
         self._scheduler = scheduler
         self._topology: Topology | None = None
-        self._before: list[list[int]] = []
+        self._before: Adjacency = []
 
     async def take(self, vertex: int, state: Any) -> None:
         """``vertex`` was found as ``state`` and would be changed: raise what is known to keep a run from that."""
@@ -37,24 +37,32 @@ class Rehearsal:
         await resource.rehearse(state)
 
     def excuse(self, vertex: int, verdict: Verdict) -> Verdict:
-        """A failure behind something that was not applied says nothing: the honest answer is "can't tell"."""
+        """A failure below something that was not applied says nothing: the honest answer is "can't tell".
+
+        What may come by any command, as an account, may also come by what only goes before, in the order of a manifest.
+        """
         if self._roster.resources[vertex].members:  # it failed because one of them did
             return verdict
-        if (up := self._unapplied_before(vertex)) is None:
+        topology = self._scheduler.topology
+        before = self._all_predecessors(topology) if verdict.may_come else topology.strong_predecessors
+        if (up := self._unapplied(vertex, before)) is None:
             return verdict
         said = str(verdict.error).partition("\n")[0]  # what a program wrote comes in further lines
         text = f"Can't tell before {self._roster.refs[up]} is applied ({said})"
         return Verdict(Outcome.WOULD_CHANGE, (text,))
 
-    def _unapplied_before(self, vertex: int) -> int | None:
-        """The nearest of all that go before ``vertex``, over whatever edges, that would be changed."""
-        if self._topology is not self._scheduler.topology:
-            self._topology = self._scheduler.topology
-            self._before = predecessors(self._topology.successors)
+    def _all_predecessors(self, topology: Topology) -> Adjacency:
+        if self._topology is not topology:
+            self._topology = topology
+            self._before = list(map(tuple, predecessors(topology.successors)))
+        return self._before
+
+    def _unapplied(self, vertex: int, before: Adjacency) -> int | None:
+        """The nearest of all ``before`` ``vertex`` that would be changed."""
         blocked = self._scheduler.blame.blocked
         seen, ahead = {vertex}, deque([vertex])
         while ahead:
-            for up in self._before[ahead.popleft()]:
+            for up in before[ahead.popleft()]:
                 if up in seen:
                     continue
                 if self._ledger.result(up, blocked) is Result.WOULD_CHANGE:

@@ -28,6 +28,7 @@ def _chosen(change: Change, offer: Offer | None, compare: Compare) -> Change:
         raise ResourceError(
             f'no repository has a package "{change.name}"',
             "correct the name, or add the repository that has it; what packages provide goes by their names",
+            may_come=True,
         )
     there_is = f"there is {', '.join(offer.versions)}"
     if change.version is None:
@@ -35,9 +36,11 @@ def _chosen(change: Change, offer: Offer | None, compare: Compare) -> Change:
             raise ResourceError(
                 f'the preferences of the package manager keep back every version of package "{change.name}"',
                 f"correct them, or write one as ensure: {there_is}",
+                may_come=True,
             )
         return change
     for version in offer.versions:
         if compare(version, change.version) == 0:
             return replace(change, version=version)
-    raise ResourceError(f'no repository has version {change.version} of package "{change.name}"', there_is)
+    words = f'no repository has version {change.version} of package "{change.name}"'
+    raise ResourceError(words, there_is, may_come=True)

@@ -14,7 +14,11 @@ ccm:
 @pytest.mark.parametrize(
     ("guard", "owner", "told"),
     [
-        ("/bin/false", "no-such-user", ("would_change", "Can't tell before what goes before is applied")),
+        (
+            "/bin/false",
+            "no-such-user",
+            ("would_change", "Can't tell before exec#make the account is applied"),
+        ),
         ("/bin/true", "no-such-user", ("failed", 'could not lookup user "no-such-user"')),
         ("/bin/false", "root", ("would_change", "Would have created the file")),
     ],

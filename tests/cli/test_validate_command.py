@@ -74,7 +74,10 @@ def test_a_relative_name_means_nothing_in_a_directory_that_was_removed(reactor, 
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     done = reactor("validate", "site.yaml")
-    assert (done.code, done.err) == (1, "Error: the current directory has been removed: go to another one\n")
+    assert (done.code, done.err) == (
+        1,
+        "Error: the current directory was removed: go to another one, or name files by their whole paths\n",
+    )
 
 
 def test_no_manifest_is_bad_usage(reactor):

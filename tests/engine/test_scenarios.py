@@ -542,14 +542,26 @@ async def test_scenario_20_what_is_unknown_is_said_in_one_line(autojump_clock):
     assert story.checks("talkative#b")[0].actions == ("Can't tell before scripted#a is applied (it failed)",)
 
 
-async def test_scenario_20_so_is_one_behind_it_over_whatever_edges(autojump_clock):
-    """As in manifests whose resources go in order: one brings what the third needs, and nobody has said so."""
-    a, b = scripted("a"), scripted("b", drifted=False, after=["scripted#a"])
-    c = scripted("c", failures=1, after=["scripted#b"])
+async def test_scenario_20_so_is_one_that_needs_it_through_others(autojump_clock):
+    a, b = scripted("a"), scripted("b", drifted=False, require=["scripted#a"])
+    c = scripted("c", failures=1, require=["scripted#b"])
     _, story = await converge_once(a, b, c, options=Options(noop=True))
     assert story.checks("scripted#c")[0].actions == (
         "Can't tell before scripted#a is applied (the script says so)",
     )
+
+
+@pytest.mark.parametrize(("may_come", "result"), [(True, Result.WOULD_CHANGE), (False, Result.FAILED)])
+async def test_scenario_20_so_is_what_may_come_by_anything_that_goes_before(may_come, result, autojump_clock):
+    """As in manifests whose resources go in order: one brings what the third needs, and nobody has said so."""
+
+    class Lacking(Scripted, kind="lacking"):
+        async def observe(self):
+            raise ResourceError("there is no account", may_come=may_come)
+
+    a, b = scripted("a"), scripted("b", drifted=False, after=["scripted#a"])
+    _, story = await converge_once(a, b, Lacking(name="c", after=["scripted#b"]), options=Options(noop=True))
+    assert story.result("lacking#c") is result
 
 
 @pytest.mark.parametrize(
