@@ -45,6 +45,7 @@ class Apt(Provider):
 
     name = "apt"
     program = "apt-get"
+    fetch_complaints = ("Unable to fetch some archives",)
 
     def __init__(self, root: str = "", environment: Mapping[str, str] | None = None) -> None:
         self.root = root

@@ -35,6 +35,10 @@ class Dnf(Provider):
 
     name = "dnf"
     program = "dnf"
+    fetch_complaints = (
+        "Error downloading packages",
+        "Some packages from local repository have incorrect checksum",
+    )
 
     def __init__(
         self,

@@ -31,6 +31,8 @@ class Provider(ABC):
     root: str
     """The directory that holds the system; empty for that of the host."""
     program: str
+    fetch_complaints: tuple[str, ...]
+    """What the program says when it can't fetch a package that is in its lists."""
     settings: tuple[str, ...]
     """The directories of its configuration, each ending in ``/``."""
     sources: tuple[str, ...]
@@ -131,16 +133,30 @@ class Provider(ABC):
         return None if offer is None else offer.newest
 
     async def _change(self, wishes: Mapping[str, Wish], changes: Changes, refusals: Refusals) -> None:
-        """Remove what is to go, then install the rest; what turns out to be in no repository is added to ``refusals``."""
+        """Remove what is to go, then install the rest; what can't be done is added to ``refusals``."""
         removals = {ref: change for ref, change in changes.items() if change.step is Step.REMOVE}
         if removals:
             refusals.update(await self._finish(wishes, removals, await self._remove(removals)))
-        installs, unavailable = await self._choose(
-            {ref: change for ref, change in changes.items() if ref not in removals}
-        )
+        if wanted := {ref: change for ref, change in changes.items() if ref not in removals}:
+            await self._bring(wishes, wanted, refusals)
+
+    async def _bring(self, wishes: Mapping[str, Wish], wanted: Changes, refusals: Refusals) -> None:
+        """Install what is ``wanted``; what is in no repository is added to ``refusals``."""
+        installs, unavailable = await self._choose(wanted)
+        completed = await self._install(installs) if installs else None
+        if completed is not None and self._was_outdated(completed):
+            await self._try_to_refresh()
+            wanted, _ = await self._decide({ref: wishes[ref] for ref in wanted})
+            installs, unavailable = await self._choose_from_lists(wanted)
+            completed = await self._install(installs) if installs else None
         refusals.update(unavailable)
-        if installs:
-            refusals.update(await self._finish(wishes, installs, await self._install(installs)))
+        if completed is not None:
+            refusals.update(await self._finish(wishes, installs, completed))
+
+    def _was_outdated(self, completed: Completed) -> bool:
+        """Whether fresh lists may help: repositories drop a version when there is a newer one."""
+        output = completed.stdout + completed.stderr
+        return any(words in output for words in self.fetch_complaints) and self._age() > self._freshness()
 
     async def _catch_up(self) -> None:
         if not self.database.is_current():
@@ -181,7 +197,7 @@ class Provider(ABC):
         return min(FRESH, time.time() - max(changes, default=0.0))
 
     async def _choose_from_lists(self, changes: Changes) -> tuple[Changes, Refusals]:
-        offers = await self._catalog.offers([change.name for change in changes.values()]) if changes else {}
+        offers = await self._catalog.offers([change.name for change in changes.values()])
         return choose(changes, offers, self.compare)
 
     async def _finish(self, wishes: Mapping[str, Wish], changes: Changes, completed: Completed) -> Refusals:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 
 import pytest
 import trio
@@ -292,6 +293,20 @@ async def test_lists_that_were_tidied_away_are_fetched_however_lately_that_was(a
         (apt.root / "var/lib/apt/lists" / name).mkdir(parents=True)
     ended, _ = await converge_once(package("tiny0"), package("nosuch"))
     assert (ended.counts[Result.CHANGED], ended.counts[Result.FAILED]) == (1, 1)
+
+
+async def test_what_the_repository_has_dropped_for_a_newer_version_is_looked_for_in_fresh_lists(apt):
+    apt.install("app=1.0-1")
+    for deb in apt.repository.glob("*.deb"):
+        deb.unlink()
+    apt.offer(Deb("tiny0", "1.1"), Deb("tiny1", "1.1"), Deb("app", "3.0"))
+    ten_minutes_ago = time.time() - 600
+    os.utime(apt.root / "var/lib/apt/lists", (ten_minutes_ago, ten_minutes_ago))
+    ended, story = await converge_once(package("tiny0"), package("tiny1", "1.0"), package("app", "latest"))
+    assert (ended.counts[Result.CHANGED], ended.counts[Result.FAILED]) == (2, 1)
+    assert apt.packages == {"tiny0": "1.1", "app": "3.0"}
+    check = story.checks("package#tiny1")[0]
+    assert (check.error, check.hint) == ('no repository has version 1.0 of package "tiny1"', "there is 1.1")
 
 
 async def test_what_is_known_counts_where_lists_can_not_be_fetched_and_that_is_told(apt):

@@ -118,6 +118,20 @@ async def test_repositories_that_dnf_leaves_out_are_named_and_do_not_stop_the_ot
     }
 
 
+async def test_what_the_repository_has_dropped_for_a_newer_version_is_looked_for_in_fresh_lists(
+    dnf, tmp_path
+):
+    directory = tmp_path / "more"
+    write_repository(directory, [Rpm("extra")], tmp_path / "scratch")
+    dnf.describe("more", f"file://{directory}")
+    dnf.dnf("makecache")
+    shutil.rmtree(directory)
+    write_repository(directory, [Rpm("extra", "1.1")], tmp_path / "newer")
+    ended, _ = await converge_once(package("extra"), package("tiny0"))
+    assert ended.counts[Result.CHANGED] == 2
+    assert dnf.packages["extra"] == "0:1.1-1"
+
+
 async def test_a_repository_that_went_down_is_named_when_its_lists_are_to_be_fetched_again(dnf, tmp_path):
     write_repository(tmp_path / "more", [Rpm("extra")], tmp_path / "scratch")
     dnf.describe("more", f"file://{tmp_path}/more")
