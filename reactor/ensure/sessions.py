@@ -131,7 +131,10 @@ def names_of(ensured: Ensured) -> Iterable[str]:
 
 
 def summary(past: Sequence[Ensured]) -> dict[str, Any]:
-    """The session in numbers, with CCM's names for them, and the ``troubles`` that are left."""
+    """The session in numbers, with CCM's names for them, and the ``troubles`` that are left.
+
+    As there, what is blocked is among the skipped, and is counted as unmet besides.
+    """
     counts = Counter(each.result for each in past)
     last = {each.ref: each for each in past}
     return {
@@ -141,7 +144,7 @@ def summary(past: Sequence[Ensured]) -> dict[str, Any]:
         "changed_resources": counts[Result.CHANGED],
         "would_change_resources": counts[Result.WOULD_CHANGE],
         "failed_resources": counts[Result.FAILED],
-        "skipped_resources": counts[Result.SKIPPED],
+        "skipped_resources": counts[Result.SKIPPED] + counts[Result.BLOCKED],
         "requirements_unmet_count": counts[Result.BLOCKED],
         "refreshed_count": sum(each.refreshed for each in past),
         "total_errors": counts[Result.FAILED],

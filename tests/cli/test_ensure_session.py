@@ -146,7 +146,7 @@ def test_the_report_counts_calls_and_names_what_is_not_as_desired(reactor, sessi
     assert code == 1
     assert {key: value for key, value in told.items() if value} == {
         "total_resources": 5, "unique_resources": 3, "changed_resources": 2, "stable_resources": 1,
-        "failed_resources": 1, "requirements_unmet_count": 1, "total_errors": 1,
+        "failed_resources": 1, "skipped_resources": 1, "requirements_unmet_count": 1, "total_errors": 1,
     }  # fmt: skip
     assert troubles == {"exec#false": "exit code 1 is not the accepted 0", "exec#echo": "requires exec#false"}
     text = reactor("session", "report").out
