@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from reactor.facts.facts import Facts
     from reactor.manifest.inputs import Inputs
 
-
 _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 MANIFEST = click.Path(readable=False)
 """Where a manifest is. Whether it can be read is found by who reads it: that is a problem like others, and told with them."""
+
+_OWN_DATA = ".hiera"
+"""The file in the current directory that has the data of a single resource."""
 
 
 def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -79,7 +81,6 @@ def _own_data() -> str | None:
     return _OWN_DATA if os.path.isfile(_OWN_DATA) else None
 
 
-_OWN_DATA = ".hiera"
 _HIERA = _hiera()
 _OWN_HIERA = _hiera(f"  [default: {_OWN_DATA}, where it is there]", _own_data)
 _READ_ENV = click.option(
