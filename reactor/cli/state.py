@@ -14,6 +14,7 @@ from reactor.cli.messages import fail
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
 from reactor.journal.state_directory import Location, LockedError, StateDirectory, StateDirectoryError
+from reactor.journal.store import has_set_aside
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
@@ -49,7 +50,7 @@ def opened(location: Location | None, manifest: str, warn: Warn, bad_usage: int)
     directory = _locked(location, manifest, warn, bad_usage)
     journal = _journal(directory, manifest, warn) if directory else None
     backups = Store(backups_in(directory.path)) if directory else None
-    if journal and backups:
+    if directory and journal and backups and not has_set_aside(directory.path):
         backups.hold_only(journal.held())
     try:
         yield State(directory, journal, backups)

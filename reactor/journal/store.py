@@ -32,6 +32,7 @@ DIGEST_LIMIT = 100_000
 PRUNE_EVERY = 1000
 """Rows written between two looks at the limits."""
 
+_BROKEN = ".broken-"
 _PRUNED_AT_ONCE = 5000
 _ASKED_AT_ONCE = 500
 
@@ -257,13 +258,21 @@ def beyond_repair(error: Exception) -> bool:
 def set_aside(directory: str) -> str:
     """Move the journal and its companions out of the way; return where to."""
     path = os.path.join(directory, FILE_NAME)
-    aside = f"{path}.broken-{time.strftime('%Y%m%dT%H%M%S')}"
+    aside = f"{path}{_BROKEN}{time.strftime('%Y%m%dT%H%M%S')}"
     while os.path.lexists(aside):
         aside += "-again"
     for companion in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             os.rename(path + companion, aside + companion)
     return aside
+
+
+def has_set_aside(directory: str) -> bool:
+    """Whether a journal that was moved out of the way is still there, or that can't be told."""
+    try:
+        return any(name.startswith(FILE_NAME + _BROKEN) for name in os.listdir(directory))
+    except OSError:
+        return True
 
 
 def _open(directory: str) -> tuple[Store, Found]:

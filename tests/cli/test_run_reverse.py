@@ -62,6 +62,25 @@ def test_content_owner_and_mode_come_back_after_a_restart(reactor, tmp_path, sit
     assert os.listdir(state_directory / "backups" / "held") == [], "what was held is freed"
 
 
+def test_content_that_a_broken_journal_may_know_of_is_kept_as_long_as_that(
+    reactor, tmp_path, site, state_directory
+):
+    path, held = tmp_path / "motd", state_directory / "backups" / "held"
+    path.write_text("theirs")
+    site.write_text(manifest_of(entry(path, "managed")))
+    assert run_once(reactor, site).code == 0
+    (state_directory / "journal.sqlite").write_bytes(b"garbage" * 1000)
+    for _ in range(2):
+        assert run_once(reactor, site).code == 0
+        assert [each.read_text() for each in held.iterdir()] == ["theirs"]
+    for broken in state_directory.glob("journal.sqlite.broken-*"):
+        broken.unlink()
+    site.write_text(manifest_of())
+    for _ in range(2):
+        assert run_once(reactor, site).code == 0
+    assert list(held.iterdir()) == []
+
+
 def test_what_was_not_there_before_is_removed_files_before_their_directory(reactor, tmp_path, site):
     directory = tmp_path / "app"
     made = entry(directory, None, ensure="directory").replace('"content": null, ', "")
