@@ -36,8 +36,9 @@ def _metadata(resource: Resource, found: Mapping[str, Any]) -> dict[str, Any] | 
             return {"version": found["version"] or "absent"}
         case "scaffold":
             changed = [each["path"] for each in found["changed"]]
+            stable = sorted({*found["managed"]}.difference(changed))
             engine = {"engine": getattr(resource, "engine", None)}
-            return {"changed": changed, **_those(found, "purged", "stable", "target_exists"), **engine}
+            return {"changed": changed, "stable": stable, **_those(found, "purged"), **engine}
         case "service":
             return {"enabled": found.get("enable") is True, "running": found["ensure"] == "running"}
     return None

@@ -98,7 +98,7 @@ def test_what_a_scaffold_changed_is_not_taken_for_whether_it_did(pipe, tmp_path)
     wish = {"name": target, "ensure": "present", "source": str(tmp_path / "templates"), "engine": "jet"}
     status = pipe(request("scaffold", wish))["state"]["status"]
     assert (status["changed"], status["stable"]) == (True, False)
-    about = {"name": target, "provider": "choria", "engine": "jet", "target_exists": True}
+    about = {"name": target, "provider": "choria", "engine": "jet"}
     assert status["metadata"] == {**about, "changed": [], "stable": [f"{target}/motd"], "purged": []}
 
 
