@@ -13,6 +13,7 @@ from reactor.graph.steps.declined import release_declined
 from reactor.graph.steps.members import add_members
 from reactor.graph.steps.ordering import add_manifest_order
 from reactor.graph.steps.outputs import add_outputs
+from reactor.graph.steps.purging import spare_managed
 from reactor.graph.steps.references import add_references
 from reactor.resource.base import Resource
 from reactor.resource.collector import collector_paused
@@ -22,6 +23,7 @@ Step = Callable[[Draft], None]
 
 STEPS: tuple[Step, ...] = (
     report_contradictions,
+    spare_managed,
     add_references,
     add_outputs,
     add_manifest_order,

@@ -257,6 +257,13 @@ class Resource(Presentation, Model, ABC):
         """
         return await self.present()
 
+    def purges(self) -> str | None:
+        """The directory in which it removes what nobody manages; what others do is told by `spare`."""
+        return None
+
+    def spare(self, managed: frozenset[str]) -> None:
+        """Leave the paths ``managed`` alone, with all that is below them: other resources of the manifest provide them."""
+
     def provides(self) -> Iterable[str]:
         """Absolute paths, and accounts such as ``user#ada`` and ``group#33``, that exist because of this."""
         return ()

@@ -135,7 +135,7 @@ class Builder:
             await posix.remove(path, recursive=False)
         for parent in sorted({os.path.dirname(path) for path in paths}, key=len, reverse=True):
             directory = parent
-            while directory.startswith(f"{self._target.root}/"):
+            while directory.startswith(f"{self._target.root}/") and directory not in self._target.kept:
                 try:
                     await posix.remove(directory, recursive=False)
                 except ResourceError:

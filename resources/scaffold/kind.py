@@ -68,7 +68,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
     skip_empty: Flag = False
     """Whether a template that makes nothing but space makes no file."""
     purge: Flag = False
-    """Whether files that no template makes are removed."""
+    """Whether files are removed that no template makes and no other resource manages."""
     post: tuple[dict[str, str], ...] = ()
     """Commands for files that have changed: ``- "*.sh": chmod +x {}``. Without ``{}`` the path comes last."""
     data: dict[str, Any] | None = None
@@ -83,6 +83,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
     """Permissions of the directories in octal; unset, new ones get 0755."""
 
     _values: Values = PrivateAttr(default_factory=FixedValues)
+    _spared: frozenset[str] = PrivateAttr(default=frozenset())
 
     @model_validator(mode="after")
     def _take_values(self, info: ValidationInfo) -> Self:
@@ -96,6 +97,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         return (
             super().asks_the_same_as(other)
             and isinstance(other, Scaffold)
+            and self._spared == other._spared  # noqa: SLF001 - of the same kind
             and self._values.matches(other._values)  # noqa: SLF001 - of the same kind
         )
 
@@ -190,6 +192,14 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         """What to do, by the decision table."""
         return decide(self.ensure, state, self._builder, purge=self.purge)
 
+    def purges(self) -> str | None:
+        """The target, if it is asked to."""
+        return self.name if self.purge else None
+
+    def spare(self, managed: frozenset[str]) -> None:
+        """Take these paths for no files of the target."""
+        self._spared = managed
+
     def provides(self) -> Iterable[str]:
         """The target, unless it is to go."""
         return () if self.ensure == "absent" else (self.name,)
@@ -238,7 +248,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
 
     @cached_property
     def _target(self) -> TargetTree:
-        return TargetTree(self.name)
+        return TargetTree(self.name, self._spared)
 
     @cached_property
     def _builder(self) -> Builder:

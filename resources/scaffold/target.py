@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -40,10 +40,13 @@ class _Accepted(NamedTuple):
 
 
 class TargetTree:
-    """What is below ``root``."""
+    """What is below ``root``, but for what is at or below the absolute paths ``spared``: that is of others."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, spared: Collection[str] = ()) -> None:
         self.root = root
+        self._spared = frozenset(os.path.relpath(path, root) for path in spared)
+        self.kept = frozenset(above for path in spared for above in _directories_above(path, root))
+        """Directories that are not removed when they are empty: what is spared belongs in them."""
         self._same: dict[str, tuple[Stamp, str]] = {}
         """The stamp with which a file last held this text."""
         self._accepted: dict[str, _Accepted] = {}
@@ -70,7 +73,9 @@ class TargetTree:
         self._files = {path: self._compare(path, files[path], found.get(path), wish) for path in self._paths}
         self._missing = files.keys() - found.keys()
         self._others = {
-            path for path, entry in found.items() if path not in files and not stat.S_ISDIR(entry.st_mode)
+            path
+            for path, entry in found.items()
+            if path not in files and not stat.S_ISDIR(entry.st_mode) and not self._is_spared(path)
         }
         self._wish = wish
         return self._state()
@@ -92,6 +97,8 @@ class TargetTree:
             if path in files:
                 self._files[path] = self._compare(path, files[path], found, wish)
                 (self._missing.add if found is None else self._missing.discard)(path)
+            elif self._is_spared(path):
+                continue
             elif found is None and path not in self._others and not _is_temporary(path):
                 return None  # it may have been a directory
             else:
@@ -109,6 +116,13 @@ class TargetTree:
             else tuple(self._paths.values()),
             litter=tuple(path for path in map(self.absolute, temporary) if self._is_litter(path)),
         )
+
+    def _is_spared(self, path: str) -> bool:
+        while self._spared and path:
+            if path in self._spared:
+                return True
+            path = os.path.dirname(path)
+        return False
 
     def _is_litter(self, path: str) -> bool:
         return is_litter(path, 0 if self._wish is None else self._wish.uid or 0)
@@ -219,6 +233,13 @@ def _lstat(path: str) -> os.stat_result | None:
         return os.lstat(path)
     except FileNotFoundError:
         return None
+
+
+def _directories_above(path: str, root: str) -> Iterator[str]:
+    """The directories between ``root`` and ``path``, itself included, which may be one."""
+    while path != root:
+        yield path
+        path = os.path.dirname(path)
 
 
 def _directories_of(files: Iterable[str]) -> list[str]:
