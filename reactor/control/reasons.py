@@ -8,7 +8,7 @@ from reactor.console.quantities import date_and_time, seconds
 from reactor.journal.history import Entry, History
 
 _CAUSES = {
-    "initial": "it was new to this host",
+    "initial": "it was new to this host, or is done once in every run",
     "intent": "the manifest had been edited",
     "drift": "something outside had touched it",
     "refresh": "something it subscribes to had changed",

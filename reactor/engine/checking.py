@@ -172,7 +172,7 @@ class Checking:
         """Tell a first change from one that comes from the manifest, or from drift while nobody looked.
 
         A refresh that is owed from an earlier life is reason enough: then nothing need have drifted. What an event
-        announced is no drift either, if it was a file that the manifest pulls in.
+        announced is no drift either, if it was a file that the manifest pulls in; nor is what every run does anyway.
         """
         bits = int(causes)  # to combine members of the class takes twenty times as long
         if self._memory is None or not bits & (_INITIAL | _DRIFT):
@@ -180,6 +180,8 @@ class Checking:
         known = self._memory.cause_of(resource)
         if bits & _INITIAL:
             others = bits & ~_INITIAL
+            if known is Cause.DRIFT and resource.unconditional:
+                known = Cause.INITIAL
             return CAUSE_SETS[others if others and known is Cause.DRIFT else others | known.value]
         return CAUSE_SETS[bits & ~_DRIFT | known.value] if known is Cause.INTENT else causes
 

@@ -173,6 +173,11 @@ class Resource(Presentation, Model, ABC):
             self.__dict__["late"] = other.late
 
     @property
+    def unconditional(self) -> bool:
+        """Whether it does its work once in every run, whatever it finds: then that is no repair of drift."""
+        return False
+
+    @property
     def place(self) -> Place | None:
         """Where the manifest declares this resource; None for one built in Python."""
         return self._place

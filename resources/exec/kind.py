@@ -133,8 +133,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         """Run on a refresh, whatever the guards say; else if they let it; without any, once in a generation."""
         if refresh:
             return (Action("Would have executed via subscribe", "executed via subscribe", self._execute),)
-        done = state.ran and self.creates is None and self.onlyif is None and self.unless is None
-        if done or state.declined or self.refreshonly:
+        if (state.ran and self.unconditional) or state.declined or self.refreshonly:
             return ()
         return (Action("Would have executed", "executed", self._execute),)
 
@@ -151,6 +150,11 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
             "stderr": self._result.stderr.removesuffix("\n"),
             "exit_code": self._result.exit_code,
         }
+
+    @property
+    def unconditional(self) -> bool:
+        """Whether no guard asks for it."""
+        return self.creates is None and self.onlyif is None and self.unless is None
 
     @property
     def _text(self) -> str:

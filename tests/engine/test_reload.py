@@ -359,6 +359,18 @@ async def test_the_first_check_is_labelled_by_what_is_remembered(autojump_clock,
     assert story.checks("scripted#a")[0].causes is cause
 
 
+async def test_what_every_run_does_is_no_drift(autojump_clock):
+    class Daily(Scripted, kind="daily"):
+        @property
+        def unconditional(self):
+            return True
+
+    memory = Recall(known={"daily#a": Cause.DRIFT, "daily#b": Cause.INTENT})
+    _, story = await converge_once(Daily(name="a"), Daily(name="b"), memory=memory)
+    assert story.checks("daily#a")[0].causes is Cause.INITIAL
+    assert story.checks("daily#b")[0].causes is Cause.INTENT
+
+
 async def test_noop_intends_nothing(autojump_clock):
     memory = Recall()
     a, b = scripted("a"), scripted("b", drifted=False, subscribe=["scripted#a"])

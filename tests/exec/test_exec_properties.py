@@ -112,6 +112,12 @@ def test_an_empty_list_of_exit_codes_is_the_default():
     assert Exec(name="x", returns=[]).returns == (0,)
 
 
+@pytest.mark.parametrize("guard", ["creates", "onlyif", "unless"])
+def test_only_without_guards_its_work_is_no_answer_to_the_world(guard):
+    assert Exec(name="/bin/true").unconditional
+    assert not Exec(name="/bin/true", **{guard: "/bin/false"}).unconditional
+
+
 def test_it_watches_and_provides_what_the_command_creates():
     resource = Exec(name="/bin/touch /var/tmp/done", creates="/var/tmp/done")
     assert list(resource.watches()) == [PathWatch("/var/tmp/done")]
