@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -256,7 +256,7 @@ class Host:
     @contextmanager
     def _serving(self) -> Iterator[None]:
         served = self.directory / "served"
-        with ThreadingHTTPServer(("127.0.0.1", 443), partial(_Quiet, directory=served)) as server:
+        with _Server(("127.0.0.1", 443), partial(_Quiet, directory=served)) as server:
             server.socket = self._context.wrap_socket(server.socket, server_side=True)
             threading.Thread(target=server.serve_forever, daemon=True).start()
             yield
@@ -272,6 +272,15 @@ class Host:
                 yield process
             finally:
                 process.kill()
+
+
+class _Server(ThreadingHTTPServer):
+    """Says goodbye, as TLS wants it: the apt of Debian 13 takes an end without that for an attack."""
+
+    def shutdown_request(self, request: ssl.SSLSocket) -> None:
+        with suppress(OSError):
+            request.unwrap()
+        super().shutdown_request(request)
 
 
 class _Quiet(SimpleHTTPRequestHandler):
