@@ -168,6 +168,7 @@ AS_NOBODY = """
 import os, sys, trio
 from resources.exec import Exec
 from reactor.resource.plan import ResourceError
+Exec(name="x", command="/bin/true")  # all is imported before it can't be any more
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 async def error(**properties):
     try:

@@ -197,6 +197,7 @@ import file_worlds
 from file_worlds import converge, look
 from reactor.resource.plan import ResourceError
 make = functools.partial(file_worlds.make, owner="65534", group="65534")
+trio.run(look, make("/", ensure="directory"))  # all is imported before it can't be any more
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 def error(function, file):
     try:

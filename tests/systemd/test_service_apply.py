@@ -301,7 +301,7 @@ def test_the_command_line_manages_services(app, tmp_path):
 async def test_who_may_not_is_told_what_would_help(app, tmp_path):
     manifest = tmp_path / "site.yaml"
     manifest.write_text(f"resources:\n  - service:\n      - {app.name}: {{}}\n")
-    for directory in (tmp_path, *tmp_path.parents):
+    for directory in (tmp_path, *tmp_path.parents, Path.cwd(), *Path.cwd().parents):
         if directory != Path("/"):
             directory.chmod(directory.stat().st_mode | 0o055)
     state = tmp_path / "state"
