@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from reactor import Cause, ManifestError, Result
 from reactor.engine.events import Checked
@@ -16,6 +17,12 @@ resources:
 
 def contents(path):
     return path.read_text() if path.exists() else None
+
+
+async def echoes_to_end(story):
+    """Wait until the checks for what the kernel tells of our own writes are over, too."""
+    await wait_all_tasks_blocked(0.05)
+    await story.rest()
 
 
 async def test_a_file_that_another_resource_makes_is_read_when_it_is_there(site, tmp_path):
@@ -74,7 +81,7 @@ async def test_a_value_goes_from_one_resource_to_another_and_again_when_it_chang
     (tmp_path / "wanted").write_text("1.0\n")
     async with running(graph=site(OUTPUT).graph) as story:
         await story.until(lambda: contents(tmp_path / "out") == "1.0")
-        await story.rest()
+        await echoes_to_end(story)
         before = len(story.checks(f"file#{tmp_path}/other"))
         (tmp_path / "wanted").write_text("2.0\n")
         await story.until(lambda: contents(tmp_path / "out") == "2.0")
@@ -88,7 +95,7 @@ async def test_an_unchanged_value_checks_nobody(site, tmp_path):
     (tmp_path / "wanted").write_text("1.0\n")
     async with running(graph=site(OUTPUT).graph) as story:
         await story.until(lambda: contents(tmp_path / "out") == "1.0")
-        await story.rest()
+        await echoes_to_end(story)
         before = len(story.checks(f"file#{tmp_path}/out"))
         runs = len(story.checks("exec#version"))
         story.engine.mark(story.engine.roster.number("exec#version"), Cause.REFRESH)
@@ -194,7 +201,7 @@ resources:
 """
     async with running(graph=site("data: {a: 1, b: 1}" + text).graph) as story:
         await story.converged()
-        await story.rest()
+        await echoes_to_end(story)
         before = len(story.events)
         story.engine.reload(site("data: {a: 2, b: 1}" + text).graph)
         await story.until(lambda: contents(tmp_path / "late") == "a is 2")
