@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from reactor import ManifestError, Result
 from reactor.engine.events import Skipped
@@ -89,6 +90,7 @@ resources:
     async with running(graph=site("data: {on: false}" + text).graph) as story:
         await story.converged()
         assert not (tmp_path / "a").exists()
+        await wait_all_tasks_blocked(0.05)  # the check for the event of our own write is over, too
         checks = len(story.checks(f"file#{tmp_path}/b"))
         story.engine.reload(site("data: {on: true}" + text).graph)
         with trio.fail_after(60):
