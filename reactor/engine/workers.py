@@ -134,6 +134,8 @@ class Workers:
                 while ear.is_led_by(voice) and await self._hears(ear, scope):
                     if self._desk.has_work and await self._check_all(scope, voice, suspended):
                         self.wake()
+            if self._desk.has_work:  # a check that was voided is owed, and this task may lead no more
+                self.wake()
 
     async def _hears(self, ear: _Ear, scope: trio.CancelScope) -> bool:
         """Whether ``ear`` has heard something, after a wait for it. What was marked is left to the caller."""

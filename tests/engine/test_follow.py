@@ -159,3 +159,18 @@ async def test_a_check_that_is_voided_in_the_task_that_heard_leaves_it_listening
         RadioWatcher.latest.say(0)
         await story.until(lambda: a.script.applies)
     assert RadioWatcher.started == 1
+
+
+async def test_a_check_that_is_voided_there_and_owed_at_once_is_made_anew(autojump_clock):
+    """As by a reload, which releases what it held before the voided check has ended."""
+    a = scripted("a")
+    async with listening(a) as story:
+        await story.converged()
+        a.script.drifted, a.script.takes = True, 5
+        RadioWatcher.latest.say(0)
+        await a.script.begun(times=2)
+        await trio.sleep(1)
+        story.engine.hold(0)
+        story.engine.release(0)
+        await story.until(lambda: a.script.applies)
+    assert len(a.script.checks) == 3, "before, voided, and anew"
