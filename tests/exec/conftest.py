@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 
-def _zombies() -> list[str]:
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return [pid for pid in children if _state(pid) == "Z"]
+def _children() -> set[str]:
+    return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
 
 
 def _state(pid: str) -> str:
@@ -22,7 +21,7 @@ def _state(pid: str) -> str:
 @pytest.fixture(autouse=True)
 def _nothing_is_left_behind():
     gc.collect()  # what tests before this one have left is not to go meanwhile
-    descriptors = sorted(Path("/proc/self/fd").iterdir())
+    descriptors, others = sorted(Path("/proc/self/fd").iterdir()), _children()
     yield
-    assert _zombies() == []
+    assert [child for child in _children() - others if _state(child) == "Z"] == []
     assert sorted(Path("/proc/self/fd").iterdir()) == descriptors
