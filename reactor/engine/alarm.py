@@ -63,9 +63,10 @@ class Alarm:
             await trio.lowlevel.wait_readable(self._timer)
 
     def _ring_at(self, due: float) -> None:
-        """To set the timer is also what makes it unreadable, if it has rung."""
+        """Ring then, and only then: what the timer has rung for before, it no longer wakes for."""
         self._rings_at = self._nap.deadline = due
-        seconds = 0.0 if due == math.inf else max(self._clock.deadline_to_sleep_time(due), 1e-9)
-        value = self._setting.value  # zero would be never
+        at_once = 1e-9  # a timer set to 0 never rings
+        seconds = 0.0 if due == math.inf else max(self._clock.deadline_to_sleep_time(due), at_once)
+        value = self._setting.value
         value.seconds, value.nanoseconds = divmod(int(seconds * 1e9), 1_000_000_000)
         _libc.timerfd_settime(self._timer, 0, ctypes.byref(self._setting), None)

@@ -150,12 +150,9 @@ class Source:
 _Piece = Callable[[int, int], bytes]
 
 
-def _plainly(fd: int, size: int) -> bytes:
-    return os.read(fd, size)
-
-
-def read(fd: int, size: int, piece: _Piece = _plainly) -> bytes:
+def read(fd: int, size: int, piece: _Piece | None = None) -> bytes:
     """Read ``size`` bytes, or what there is up to the end."""
+    piece = piece or os.read
     data = piece(fd, size)
     while len(data) < size and (more := piece(fd, size - len(data))):
         data += more
@@ -168,13 +165,13 @@ def _write(fd: int, data: bytes) -> None:
         written += os.write(fd, memoryview(data)[written:])
 
 
-async def copy(source: int, fd: int, piece: _Piece = _plainly) -> None:
+async def copy(source: int, fd: int, piece: _Piece | None = None) -> None:
     """Write all that the file open at ``source`` holds to ``fd``."""
     os.lseek(source, 0, os.SEEK_SET)
     if os.fstat(source).st_size <= INLINE_LIMIT:
-        _copy(source, fd, piece)
+        _copy(source, fd, piece or os.read)
     else:
-        await in_thread(_copy, source, fd, piece)
+        await in_thread(_copy, source, fd, piece or os.read)
 
 
 def _copy(source: int, fd: int, piece: _Piece) -> None:
