@@ -1,4 +1,5 @@
 import os
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -10,6 +11,22 @@ settings.register_profile(
 )
 settings.load_profile("steady")
 
+IN_A_WORLD_OF_THEIR_OWN = ("tests/hostkinds/", "tests/systemd/")
+"""One is made for all the tests of such a directory."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give a file to one process as a whole, and so a directory with a world of its own."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0]
+            return next((world for world in IN_A_WORLD_OF_THEIR_OWN if file.startswith(world)), file)
+
+    return ByFile(config, log)
+
 
 @pytest.fixture(autouse=True)
 def state_directory(tmp_path_factory, monkeypatch):
@@ -17,6 +34,15 @@ def state_directory(tmp_path_factory, monkeypatch):
     directory = tmp_path_factory.mktemp("state") / "reactor"
     monkeypatch.setenv("REACTOR_STATE_DIR", str(directory))
     return directory
+
+
+@pytest.fixture
+def open_tmp_path(tmp_path):
+    """``tmp_path`` for a test that becomes somebody else: pytest makes the directories above it for us alone."""
+    for directory in (tmp_path, *tmp_path.parents):
+        if directory.parent.is_relative_to(tempfile.gettempdir()):
+            directory.chmod(0o755)
+    return tmp_path
 
 
 def pytest_sessionfinish(session):

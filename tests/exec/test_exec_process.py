@@ -184,10 +184,8 @@ trio.run(lambda: error(command="/bin/true", creates=sys.argv[1] + "/made"))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes somebody else")
-async def test_permission_denied_names_the_path_that_was_denied(tmp_path):
-    for directory in (tmp_path, *list(tmp_path.parents)[:2]):
-        directory.chmod(0o755)
-    closed = tmp_path / "closed"
+async def test_permission_denied_names_the_path_that_was_denied(open_tmp_path):
+    closed = open_tmp_path / "closed"
     closed.mkdir(mode=0o700)
     ran = await trio.run_process([sys.executable, "-c", AS_NOBODY, str(closed)], capture_stdout=True)
     may_enter = "run as root, or as a user who may enter every directory of the path"

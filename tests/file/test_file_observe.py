@@ -220,18 +220,16 @@ print(error(converge, make(mine, content="y", mode="0200")))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes somebody else")
-def test_permission_denied_is_an_error_and_never_absent(tmp_path: Path):
-    for directory in (tmp_path, *list(tmp_path.parents)[:2]):
-        directory.chmod(0o755)
-    names = {name: tmp_path / name for name in ("closed", "mine")}
+def test_permission_denied_is_an_error_and_never_absent(open_tmp_path: Path):
+    names = {name: open_tmp_path / name for name in ("closed", "mine")}
     for path in names.values():
         path.mkdir(mode=0o700)
     os.chown(names["mine"], 65534, 65534)
-    (tmp_path / "secret").write_text("x")
-    (tmp_path / "secret").chmod(0o600)
+    (open_tmp_path / "secret").write_text("x")
+    (open_tmp_path / "secret").chmod(0o600)
     program = AS_NOBODY.format(
         tests=str(Path(__file__).parent),
-        root=str(tmp_path),
+        root=str(open_tmp_path),
         closed=str(names["closed"]),
         mine=str(names["mine"]),
     )
@@ -240,8 +238,8 @@ def test_permission_denied_is_an_error_and_never_absent(tmp_path: Path):
     assert ran.stdout.splitlines() == [
         str((f"cannot look at {names['closed']}/f: Permission denied", hint)),
         str((f"cannot look at {names['closed']}/f: Permission denied", hint)),
-        str((f"cannot look at {tmp_path}/secret: Permission denied", hint)),
-        str((f"cannot write {tmp_path}/new: Permission denied", hint)),
+        str((f"cannot look at {open_tmp_path}/secret: Permission denied", hint)),
+        str((f"cannot write {open_tmp_path}/new: Permission denied", hint)),
         "None",
         "None 0o100644",
         "None 0o100444",

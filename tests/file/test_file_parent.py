@@ -151,13 +151,11 @@ trio.run(converge, file)
 
 
 @needs_root
-def test_a_directory_that_may_be_entered_and_not_read_is_no_obstacle(tmp_path: Path):
+def test_a_directory_that_may_be_entered_and_not_read_is_no_obstacle(open_tmp_path: Path):
     """As /home often is, and where things may be dropped."""
-    for directory in (tmp_path, *list(tmp_path.parents)[:2]):
-        directory.chmod(0o755)
-    (tmp_path / "drop").mkdir()
-    (tmp_path / "drop").chmod(0o733)
-    path = tmp_path / "drop" / "f"
+    (open_tmp_path / "drop").mkdir()
+    (open_tmp_path / "drop").chmod(0o733)
+    path = open_tmp_path / "drop" / "f"
     program = AS_STRANGER.format(tests=str(Path(__file__).parent), id=STRANGER, path=str(path))
     subprocess.run([sys.executable, "-c", program], check=True)
     assert path.read_text() == "new"

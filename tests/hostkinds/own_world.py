@@ -52,7 +52,7 @@ class Outside:
     def _run(self, nodeids):
         """Run the tests inside, and read the pipe through which their reports come."""
         reading, writing = os.pipe()
-        command = [*_UNSHARE, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *nodeids]
+        command = [*_UNSHARE, sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider", *nodeids]
         with open(reading) as pipe, TemporaryFile("w+") as said:
             process = subprocess.Popen(
                 command,

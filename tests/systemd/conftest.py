@@ -28,19 +28,14 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip("a systemd of its own needs root"))
 
 
-def pytest_runtestloop(session):
-    """Outside, begin at once with the tests that are handed over: they run while the others do."""
-    if is_inside() or os.geteuid() or session.config.option.collectonly:
-        return
-    if handed_over := [item for item in session.items if item.path.is_relative_to(HERE)]:
-        session.config.stash[INNER_RUN] = InnerRun(handed_over)
-
-
 def pytest_runtest_protocol(item):
-    """Outside, show what came of the test in there. Returns whether that was done."""
-    if INNER_RUN not in item.config.stash or not item.path.is_relative_to(HERE):
+    """Outside, hand the test over. Returns whether that was done."""
+    if is_inside() or os.geteuid() or not item.path.is_relative_to(HERE):
         return None
-    item.config.stash[INNER_RUN].replay(item)
+    stash = item.config.stash
+    if INNER_RUN not in stash:
+        stash[INNER_RUN] = InnerRun([one for one in item.session.items if one.path.is_relative_to(HERE)])
+    stash[INNER_RUN].replay(item)
     return True
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import subprocess
@@ -17,8 +16,6 @@ import pytest
 WITH_SYSTEMD = Path(__file__).with_name("with-systemd")
 REPORTS = "TESTS_INSIDE_SYSTEMD_REPORT_TO"
 """The environment variable that tells the inner pytest on which descriptor to report."""
-ROOM_FOR_REPORTS = 1 << 20
-"""Bytes: the inner run goes on while nobody reads."""
 
 
 def is_inside() -> bool:
@@ -26,13 +23,12 @@ def is_inside() -> bool:
 
 
 class InnerRun:
-    """One boot, in which all of the given tests run, in their order, while those outside do."""
+    """One boot, in which all of the given tests run, in their order."""
 
     def __init__(self, items: Sequence[pytest.Item]) -> None:
         self._config = items[0].config
         self._said = Path(tempfile.mkdtemp(prefix="inside-systemd-")) / "output"
         reader, writer = os.pipe()
-        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, ROOM_FOR_REPORTS)
         with self._said.open("w") as output:
             self._process = self._start(items, writer, output)
         os.close(writer)
@@ -46,6 +42,7 @@ class InnerRun:
                 *python,
                 "-m",
                 "pytest",
+                "-n0",
                 "-p",
                 "no:cacheprovider",
                 *(item.nodeid for item in items),
