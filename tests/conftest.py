@@ -3,6 +3,7 @@ import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 # The same examples in every run, however busy the machine is: what fails has been broken by the change at hand. To look
 # for more, run with --hypothesis-profile=default.
@@ -15,16 +16,15 @@ IN_A_WORLD_OF_THEIR_OWN = ("tests/hostkinds/", "tests/systemd/")
 """One is made for all the tests of such a directory."""
 
 
-@pytest.hookimpl(optionalhook=True)
+class ByFile(LoadScopeScheduling):
+    """Gives a file to one process as a whole, and so a directory with a world of its own."""
+
+    def _split_scope(self, nodeid):
+        file = nodeid.partition("::")[0]
+        return next((world for world in IN_A_WORLD_OF_THEIR_OWN if file.startswith(world)), file)
+
+
 def pytest_xdist_make_scheduler(config, log):
-    """Give a file to one process as a whole, and so a directory with a world of its own."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class ByFile(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            file = nodeid.partition("::")[0]
-            return next((world for world in IN_A_WORLD_OF_THEIR_OWN if file.startswith(world)), file)
-
     return ByFile(config, log)
 
 
