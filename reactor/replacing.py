@@ -22,10 +22,11 @@ def replace_file(path: str, content: bytes, mode: int) -> None:
         if isinstance(error, OSError):  # a full disk names no file
             raise OSError(error.errno, error.strerror, path) from error
         raise
-    _sync(directory)
+    sync_directory(directory)
 
 
-def _sync(directory: str) -> None:
+def sync_directory(directory: str) -> None:
+    """Return when the names in ``directory`` are on the disk. Raises OSError."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "reactor.documents": {"reactor.resource", "reactor.manifest"},
     "reactor.mountinfo": set(),
     "reactor.facts": {"reactor.resource", "reactor.data", "reactor.mountinfo"},
-    "reactor.backup": {"reactor.resource"},
+    "reactor.backup": {"reactor.resource", "reactor.replacing"},
     "reactor.manifest": {"reactor.resource", "reactor.expression", "reactor.data", "reactor.templates"},
     "reactor.graph": {"reactor.resource"},
     "reactor.source": {"reactor.resource", "reactor.unpacking"},

@@ -23,6 +23,7 @@ import trio
 
 from reactor.backup.entry import Name, Version, decode, key_of, parse_name
 from reactor.backup.pruning import ENTRY_COST, Limits, cost, survivors
+from reactor.replacing import sync_directory
 from reactor.resource.threads import in_thread
 
 _INLINE_LIMIT = 64 * 1024
@@ -132,7 +133,7 @@ class Store:
             copy.flush()
             os.fsync(copy.fileno())
         os.rename(f"{target}.new", target)
-        _flush_directory(self._held)
+        sync_directory(self._held)
         return target
 
     def _version(self, name: Name) -> Version | None:
@@ -211,14 +212,6 @@ class Store:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, 0o600)
-
-
-def _flush_directory(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _read(fd: int, size: int) -> bytes:

@@ -32,7 +32,6 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.retries import Retries
 from reactor.graph.topology import Topology
 
-_Vertices = Collection[int]
 _BAD = (Outcome.FAILED, Outcome.UNHEALTHY)  # to look a member up in its class is slow
 _DRIFT = int(Cause.DRIFT)
 _REFRESH = int(Cause.REFRESH)
@@ -43,7 +42,7 @@ class Scheduler:
     """The state of every vertex of one graph.
 
     ``jobs`` bounds what runs at once. ``default_retry`` is for vertices whose limits name none. With ``fail_fast``
-    nothing but retries starts while anything has failed that `blame` finds answerable. Times are seconds of any clock that never steps back.
+    nothing but retries starts while anything has failed that `blame` finds answerable. Times are of a steady clock.
     """
 
     def __init__(
@@ -185,7 +184,11 @@ class Scheduler:
                 self._ready.append(vertex)
 
     def reshape(
-        self, topology: Topology, limits: Mapping[int, Limits], changed: _Vertices, gone: _Vertices
+        self,
+        topology: Topology,
+        limits: Mapping[int, Limits],
+        changed: Collection[int],
+        gone: Collection[int],
     ) -> None:
         """Go on with another graph. Vertices keep their numbers; there may be more of them.
 
