@@ -229,7 +229,7 @@ class Checking:
             took = 0.0  # what is looked for on a clock may be work that comes steadily, and takes its time
         if (flare := self._fights.repaired(vertex, verdict.actions, took, now)) is None:
             return
-        self._scheduler.slow_down(vertex, now + flare.wait)
+        self._scheduler.agenda.slow_down(vertex, now + flare.wait)
         if flare.news is not None:
             self._herald.flapping(vertex, flare.news)
 

@@ -78,7 +78,7 @@ class Engine:
         self._checking = Checking(self, self._herald, self._foregone, memory)
         slice_seconds = SLICE if options.watch else UNWATCHED_SLICE
         self._workers = Workers(self, self._checking, options.jobs, slice_seconds)
-        self._alarm = Alarm(self.scheduler.wake_at)
+        self._alarm = Alarm(self.scheduler.agenda.next_time)
         self._watching = Watching(
             self, watchers if watchers is not None or not options.watch else find_watchers()
         )

@@ -1,7 +1,7 @@
 """The scheduler: who may run now, who waits for whom, what is owed. A state machine without I/O or clock.
 
 It is told what happened (`mark`, `finished`, `elapsed`, `hold`, `release`, `reshape`) and asked who may run
-(`next_ready`) and when to come back (`wake_at`). Its promises, each an invariant in
+(`next_ready`) and when to come back (`agenda`). Its promises, each an invariant in
 ``tests/engine/test_scheduler_promises.py``:
 
 1. Order: a vertex never starts while any ancestor is in motion (`order`).
@@ -32,6 +32,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.retries import Retries
 from reactor.graph.topology import Topology
 
+_Vertices = Collection[int]
 _BAD = (Outcome.FAILED, Outcome.UNHEALTHY)  # to look a member up in its class is slow
 _DRIFT = int(Cause.DRIFT)
 _REFRESH = int(Cause.REFRESH)
@@ -64,11 +65,9 @@ class Scheduler:
         self.active = 0
         """How many jobs are taken: one by each vertex that runs, or by all that run together."""
         self._retries = Retries(default_retry, rng or random.Random())  # noqa: S311 - jitter needs no secrecy
-        self._agenda = Agenda(self._retries)
-        self._start_at = self._agenda.start_at
-        self.wake_at = self._agenda.next_time
-        self.slow_down = self._agenda.slow_down
-        self._admission = Admission(limits or {}, self._agenda)
+        self.agenda = Agenda(self._retries)
+        self._start_at = self.agenda.start_at
+        self._admission = Admission(limits or {}, self.agenda)
         self.groups = self._admission.groups
         self._owed = bytearray(topology.size)
         self._running: dict[int, int] = {}
@@ -89,7 +88,7 @@ class Scheduler:
             return
         if cause is not Cause.RETRY and vertex in self.blame.failed:
             self._retries.count_anew(vertex)
-        start = self._agenda.earliest(vertex, now + delay, failed=vertex in self.blame.failed)
+        start = self.agenda.earliest(vertex, now + delay, failed=vertex in self.blame.failed)
         if not self.order.motion[vertex]:
             self.order.begin(vertex)
         elif self._start_at.get(vertex, now) <= start:
@@ -170,25 +169,21 @@ class Scheduler:
             self.order.end(vertex)
         elif again:
             failed = vertex in self.blame.failed
-            self._schedule(vertex, self._agenda.earliest(vertex, now, failed=failed), now)
+            self._schedule(vertex, self.agenda.earliest(vertex, now, failed=failed), now)
         else:
             self.order.end(vertex)
         return wait
 
     def elapsed(self, now: float) -> None:
         """The clock says ``now``: start what waited for it, retry what failed long enough ago."""
-        for vertex, is_retry in self._agenda.due(now):
+        for vertex, is_retry in self.agenda.due(now):
             if is_retry:
                 self.mark(vertex, Cause.RETRY, now)
             elif not self.order.waiting[vertex]:
                 self._ready.append(vertex)
 
     def reshape(
-        self,
-        topology: Topology,
-        limits: Mapping[int, Limits],
-        changed: Collection[int],
-        gone: Collection[int],
+        self, topology: Topology, limits: Mapping[int, Limits], changed: _Vertices, gone: _Vertices
     ) -> None:
         """Go on with another graph. Vertices keep their numbers; there may be more of them.
 
@@ -204,7 +199,7 @@ class Scheduler:
         freed = {v for v in (*self.blame.blocked, *changed) if self._owed[v]} - self._gone
         for vertex in (*changed, *gone):
             self._retries.forget(vertex)
-            self._agenda.forget(vertex)
+            self.agenda.forget(vertex)
             self.bursts.forget(vertex)
         for vertex in gone:
             self._forget(vertex)
@@ -276,7 +271,7 @@ class Scheduler:
 
     def _schedule(self, vertex: int, start: float, now: float) -> None:
         if start > now:
-            self._agenda.put_off(vertex, start)
+            self.agenda.put_off(vertex, start)
             return
         self._start_at.pop(vertex, None)
         if not self.order.waiting[vertex]:
@@ -298,7 +293,7 @@ class Scheduler:
         self.blame.fail(vertex, self.order.motion)
         wait = self._retries.failed(vertex, self._admission.limits_of(vertex), now, **meanwhile)
         if wait is not None:
-            self._agenda.call(vertex, now + wait)
+            self.agenda.call(vertex, now + wait)
         return wait
 
     def _succeed(self, vertex: int, outcome: Outcome, now: float) -> None:

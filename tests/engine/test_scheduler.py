@@ -72,10 +72,10 @@ def test_what_was_only_planned_refreshes_only_what_is_in_noop():
 
 def test_a_slowed_down_vertex_waits_and_runs():
     scheduler = pair()
-    scheduler.slow_down(A, until=3.0)
+    scheduler.agenda.slow_down(A, until=3.0)
     scheduler.mark(A, Cause.DRIFT, 0.0)
     assert scheduler.next_ready(0.0) is None
-    assert scheduler.wake_at() == 3.0
+    assert scheduler.agenda.next_time() == 3.0
     scheduler.elapsed(3.0)
     run(scheduler, A, now=3.0)
     assert scheduler.converged
@@ -87,7 +87,7 @@ def waits_between_attempts(retry, meanwhile):
     scheduler.mark(A, Cause.DRIFT, now)
     while not scheduler.exhausted:
         if scheduler.next_ready(now) is None:
-            now = scheduler.wake_at()
+            now = scheduler.agenda.next_time()
             scheduler.elapsed(now)
             continue
         waits.append(now - last)

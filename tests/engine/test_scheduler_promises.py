@@ -284,7 +284,7 @@ class Lives(RuleBasedStateMachine):
             elif self.scheduler.exhausted:
                 break
             else:
-                self.now = max(self.now, self.scheduler.wake_at())
+                self.now = max(self.now, self.scheduler.agenda.next_time())
                 self.scheduler.elapsed(self.now)
         else:
             raise AssertionError("promise 6: it does not end")
