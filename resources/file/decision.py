@@ -153,12 +153,14 @@ def _changes(desired: Desired, state: FileState) -> tuple[Change, ...]:
     wanted = state.wanted
     if (state.uid, state.gid, state.mode) == wanted:
         return ()
-    pairs = (
-        (state.uid != wanted.uid, Change("owner", str(state.uid), desired.owner)),
-        (state.gid != wanted.gid, Change("group", str(state.gid), desired.group)),
-        (state.mode != wanted.mode, Change("mode", f"{state.mode:04o}", f"{wanted.mode:04o}")),
-    )
-    return tuple(change for differs, change in pairs if differs)
+    changes = []
+    if state.uid != wanted.uid:
+        changes.append(Change("owner", str(state.uid), desired.owner))
+    if state.gid != wanted.gid:
+        changes.append(Change("group", str(state.gid), desired.group))
+    if state.mode != wanted.mode:
+        changes.append(Change("mode", f"{state.mode:04o}", f"{wanted.mode:04o}"))
+    return tuple(changes)
 
 
 async def _diff_of_new(desired: Desired, content: Content) -> Diff:
