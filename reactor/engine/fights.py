@@ -21,20 +21,20 @@ LONGEST_WAIT = 1.0
 class _Repair(NamedTuple):
     ended: float
     took: float
+    actions: tuple[str, ...]
 
     @property
     def started(self) -> float:
         return self.ended - self.took
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Fight:
-    """Repairs in a row, and maybe no fight yet."""
+    """Repairs in a row, and maybe no fight yet. Small: everything that ever drifted has one."""
 
     repairs: deque[_Repair] = field(default_factory=lambda: deque(maxlen=REPAIRS))
-    actions: Counter[str] = field(default_factory=Counter)
-    backoff: Backoff = field(default_factory=lambda: Backoff(FIRST_WAIT, LONGEST_WAIT))
-    told: bool = False
+    backoff: Backoff | None = None
+    """From when it is known to be one."""
 
     def goes_on_with(self, repair: _Repair) -> bool:
         """Whether hardly any time was calm since the last repair."""
@@ -72,17 +72,18 @@ class Fights:
 
     def repaired(self, vertex: int, actions: tuple[str, ...], took: float, now: float) -> Flare | None:
         """Drift of ``vertex`` was repaired by ``actions`` in so many seconds. Returns a Flare when it is fought over."""
-        repair = _Repair(now, took)
+        repair = _Repair(now, took, actions)
         fight = self._fights.get(vertex)
         if fight is None or not fight.goes_on_with(repair):
             fight = self._fights[vertex] = _Fight()
         fight.repairs.append(repair)
-        fight.actions.update(actions)
-        if not (fight.told or fight.is_one()):
+        if fight.backoff is not None:
+            return Flare(fight.backoff.next_wait(now), None)
+        if not fight.is_one():
             return None
-        news = None if fight.told else dict(fight.actions)
-        fight.told = True
-        return Flare(fight.backoff.next_wait(now), news)
+        fight.backoff = Backoff(FIRST_WAIT, LONGEST_WAIT)
+        news = Counter(action for each in fight.repairs for action in each.actions)
+        return Flare(fight.backoff.next_wait(now), dict(news))
 
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph."""
