@@ -6,7 +6,9 @@ import os
 
 Stamp = tuple[int, ...]
 
+_SECOND_NS = 1_000_000_000
 _SETTLING_NS = 20_000_000
+_SETTLING_COARSE_NS = 2 * _SECOND_NS + _SETTLING_NS
 
 
 def stamp_of(found: os.stat_result) -> Stamp:
@@ -26,7 +28,9 @@ def stamp_of(found: os.stat_result) -> Stamp:
 def settled(found: os.stat_result, now_ns: int) -> bool:
     """Whether a stamp taken from ``found`` proves anything; ``now_ns`` was read before that stat.
 
-    Older kernels stamp by a tick of up to 10 ms: a second write in the same tick leaves the stamp as it is.
-    A time in the future means that the clock was set, and proves nothing either.
+    Older kernels stamp by a tick of up to 10 ms: a second write in the same tick leaves the stamp as it is. So it does
+    in the same second or two on a file system that keeps no more than that, as ext3, ext4 with inodes of 128 bytes, and
+    FAT: their times are whole seconds. A time in the future means that the clock was set, and proves nothing either.
     """
-    return found.st_ctime_ns + _SETTLING_NS <= now_ns
+    is_coarse = found.st_ctime_ns % _SECOND_NS == 0
+    return found.st_ctime_ns + (_SETTLING_COARSE_NS if is_coarse else _SETTLING_NS) <= now_ns

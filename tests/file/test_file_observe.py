@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import trio
@@ -124,6 +125,13 @@ def test_a_stamp_of_a_moment_ago_or_of_the_future_proves_nothing(tmp_path: Path)
     assert settled(found, found.st_ctime_ns + 20_000_000)
     assert not settled(found, found.st_ctime_ns + 19_999_999)
     assert not settled(found, found.st_ctime_ns - 1)
+
+
+@pytest.mark.parametrize(("seconds", "proves"), [(1.0, False), (2.0, False), (2.02, True)])
+def test_a_stamp_in_whole_seconds_proves_nothing_before_the_next_but_one(seconds: float, *, proves: bool):
+    ctime = 1_700_000_000_000_000_000
+    found = SimpleNamespace(st_ctime_ns=ctime)
+    assert settled(found, ctime + int(seconds * 1e9)) is proves
 
 
 async def test_attributes_alone_read_no_content(tmp_path: Path, monkeypatch):
