@@ -26,6 +26,27 @@ async def converge(resource):
     return story.checks(resource.ref)[-1]
 
 
+MOVE_TO_ANOTHER_FILE_SYSTEM = """
+import subprocess, sys
+from pathlib import Path
+from reactor.resource.plan import ResourceError
+from resources.archive.moving import move_in
+
+root, (_, *mount) = Path(sys.argv[1]), sys.argv[1:]
+for directory in ("staged/data", "goal/data", "other"):
+    (root / directory).mkdir(parents=True)
+for file in ("staged/a", "staged/data/x", "staged/z", "goal/z", "other/x"):
+    (root / file).touch()
+subprocess.run(["mount", *mount], cwd=root, check=True)
+try:
+    move_in(str(root / "staged"), str(root / "goal"))
+except ResourceError as error:
+    print(error.message.replace(str(root), ""))
+assert sorted(path.name for path in (root / "staged").rglob("*")) == ["a", "data", "x", "z"]
+assert sorted(path.name for path in (root / "goal").iterdir()) == ["data", "z"]
+"""
+
+
 def into(root, **more):
     return {"extract_parent": str(root / "opt"), "creates": str(root / "opt/app/bin/run"), **more}
 
@@ -113,6 +134,22 @@ async def test_a_directory_is_never_replaced_and_then_nothing_is_moved(server, t
     check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
     assert f"holds {tmp_path}/opt/app/README as a file or a link, and a directory is there" in check.error
     assert unpacked(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("mount", "where"),
+    [
+        (("-t", "tmpfs", "tmpfs", "goal/data"), "/goal/data"),
+        (("--bind", "other", "goal/data"), "/goal/data"),
+        (("--bind", "other/x", "goal/z"), "/goal/z"),
+    ],
+)
+def test_where_something_is_mounted_nothing_is_moved(tmp_path, mount, where):
+    unshare = ("unshare", "--user", "--map-root-user", "--mount")
+    command = [*unshare, sys.executable, "-c", MOVE_TO_ANOTHER_FILE_SYSTEM, str(tmp_path), *mount]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"the archive holds {where}, and there another file system begins")
 
 
 async def test_a_bad_archive_leaves_nothing_and_stays_owed_until_a_good_one_comes(server, tmp_path):
