@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Protocol, Self
@@ -13,6 +14,8 @@ from reactor.resource.speech import say
 
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_UNNAMED = 0
+"""The major number of devices that are none, as of FUSE and NFS."""
 
 
 class Keeper(Protocol):
@@ -51,16 +54,19 @@ class Former:
     """The regular file that is at ``path`` when the block begins, held while ``ref`` replaces or removes it.
 
     Holding it costs one open(2) that touches nothing, not even a device; all else waits until the new content is in
-    place. Nothing here ever raises: a backup that fails must not keep a repair from being made. It says so instead.
+    place. Where there is no device, as with FUSE and NFS, what has lost its name may be impossible to open: there it is
+    opened to be read at once. Nothing here ever raises: a backup that fails must not keep a repair from being made. It
+    says so instead.
     """
 
-    __slots__ = ("_fd", "_keeper", "_path", "_ref")
+    __slots__ = ("_fd", "_is_readable", "_keeper", "_path", "_ref")
 
     def __init__(self, path: str, ref: str) -> None:
         self._path = path
         self._ref = ref
         self._keeper = keeper.get()
         self._fd = -1
+        self._is_readable = False
 
     def __enter__(self) -> Self:
         if self._keeper is not None:
@@ -70,6 +76,10 @@ class Former:
                 pass
             except OSError as error:
                 self._complain(error)
+            else:
+                if os.major(os.fstat(self._fd).st_dev) == _UNNAMED:
+                    with suppress(OSError):  # to keep it meets the same error, and tells it
+                        self._open()
         return self
 
     def __exit__(
@@ -82,17 +92,18 @@ class Former:
         """Keep what the file holds now. To be called once, when the path leads to something else."""
         if self._keeper is not None and self._fd != -1:
             try:
-                if stat.S_ISREG(os.fstat(self._fd).st_mode):
-                    await self._keep(self._keeper)
+                self._open()
+                if self._is_readable:
+                    await self._keeper.keep(self._path, self._ref, self._fd)
             except OSError as error:
                 self._complain(error)
 
-    async def _keep(self, keeper: Keeper) -> None:
-        readable = os.open(f"/proc/self/fd/{self._fd}", _READ)
-        try:
-            await keeper.keep(self._path, self._ref, readable)
-        finally:
-            os.close(readable)
+    def _open(self) -> None:
+        """Go on with a descriptor that can be read, if it is a regular file. Raises OSError."""
+        if not self._is_readable and stat.S_ISREG(os.fstat(self._fd).st_mode):
+            handle, self._fd = self._fd, os.open(f"/proc/self/fd/{self._fd}", _READ)
+            os.close(handle)
+            self._is_readable = True
 
     def _complain(self, error: OSError) -> None:
         say(f"no backup of {self._path}: {error.strerror or error}")

@@ -2,6 +2,8 @@
 
 import errno
 import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from file_worlds import converge, make, mode_of
@@ -74,6 +76,25 @@ async def test_what_was_no_regular_file_is_not_kept(box, said, tmp_path):
     (tmp_path / "gone").symlink_to("/etc/passwd")
     await converge(make(tmp_path / "gone", ensure="absent"))
     assert box.kept == []
+    assert said == []
+
+
+async def test_what_is_kept_was_opened_while_it_had_its_name_where_there_is_no_device(box, said, monkeypatch):
+    """As FUSE and NFS want it. A file system in memory has no device either."""
+    opened = os.open
+
+    def open_while_it_has_its_name(path, *arguments, **options):
+        if str(path).startswith("/proc/self/fd/") and not os.path.exists(os.readlink(path)):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", open_while_it_has_its_name)
+    with TemporaryDirectory(dir="/dev/shm") as directory:
+        path = Path(directory, "f")
+        path.write_text("old")
+        await converge(make(path, content="new"))
+        assert path.read_text() == "new"
+    assert [text for _, _, text, _ in box.kept] == ["old"]
     assert said == []
 
 
