@@ -22,9 +22,12 @@ from resources.scaffold.target import TargetTree
 
 PLACEHOLDER = "{}"
 _AT_ONCE = 32
-"""Files written side by side: those that wait for the disk at the same time share one flush."""
+"""Files written side by side, by all scaffolds together, for each takes descriptors: those that wait for the disk at the
+same time share one flush."""
 _SHOWN = 100
 """Files whose diff is shown; of the others their number is."""
+
+_writers: trio.lowlevel.RunVar[trio.CapacityLimiter] = trio.lowlevel.RunVar("writers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +104,13 @@ class Builder:
 
         async def work() -> None:
             for file in waiting:
-                try:
-                    await self._write(file)
-                except (ResourceError, OSError) as error:
-                    errors.append(error)
-                if errors:
-                    return
+                async with _all_writers():
+                    if errors:
+                        return
+                    try:
+                        await self._write(file)
+                    except (ResourceError, OSError) as error:
+                        errors.append(error)
 
         async with trio.open_nursery() as nursery:
             for _ in range(_AT_ONCE):
@@ -141,6 +145,15 @@ class Builder:
                 except ResourceError:
                     break
                 directory = os.path.dirname(directory)
+
+
+def _all_writers() -> trio.CapacityLimiter:
+    """What those who write a file hold, in whatever scaffold it is."""
+    try:
+        return _writers.get()
+    except LookupError:
+        _writers.set(limiter := trio.CapacityLimiter(_AT_ONCE))
+        return limiter
 
 
 async def _all_of(diffs: Sequence[Diff], left: int) -> str:

@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import trio
 from scaffold_worlds import converge, grow, look, make, tree
 
 from reactor.resource.plan import ResourceError
+from resources.file import posix
 
 DATA = {"data": {"name": "web", "ports": [80, 443]}}
 
@@ -322,3 +324,29 @@ async def test_trees_deeper_than_the_stack_are_compared(tmp_path, shallow_stack)
         assert await look(make(tmp_path, purge=True)) == ()
     finally:
         subprocess.run(["rm", "-rf", tmp_path / "templates", tmp_path / "out"], check=True)
+
+
+async def test_scaffolds_that_are_built_together_write_no_more_files_at_once_than_one(tmp_path, monkeypatch):
+    files = {str(number): "text" for number in range(40)}
+    writing = 0
+    most = {"alone": 0, "together": 0}
+    stored = posix.store
+
+    async def store(path, *arguments):
+        nonlocal writing
+        writing += 1
+        case = "alone" if "/alone/" in path else "together"
+        most[case] = max(most[case], writing)
+        await trio.lowlevel.checkpoint()
+        await stored(path, *arguments)
+        writing -= 1
+
+    monkeypatch.setattr(posix, "store", store)
+    for name in ("alone", "a", "b", "c"):
+        grow(tmp_path / name / "templates", files)
+    await converge(make(tmp_path / "alone"))
+    async with trio.open_nursery() as nursery:
+        for name in ("a", "b", "c"):
+            nursery.start_soon(converge, make(tmp_path / name))
+    assert all(tree(tmp_path / name / "out") == files for name in ("alone", "a", "b", "c"))
+    assert 1 < most["together"] <= most["alone"]
