@@ -14,7 +14,7 @@ import reactor
 ROOT = Path(__file__).parent.parent
 
 MAY_IMPORT = {
-    "reactor.resource": set(),
+    "reactor.resource": {"reactor.mountinfo"},
     "reactor.expression": set(),
     "reactor.templates": {"reactor.expression"},
     "reactor.unpacking": set(),

@@ -6,16 +6,18 @@ import os
 import stat
 from contextlib import suppress
 from contextvars import ContextVar
+from functools import cache
 from types import TracebackType
 from typing import Protocol, Self
 
+from reactor.mountinfo import mounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.speech import say
 
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-_UNNAMED = 0
-"""The major number of devices that are none, as of FUSE and NFS."""
+_BY_NAME = ("fuse", "virtiofs", "9p")
+"""How the types of file systems begin on which a server looks for files by their names."""
 
 
 class Keeper(Protocol):
@@ -54,16 +56,17 @@ class Former:
     """The regular file that is at ``path`` when the block begins, held while ``ref`` replaces or removes it.
 
     Holding it costs one open(2) that touches nothing, not even a device; all else waits until the new content is in
-    place. Where there is no device, as with FUSE and NFS, what has lost its name may be impossible to open: there it is
-    opened to be read at once. Nothing here ever raises: a backup that fails must not keep a repair from being made. It
-    says so instead.
+    place. Only where what has lost its name can't be opened, as with FUSE, it is opened to be read at once. ``device``
+    is where it is, if that is known. Nothing here ever raises: a backup that fails must not keep a repair from being
+    made. It says so instead.
     """
 
-    __slots__ = ("_fd", "_is_readable", "_keeper", "_path", "_ref")
+    __slots__ = ("_device", "_fd", "_is_readable", "_keeper", "_path", "_ref")
 
-    def __init__(self, path: str, ref: str) -> None:
+    def __init__(self, path: str, ref: str, device: int | None = None) -> None:
         self._path = path
         self._ref = ref
+        self._device = device
         self._keeper = keeper.get()
         self._fd = -1
         self._is_readable = False
@@ -77,7 +80,7 @@ class Former:
             except OSError as error:
                 self._complain(error)
             else:
-                if os.major(os.fstat(self._fd).st_dev) == _UNNAMED:
+                if _knows_by_name(os.fstat(self._fd).st_dev if self._device is None else self._device):
                     with suppress(OSError):  # to keep it meets the same error, and tells it
                         self._open()
         return self
@@ -107,3 +110,12 @@ class Former:
 
     def _complain(self, error: OSError) -> None:
         say(f"no backup of {self._path}: {error.strerror or error}")
+
+
+@cache
+def _knows_by_name(device: int) -> bool:
+    """Whether the file system with that number can't open what has lost its name."""
+    number = f"{os.major(device)}:{os.minor(device)}"
+    with suppress(OSError):  # there is no /proc
+        return any(mount.device == number and mount.fstype.startswith(_BY_NAME) for mount in mounts())
+    return False

@@ -55,7 +55,7 @@ async def store(
                 if validator is not None:
                     await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
                 await flush(temporary.fd, device)
-                with Former(path, f"file#{path}") as former:
+                with Former(path, f"file#{path}", device) as former:
                     replaced = temporary.replace_target()
                     await former.keep()
                 if not replaced:

@@ -32,5 +32,5 @@ def settled(found: os.stat_result, now_ns: int) -> bool:
     in the same second or two on a file system that keeps no more than that, as ext3, ext4 with inodes of 128 bytes, and
     FAT: their times are whole seconds. A time in the future means that the clock was set, and proves nothing either.
     """
-    is_coarse = found.st_ctime_ns % _SECOND_NS == 0
-    return found.st_ctime_ns + (_SETTLING_COARSE_NS if is_coarse else _SETTLING_NS) <= now_ns
+    age = now_ns - found.st_ctime_ns
+    return age >= _SETTLING_COARSE_NS or (age >= _SETTLING_NS and found.st_ctime_ns % _SECOND_NS != 0)

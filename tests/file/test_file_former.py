@@ -3,11 +3,12 @@
 import errno
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from file_worlds import converge, make, mode_of
 
+from reactor.mountinfo import parse_mount
+from reactor.resource import keeping
 from reactor.resource.keeping import keeper
 from reactor.resource.speech import speaker
 
@@ -79,9 +80,12 @@ async def test_what_was_no_regular_file_is_not_kept(box, said, tmp_path):
     assert said == []
 
 
-async def test_what_is_kept_was_opened_while_it_had_its_name_where_there_is_no_device(box, said, monkeypatch):
-    """As FUSE and NFS want it. A file system in memory has no device either."""
-    opened = os.open
+async def test_where_files_are_found_by_name_only_what_is_kept_was_opened_while_it_had_one(
+    box, said, old, monkeypatch
+):
+    """As FUSE wants it: here the mount table and open(2) only speak as if it were one."""
+    number, opened = os.stat(old).st_dev, os.open
+    table = [f"9 1 {os.major(number)}:{os.minor(number)} / / rw - fuse.bindfs somewhere rw"]
 
     def open_while_it_has_its_name(path, *arguments, **options):
         if str(path).startswith("/proc/self/fd/") and not os.path.exists(os.readlink(path)):
@@ -89,11 +93,11 @@ async def test_what_is_kept_was_opened_while_it_had_its_name_where_there_is_no_d
         return opened(path, *arguments, **options)
 
     monkeypatch.setattr(os, "open", open_while_it_has_its_name)
-    with TemporaryDirectory(dir="/dev/shm") as directory:
-        path = Path(directory, "f")
-        path.write_text("old")
-        await converge(make(path, content="new"))
-        assert path.read_text() == "new"
+    monkeypatch.setattr(keeping, "mounts", lambda: map(parse_mount, table))
+    keeping._knows_by_name.cache_clear()
+    await converge(make(old, content="new"))
+    keeping._knows_by_name.cache_clear()
+    assert Path(old).read_text() == "new"
     assert [text for _, _, text, _ in box.kept] == ["old"]
     assert said == []
 
