@@ -8,7 +8,8 @@ from resources.package.catalog import Offer
 
 _PACKAGE = re.compile(r"^(\S+):$", re.MULTILINE)
 _CANDIDATE = re.compile(r"^  Candidate: (?!\(none\))(\S+)$", re.MULTILINE)
-_VERSION = re.compile(r"^ (?:\*\*\*|   ) (\S+) -?\d+$", re.MULTILINE)
+_VERSION = re.compile(r"^ (?:\*\*\*|   ) (\S+) -?\d+(?: \(phased \d+%\))?$", re.MULTILINE)
+"""A version and its priority; Ubuntu adds what part of all hosts it is for as yet."""
 
 
 def parse_policy(text: str) -> dict[str, Offer]:

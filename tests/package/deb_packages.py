@@ -12,12 +12,16 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Deb:
-    """One package. ``scripts`` are shell scripts by name (postinst, prerm ...), without their first line."""
+    """One package. ``scripts`` are shell scripts by name (postinst, prerm ...), without their first line.
+
+    ``phased``: the percentage of hosts that it is for as yet.
+    """
 
     name: str
     version: str = "1.0"
     depends: str = ""
     provides: str = ""
+    phased: int = 100
     architecture: str = "all"
     files: dict[str, str] = field(default_factory=dict)
     conffiles: dict[str, str] = field(default_factory=dict)
@@ -25,11 +29,13 @@ class Deb:
 
     @property
     def control(self) -> str:
-        relations = {"Depends": self.depends, "Provides": self.provides}
-        related = "".join(f"{field}: {names}\n" for field, names in relations.items() if names)
+        fields = {"Depends": self.depends, "Provides": self.provides}
+        if self.phased < 100:
+            fields["Phased-Update-Percentage"] = str(self.phased)
+        others = "".join(f"{field}: {text}\n" for field, text in fields.items() if text)
         return (
             f"Package: {self.name}\nVersion: {self.version}\nArchitecture: {self.architecture}\n"
-            f"Maintainer: Nobody <nobody@example.com>\nDescription: tiny\n{related}"
+            f"Maintainer: Nobody <nobody@example.com>\nDescription: tiny\n{others}"
         )
 
     def content(self) -> bytes:

@@ -229,6 +229,16 @@ async def test_a_package_that_the_preferences_keep_back_is_an_error_that_says_so
     assert apt.packages == {"app": "2.0-1"}
 
 
+@pytest.mark.parametrize("ensure", ["2.0", "latest", "present"])
+async def test_a_version_that_comes_to_some_hosts_first_is_on_offer(ensure, apt):
+    """As updates of Ubuntu do: "2.0 500 (phased 10%)"."""
+    apt.offer(Deb("phased", "2.0", phased=10))
+    apt.update()
+    ended, _ = await converge_once(package("phased", ensure))
+    assert ended.counts[Result.CHANGED] == 1
+    assert apt.packages == {"phased": "2.0"}
+
+
 async def test_a_name_that_packages_only_provide_is_no_package(apt):
     apt.offer(Deb("postfix", provides="mta"), Deb("mailer", depends="mta"))
     apt.update()
