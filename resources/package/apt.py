@@ -50,6 +50,7 @@ class Apt(Provider):
     def __init__(self, root: str = "", environment: Mapping[str, str] | None = None) -> None:
         self.root = root
         self._lists = f"{root}/var/lib/apt/lists"
+        self._archives_lock = f"{root}/var/cache/apt/archives/lock"
         self._preferences = (f"{root}/etc/apt/preferences", f"{root}/etc/apt/preferences.d")
         self.sources = (f"{root}/etc/apt/sources.list", f"{root}/etc/apt/sources.list.d")
         self.settings = (f"{root}/etc/apt/", f"{root}/usr/share/keyrings/")
@@ -126,13 +127,18 @@ class Apt(Provider):
             f"{change.name}={change.version}" if change.version else change.name
             for change in changes.values()
         )
-        return await self._programs.run("apt-get", "install", *_OPTIONS, *options, *packages)
+        return await self._apt_get("install", *options, *packages)
 
     async def _remove(self, changes: Changes) -> Completed:
         """What is there in part goes too, which dpkg refuses otherwise: there is nothing to install it from, maybe."""
         force = ("-o", "DPkg::Options::=--force-remove-reinstreq")
         names = (change.name for change in changes.values())
-        return await self._programs.run("apt-get", "remove", *_OPTIONS, *force, *names)
+        return await self._apt_get("remove", *force, *names)
+
+    async def _apt_get(self, command: str, *words: str) -> Completed:
+        """Who only downloads holds just the lock of the archives, for which apt-get does not wait."""
+        await released(self._archives_lock)
+        return await self._programs.run("apt-get", command, *_OPTIONS, *words)
 
     async def _policy(self, names: Collection[str]) -> dict[str, Offer]:
         """The answer leaves out the architecture of the host, also where it was asked for."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import time
 
 import pytest
@@ -379,5 +381,21 @@ async def test_a_transaction_of_somebody_else_is_waited_for_and_named(apt):
             await story.until(lambda: any("waiting for apt-get" in line.line for line in story.all(Output)))
             assert not story.checks("package#tiny0")
             (apt.root / "go").touch()
+            await story.converged()
+    assert apt.packages == {"tiny0": "1.0"}
+
+
+async def test_who_only_fetches_packages_is_waited_for_and_named(apt):
+    """As daily upgrades do: they lock the directory that holds the files, and nothing of dpkg's."""
+    apt.install("tiny1")
+    lock = apt.root / "var/cache/apt/archives/lock"
+    hold = f"import fcntl; file = open({str(lock)!r}, 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print(flush=True); input()"
+    command = [sys.executable, "-c", hold]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:  # noqa: ASYNC220 - ends below
+        other.stdout.readline()
+        async with running(package("tiny0"), package("tiny1", "absent")) as story:
+            await story.until(lambda: any(f"holds {lock}" in line.line for line in story.all(Output)))
+            assert apt.packages.keys() == {"tiny1"}
+            other.stdin.close()
             await story.converged()
     assert apt.packages == {"tiny0": "1.0"}
