@@ -66,11 +66,15 @@ class Apt(Provider):
     async def _refresh(self) -> None:
         self._refreshed = time.time()  # an attempt counts: what is down need not be asked all the time
         await self._update()
+        os.utime(self._lists)  # where nothing was new, apt leaves no trace for the next process
 
     async def _fetch_from(self, file: str) -> None:
+        """The lists count as old as before: those of one repository are not all."""
         await self._refuse_conflicts(file)
+        fetched = self._fetched()
         only = (f"Dir::Etc::sourcelist={file}", "Dir::Etc::sourceparts=-", "APT::Get::List-Cleanup=false")
         await self._update(*(word for option in only for word in ("-o", option)))
+        os.utime(self._lists, ns=(fetched, fetched))
 
     async def _refuse_conflicts(self, file: str) -> None:
         """Raise ResourceError if apt can read the other sources, but not together with ``file``: then it does nothing."""
@@ -105,9 +109,13 @@ class Apt(Provider):
 
     def _age(self) -> float:
         """Seconds since the lists were fetched. What was fetched in the future was so by a clock that was set since."""
-        changed = stamp_of(self._lists) if self._has_lists() else None
-        fetched = (self._refreshed, changed.modified / 1e9 if changed else 0.0)
+        fetched = (self._refreshed, self._fetched() / 1e9)
         return min((age for each in fetched if (age := time.time() - each) >= 0), default=math.inf)
+
+    def _fetched(self) -> int:
+        """When, in nanoseconds since 1970; 0 where there are no lists."""
+        changed = stamp_of(self._lists) if self._has_lists() else None
+        return changed.modified if changed else 0
 
     def _has_lists(self) -> bool:
         """Images come without, and may have been made a moment ago."""

@@ -18,6 +18,7 @@ from reactor.engine.options import Options
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 from resources.package import Package, providers
+from resources.process import run
 
 
 def package(name, ensure="present", **properties):
@@ -287,6 +288,25 @@ async def test_a_package_that_is_new_in_the_repository_is_found_by_fetching_the_
     apt.offer(Deb("brandnew"), Deb("newer"))
     ended, _ = await converge_once(package("newer"))
     assert ended.counts[Result.FAILED] == 1, "lists fetched a moment ago are not fetched again"
+
+
+async def test_lists_that_had_nothing_new_are_not_fetched_again_by_the_next_process(apt, monkeypatch):
+    """Where a server says that nothing has changed, apt changes nothing."""
+    started = []
+
+    async def overhear(command, *more):
+        started.append(command.arguments)
+        done = await run(command, *more)
+        if "update" in command.arguments:
+            os.utime(apt.root / "var/lib/apt/lists", (0, 0))
+        return done
+
+    monkeypatch.setattr("resources.package.programs.run", overhear)
+    os.utime(apt.root / "var/lib/apt/lists", (0, 0))
+    for _ in range(2):
+        providers.made["apt"] = apt.provider()
+        await converge_once(package("nosuch"))
+    assert ["update" in arguments for arguments in started].count(True) == 1
 
 
 async def test_lists_that_come_from_the_future_are_fetched_again(apt):

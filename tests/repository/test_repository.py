@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+from deb_packages import Deb, write_repository
 from pydantic import ValidationError
 
 from reactor.engine.events import Result
@@ -40,6 +43,18 @@ async def test_a_package_of_a_signed_repository_is_installed_after_it(apt, signe
     assert ended.counts[Result.CHANGED] == 2
     assert apt.packages == {"app": "1.0"}
     assert len(apt.transactions) == 1
+
+
+async def test_the_lists_of_all_others_count_as_old_as_they_are(apt):
+    (apt.root / "etc/apt/sources.list").write_text(f"deb [trusted=yes] copy:{apt.repository} ./\n")
+    apt.update()
+    apt.install("app")
+    apt.offer(Deb("app", "2.0"))
+    os.utime(apt.root / "var/lib/apt/lists", (0, 0))
+    write_repository(apt.root / "more", Deb("extra"))
+    more = Repository(name="more", provider="apt", url=f"copy:{apt.root}/more", trusted=True)
+    await converge_once(more, Package(name="app", ensure="latest", provider="apt"))
+    assert apt.packages == {"app": "2.0"}
 
 
 async def test_a_repository_whose_signature_is_not_that_of_the_key_is_not_added(apt, signer):
