@@ -45,6 +45,7 @@ class Apt(Provider):
 
     name = "apt"
     program = "apt-get"
+    locks = "apt-mark showhold"
     fetch_complaints = ("Unable to fetch some archives",)
 
     def __init__(self, root: str = "", environment: Mapping[str, str] | None = None) -> None:
@@ -122,6 +123,10 @@ class Apt(Provider):
         with suppress(FileNotFoundError):
             return not _NO_LISTS.issuperset(os.listdir(self._lists))
         return False
+
+    async def _let_through(self, name: str, installed: str, newest: str) -> str:
+        """A hold is on the package, not on a version."""
+        return installed if self._dpkg.find(name).is_held else newest
 
     async def _mend(self, broken: Iterable[Wish]) -> None:
         """Whatever comes of it: what can't be configured fails the resource that wants it, and no other."""

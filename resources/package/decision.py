@@ -52,8 +52,9 @@ def decide(wish: Wish, state: PackageState, compare: Compare) -> Change | None:
     """The change to make, or None. Raises ResourceError when the package is held as it is."""
     change = _change(wish, state, compare)
     if change is not None and state.is_held:
+        how = f"at {state.version}" if state.version else "as not installed"
         raise ResourceError(
-            f"{wish.name} is held at {state.version or 'not installed'}, and would have to be {change.did}",
+            f"{wish.name} is held {how}, and would have to be {change.did}",
             f"release it with apt-mark unhold {wish.name}, or write ensure: {state.version or 'absent'}",
         )
     return change

@@ -35,6 +35,7 @@ class Dnf(Provider):
 
     name = "dnf"
     program = "dnf"
+    locks = "dnf versionlock list"
     fetch_complaints = (
         "Error downloading packages",
         "Some packages from local repository have incorrect checksum",
@@ -54,7 +55,6 @@ class Dnf(Provider):
         self._refreshed = -math.inf
         super().__init__(RpmDatabase(root, self._programs), Catalog(self._query, self._catalog_stamp))
         self._upgrades = Catalog(self._check_update, self._catalog_stamp)
-        self._told: set[str] = set()
 
     async def look(self, wish: Wish) -> PackageState:
         """The same, and all upgrades are asked for in one go, too."""
@@ -118,26 +118,14 @@ class Dnf(Provider):
         keep = "--setopt=clean_requirements_on_remove=0"
         return await self._dnf("-q", keep, "remove", *(change.name for change in changes.values()))
 
-    async def _newest(self, name: str, installed: str | None) -> str | None:
+    async def _let_through(self, name: str, installed: str, newest: str) -> str:  # noqa: ARG002 - dnf knows it
         """What the plugin `versionlock` keeps back is newest for `repoquery`, and no upgrade for `check-update`."""
-        newest = await super()._newest(name, installed)
-        if newest is None or installed is None or self.compare(installed, newest) >= 0:
-            return newest
         upgrade = (await self._upgrades.offers([name])).get(name)
-        if upgrade is not None:
-            return upgrade.newest
-        self._tell_once(f"{name} stays at {installed}: dnf keeps back {newest} (see dnf versionlock list)")
-        return installed
-
-    def _tell_once(self, line: str) -> None:
-        """Each package is looked at several times in one check."""
-        if line not in self._told:
-            self._told.add(line)
-            say(line)
+        return installed if upgrade is None else upgrade.newest or installed
 
     def _advice(self, words: str) -> str | None:
         """It was found in a repository before."""
-        return "dnf keeps it back: see dnf versionlock list" if _NO_MATCH in words else None
+        return f"dnf keeps it back: see {self.locks}" if _NO_MATCH in words else None
 
     async def _query(self, names: Collection[str]) -> dict[str, Offer]:
         question = (*self._options, "repoquery", "--available", "--queryformat", QUERY_FORMAT)

@@ -33,6 +33,8 @@ class Provider(ABC):
     program: str
     fetch_complaints: tuple[str, ...]
     """What the program says when it can't fetch a package that is in its lists."""
+    locks: str
+    """The command that lists what the administrator keeps back."""
     settings: tuple[str, ...]
     """The directories of its configuration, each ending in ``/``."""
     sources: tuple[str, ...]
@@ -42,6 +44,7 @@ class Provider(ABC):
         self.database = database
         self._catalog = catalog
         self._one_at_a_time = trio.Lock()
+        self._told: set[str] = set()
 
     async def look(self, wish: Wish) -> PackageState:
         """The state of a package. Starts no process unless something has changed, or the newest is wanted.
@@ -109,6 +112,10 @@ class Provider(ABC):
         """The seconds since the lists of all repositories were fetched last."""
 
     @abstractmethod
+    async def _let_through(self, name: str, installed: str, newest: str) -> str:
+        """The newest version up to ``newest`` that the administrator does not keep back."""
+
+    @abstractmethod
     async def _mend(self, broken: Iterable[Wish]) -> None:
         """Let an interrupted transaction come to its end."""
 
@@ -127,10 +134,18 @@ class Provider(ABC):
             await self._try_to_refresh()
         return replace(state, newest=await self._newest(wish.name, state.version))
 
-    async def _newest(self, name: str, installed: str | None) -> str | None:  # noqa: ARG002 - a provider may need it
+    async def _newest(self, name: str, installed: str | None) -> str | None:
         """The version that the package manager would choose, if it knows the package."""
         offer = (await self._catalog.offers([name])).get(name)
-        return None if offer is None else offer.newest
+        newest = None if offer is None else offer.newest
+        if newest is None or installed is None or self.compare(installed, newest) >= 0:
+            return newest
+        let_through = await self._let_through(name, installed, newest)
+        if let_through == installed:
+            self._tell_once(
+                f"{name} stays at {installed}: {self.name} keeps back {newest} (see {self.locks})"
+            )
+        return let_through
 
     async def _change(self, wishes: Mapping[str, Wish], changes: Changes, refusals: Refusals) -> None:
         """Remove what is to go, then install the rest; what can't be done is added to ``refusals``."""
@@ -221,6 +236,12 @@ class Provider(ABC):
             f"failed to {verb} package {names}, {self.program} exited {completed.exit_code}{words}",
             missing_rights() or self._advice(words),
         )
+
+    def _tell_once(self, line: str) -> None:
+        """Each package is looked at several times in one check."""
+        if line not in self._told:
+            self._told.add(line)
+            say(line)
 
     def _advice(self, words: str) -> str | None:  # noqa: ARG002 - a provider may know what they mean
         """How to mend what the package manager complains of in ``words``, where it does not say so itself."""

@@ -218,6 +218,17 @@ async def test_a_held_package_is_left_alone_and_said(apt):
     assert apt.packages["app"] == "1.0-1"
 
 
+async def test_a_held_package_is_the_latest_and_what_is_kept_back_is_told(apt):
+    apt.install("app=1.0-1")
+    apt.run("apt-mark", "hold", "app")
+    ended, story = await converge_once(package("app", "latest"), package("tiny0"))
+    assert (ended.counts[Result.OK], ended.counts[Result.CHANGED]) == (1, 1)
+    assert apt.packages["app"] == "1.0-1"
+    assert [line.line for line in story.all(Output)] == [
+        "app stays at 1.0-1: apt keeps back 2.1-1 (see apt-mark showhold)"
+    ]
+
+
 @pytest.mark.parametrize("ensure", ["present", "latest"])
 async def test_a_package_that_the_preferences_keep_back_is_an_error_that_says_so(ensure, apt):
     (apt.root / "etc/apt/preferences.d/never").write_text("Package: app\nPin: version *\nPin-Priority: -1\n")
