@@ -65,7 +65,7 @@ def _change(wish: Wish, state: PackageState, compare: Compare) -> Change | None:
         return None if state.version is None else Change(wish.name, Step.REMOVE, str(Step.REMOVE))
     if state.version is None or not state.is_whole:
         return _install(wish, Step.INSTALL if state.version is None else Step.REINSTALL)
-    if wish.ensure == "present":
+    if wish.ensure == "present" or any(compare(version, wish.ensure) == 0 for version in state.beside):
         return None
     wanted = state.newest if wish.ensure == "latest" else wish.ensure
     order = 0 if wanted is None else compare(state.version, wanted)

@@ -16,6 +16,7 @@ _DIRECTORIES = ("/usr/lib/sysimage/rpm", "/var/lib/rpm")
 _FILES = ("rpmdb.sqlite", "Packages.db", "Packages")
 """The formats of rpm: SQLite since 4.16, ndb of SUSE, Berkeley DB before."""
 _FORMAT = r"%{NAME}\t%{ARCH}\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n"
+_AGE = cmp_to_key(rpm.compare)
 _LINE = re.compile(r"^(\S+)\t(\S+)\t(\S+)$", re.MULTILINE)
 
 
@@ -34,12 +35,16 @@ class RpmDatabase(Database):
         return PathWatch(self._file)
 
     def find(self, name: str) -> PackageState:
-        """By name, or by name and architecture as in ``glibc.i686``; of several versions the newest."""
-        found = [version for _, version in self._packages.get(name, ())]
+        """By name, or by name and architecture as in ``glibc.i686``; of several versions the newest, and those beside it."""
+        found = self._packages.get(name, [])
         if not found:
             name, _, architecture = name.rpartition(".")
-            found = [version for arch, version in self._packages.get(name, ()) if arch == architecture]
-        return PackageState(max(found, key=cmp_to_key(rpm.compare))) if found else NOT_INSTALLED
+            found = [each for each in self._packages.get(name, ()) if each[0] == architecture]
+        if not found:
+            return NOT_INSTALLED
+        newest = max(found, key=lambda each: _AGE(each[1]))
+        beside = (version for arch, version in found if arch == newest[0] and version != newest[1])
+        return PackageState(newest[1], beside=tuple(beside))
 
     def _files(self) -> tuple[str, ...]:
         return (self._file,)

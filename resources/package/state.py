@@ -14,6 +14,8 @@ class PackageState:
     """Whether what is there was unpacked and configured to the end."""
     is_held: bool = False
     """Whether the administrator has forbidden to change it."""
+    beside: tuple[str, ...] = ()
+    """Other versions that are there at the same time, as with kernels of RPM."""
     newest: str | None = None
     """The version that the package manager would choose; known only where the newest is wanted."""
 

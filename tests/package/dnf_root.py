@@ -81,3 +81,8 @@ class DnfRoot:
         form = "%{NAME}|%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n"
         lines = self.run("rpm", "--root", str(self.root), "-qa", "--queryformat", form).splitlines()
         return dict(line.split("|") for line in lines)
+
+    def versions(self, name: str) -> list[str]:
+        """Those in which the package is there side by side."""
+        command = ("rpm", "--root", str(self.root), "-qa", "--queryformat", "%{VERSION}-%{RELEASE}\n", name)
+        return sorted(self.run(*command).splitlines())

@@ -29,8 +29,8 @@ class Rpm:
             *([f"Provides: {self.provides}"] * bool(self.provides)), *([f"Obsoletes: {self.obsoletes}"] * bool(self.obsoletes)),
             "%description", "tiny",
             "%install", f"mkdir -p %{{buildroot}}/usr/share/{self.name}",
-            f"echo {self.version} > %{{buildroot}}/usr/share/{self.name}/version",
-            "%files", f"/usr/share/{self.name}/version",
+            f"touch %{{buildroot}}/usr/share/{self.name}/{self.version}",
+            "%files", f"/usr/share/{self.name}/{self.version}",
             *(["%pre -p <lua>", self.before] if self.before else []),
         ]  # fmt: skip
         return "\n".join(lines) + "\n"

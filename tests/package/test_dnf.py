@@ -58,6 +58,24 @@ async def test_a_version_without_its_epoch_matches_any(dnf):
     assert dnf.packages == {"epoch": "1:0.5-1"}
 
 
+async def test_versions_that_dnf_installs_side_by_side_are_each_there_until_all_go(dnf):
+    """As it does with kernels."""
+    dnf.options += ("--setopt=installonlypkgs=app",)
+    providers.made["dnf"] = dnf.provider()
+    for ensure, installed in [
+        ("2.0-9.el9", ["2.0-9.el9"]),
+        ("latest", ["2.0-9.el9", "2.1~rc1-1"]),
+        ("1.0", ["1.0-1", "2.0-9.el9", "2.1~rc1-1"]),
+        ("absent", []),
+    ]:
+        for result in (Result.CHANGED, Result.OK):
+            ended, _ = await converge_once(package("app", ensure))
+            assert ended.counts[result] == 1
+        assert dnf.versions("app") == installed
+        ended, _ = await converge_once(package("app", installed[0] if installed else "absent"))
+        assert ended.counts[Result.OK] == 1
+
+
 async def test_a_bad_one_and_an_unknown_one_fail_alone(dnf):
     ended, story = await converge_once(
         package("tiny0"), package("bad"), package("tiny1"), package("nosuch"), package("tiny2.noarch", "1.0")

@@ -14,6 +14,7 @@ OLD = PackageState("1.0")
 BROKEN = PackageState("1.0", is_whole=False)
 NEWER = PackageState("1.0", newest="2.0")
 AHEAD = PackageState("3.0", newest="2.0")
+SIDE_BY_SIDE = PackageState("2.0", beside=("1.0", "1.5"), newest="3.0")
 GONE_FROM_REPOSITORY = PackageState("1.0", newest=None)
 
 TABLE = [
@@ -34,6 +35,9 @@ TABLE = [
     ("1.0", BROKEN, Step.REINSTALL, "1.0", "installed version 1.0"),
     ("2.0", OLD, Step.UPGRADE, "2.0", "upgraded to 2.0"),
     ("0.9", OLD, Step.DOWNGRADE, "0.9", "downgraded to 0.9"),
+    ("0:1.5", SIDE_BY_SIDE, None, None, None),
+    ("latest", SIDE_BY_SIDE, Step.UPGRADE, "3.0", "upgraded to latest"),
+    ("absent", SIDE_BY_SIDE, Step.REMOVE, None, "uninstalled"),
     ("1.0~rc1", OLD, Step.DOWNGRADE, "1.0~rc1", "downgraded to 1.0~rc1"),
 ]
 
