@@ -138,11 +138,16 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
     @property
     def _desired(self) -> RepositoryState:
         """A key from elsewhere is not copied."""
-        if self.ensure == "absent" or self.url is None:
+        if self.ensure == "absent":
             return RepositoryState(None, None)
-        key = self._files[1] if self._has_key_text else self.key
-        description = Description(self.name, self.url, self.suites, self.components, key, self.trusted)
-        return RepositoryState(self._format.text(description), self.key if self._has_key_text else None)
+        key = self.key if self._has_key_text else None
+        return RepositoryState(self._text(self._files[1]), key)
+
+    def _text(self, key_file: str) -> str:
+        """What tells the package manager of it, with a key that was given as text in ``key_file``."""
+        key = key_file if self._has_key_text else self.key
+        description = Description(self.name, self.url or "", self.suites, self.components, key, self.trusted)
+        return self._format.text(description)
 
     async def _add(self) -> None:
         """The package manager hears of the repository last, when its lists have been fetched: a bad one breaks nothing."""
@@ -152,15 +157,29 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         for path in self._files:
             with Explaining(f"create {os.path.dirname(path)}"):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
+        await self._try(key)
         if key is None:
             _unlink(key_file)
         else:
             await textfile.replace(key_file, key)
-        with tempfile.TemporaryDirectory(prefix="reactor-") as directory:
-            staged = os.path.join(directory, os.path.basename(file))
-            await textfile.replace(staged, text or "")
-            await self._provider.fetch_from(staged)
         await textfile.replace(file, text or "")
+
+    async def _try(self, key: str | None) -> None:
+        """Fetch its lists with copies of both files. That of the key is where those may read it who check signatures.
+
+        No repository has a name that begins with a dot.
+        """
+        file, key_file = self._files
+        new_key = os.path.join(os.path.dirname(key_file), f".{os.path.basename(key_file)}")
+        try:
+            if key is not None:
+                await textfile.replace(new_key, key)
+            with tempfile.TemporaryDirectory(prefix="reactor-") as directory:
+                staged = os.path.join(directory, os.path.basename(file))
+                await textfile.replace(staged, self._text(new_key))
+                await self._provider.fetch_from(staged)
+        finally:
+            _unlink(new_key)
 
     def _refuse_missing_key(self) -> None:
         """Whoever wants a package would be told, and not here: dnf asks for the key that late."""

@@ -52,7 +52,15 @@ def gpg(home, *arguments, **options):
 
 @pytest.fixture(scope="session")
 def signer(tmp_path_factory):
-    home = tmp_path_factory.mktemp("gpg")
+    yield from signer_at(tmp_path_factory.mktemp("gpg"))
+
+
+@pytest.fixture(scope="session")
+def stranger(tmp_path_factory):
+    yield from signer_at(tmp_path_factory.mktemp("gpg"))
+
+
+def signer_at(home):
     home.chmod(0o700)
     gpg(home, "--quick-generate-key", "Nobody <nobody@example.com>", "ed25519", "sign")
     yield Signer(home, gpg(home, "--armor", "--export"))

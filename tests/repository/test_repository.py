@@ -65,6 +65,19 @@ async def test_a_repository_whose_signature_is_not_that_of_the_key_is_not_added(
     apt.update()
 
 
+async def test_a_key_that_is_not_that_of_the_signature_does_not_take_the_place_of_one_that_is(
+    apt, signer, stranger
+):
+    signer.sign(apt.repository)
+    await converge_once(of_apt(apt, key=signer.key))
+    before = files(apt)
+    for _ in range(2):
+        ended, _ = await converge_once(of_apt(apt, key=stranger.key))
+        assert ended.counts[Result.FAILED] == 1
+    assert files(apt) == before
+    apt.update()
+
+
 async def test_one_that_is_trusted_needs_no_signature(apt):
     await converge_once(of_apt(apt, trusted=True))
     await converge_once(Package(name="app", ensure="present", provider="apt"))
