@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from reactor import Action, Claim, Plan, PropertyProblem, Resource, Watch
+from reactor import Action, Claim, Plan, PropertyProblem, Resource, ResourceError, Watch
 from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversation, explained, message
 from resources.network.links import find_index, index_of
 from resources.network.properties import (
@@ -31,6 +31,7 @@ _RTM_GETADDR = 22
 _FIXED_SIZE = 8
 _IFA_ADDRESS, _IFA_LOCAL = 1, 2
 _SCOPE_GLOBAL, _SCOPE_HOST = 0, 254
+_IFA_F_DADFAILED = 0x08
 
 
 class FoundAddress(NamedTuple):
@@ -38,6 +39,11 @@ class FoundAddress(NamedTuple):
 
     prefix_length: int
     body: bytes
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether another host was found to have it, so that the kernel does not use it. Only IPv6 looks."""
+        return bool(self.body[2] & _IFA_F_DADFAILED)
 
 
 class Address(Resource, kind="address"):
@@ -98,11 +104,20 @@ class Address(Resource, kind="address"):
         return {"ensure": "present" if found else "absent", "link": self.link, "addresses": addresses}
 
     def plan(self, state: tuple[FoundAddress, ...], *, refresh: bool) -> Plan:  # noqa: ARG002  no refresh
-        """Add it, remove it, or mend its prefix length: the same address is never kept twice on one link."""
+        """Add it, remove it, or mend its prefix length: the same address is never kept twice on one link.
+
+        Raises ResourceError when another host has it.
+        """
         if self.ensure == "absent":
             return tuple(self._removal(found) for found in state)
         wanted = self._wanted.network.prefixlen
         wrong = [found for found in state if found.prefix_length != wanted]
+        if any(found.is_taken for found in state if found not in wrong):
+            again = f"ip address delete {self._wanted} dev {self.link}"
+            raise ResourceError(
+                f"another host on {self.link} has {self._wanted.ip}, so the kernel does not use it here",
+                f"take it from there, then from here, to have it added and tried again: {again}",
+            )
         removals = tuple(self._removal(found) for found in wrong)
         if len(wrong) < len(state):
             return removals

@@ -172,6 +172,19 @@ async def test_a_failed_address_is_added_as_soon_as_its_link_comes(world):
         assert world.addresses("late") == {"192.0.2.1/24"}
 
 
+async def test_an_address_that_another_host_has_is_an_error_until_it_is_given_up_there(world):
+    ip("netns", "exec", world.name, "sysctl", "-qw", "net.ipv6.conf.v0.accept_dad=1")
+    world.run("address add 2001:db8::1/64 dev v1")
+    async with running(Address(name="2001:db8::1/64", link="v0", netns=world.name)) as story:
+        await story.until(lambda: story.result("address#2001:db8::1/64") is Result.FAILED)
+        check = story.checks("address#2001:db8::1/64")[-1]
+        assert check.error == "another host on v0 has 2001:db8::1, so the kernel does not use it here"
+        world.run("address delete 2001:db8::1/64 dev v1")
+        world.run(check.hint.partition(": ip ")[2])
+        await story.until(lambda: story.checks("address#2001:db8::1/64")[-1].result is not Result.FAILED)
+        assert world.addresses("v0") == {"2001:db8::1/64"}
+
+
 async def test_a_failed_route_is_added_as_soon_as_its_gateway_can_be_reached(world):
     async with running(Route(name="10.0.0.0/8", gateway="192.0.2.9", netns=world.name)) as story:
         await story.until(lambda: story.result("route#10.0.0.0/8") is Result.FAILED)
