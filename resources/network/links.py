@@ -40,12 +40,17 @@ async def name_of(kernel: Conversation, index: int | None) -> str | None:
 
 
 async def _find(kernel: Conversation, which: str | int) -> Frame | None:
+    """The kernel finds a link by its alternative names, too, but tells of changes by its name alone."""
     try:
-        return await kernel.ask(_question(which))
+        frame = await kernel.ask(_question(which))
     except OSError as error:
         if error.errno == errno.ENODEV:
             return None
         raise
+    index, name = index_and_name(frame)
+    if which not in (index, name):
+        raise ResourceError(f"{which} is an alternative name of the link {name}", f"write {name}")
+    return frame
 
 
 @lru_cache(maxsize=1024)

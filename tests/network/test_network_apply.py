@@ -230,6 +230,24 @@ REFUSED = [
 ]  # fmt: skip
 
 
+ALTERNATIVE = [
+    lambda inside: Link(name="enp0s3", mtu=1400, **inside),
+    lambda inside: Link(name="x", type="macvlan", parent="enp0s3", **inside),
+    lambda inside: Address(name="192.0.2.1/24", link="enp0s3", **inside),
+    lambda inside: Route(name="10.0.0.0/8", link="enp0s3", **inside),
+]
+
+
+@pytest.mark.parametrize("make", ALTERNATIVE)
+async def test_a_link_is_named_by_its_name_and_by_no_other(world, make):
+    """The kernel would find it, but tells of what changes by its name only."""
+    world.run("link property add dev v0 altname enp0s3")
+    before = world.everything()
+    check = await apply(make({"netns": world.name}))
+    assert (check.error, check.hint) == ("enp0s3 is an alternative name of the link v0", "write v0")
+    assert world.everything() == before
+
+
 @pytest.mark.parametrize(("make", "words"), REFUSED)
 async def test_what_can_not_be_done_is_said_in_words(world, make, words):
     before = world.everything()
