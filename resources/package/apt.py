@@ -34,6 +34,7 @@ _OPTIONS: Final = (
     "-o", "DPkg::Use-Pty=0",
     "-o", "DPkg::Lock::Timeout=-1",  # one that begins after we looked is waited for by apt itself
     "-o", "APT::Cmd::Pattern-Only=true",  # an unknown name is no regular expression
+    "-o", "APT::Get::AutomaticRemove=false",  # what nobody needs any more may be wanted by a resource
 )  # fmt: skip
 _OPTION_FOR: Final = {Step.DOWNGRADE: "--allow-downgrades", Step.REINSTALL: "--reinstall"}
 _NO_LISTS: Final = frozenset(("lock", "partial", "auxfiles"))

@@ -208,6 +208,15 @@ async def test_a_package_that_there_is_for_another_architecture_only_is_not_foun
     assert apt.packages == {"tiny0": "1.0"}
 
 
+async def test_what_came_with_a_package_does_not_go_with_it_whatever_apt_is_configured_to(apt):
+    apt.install("dependent")
+    with (apt.root / "apt.conf").open("a") as configuration:
+        configuration.write('APT::Get::AutomaticRemove "true";\n')
+    ended, _ = await converge_once(package("app"), package("dependent", "absent"))
+    assert ended.counts[Result.FAILED] == 0
+    assert set(apt.packages) == {"app"}
+
+
 async def test_a_held_package_is_left_alone_and_said(apt):
     apt.apt_get("install", "app=1.0-1")
     apt.run("apt-mark", "hold", "app")
