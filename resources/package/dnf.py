@@ -50,6 +50,8 @@ class Dnf(Provider):
         self.root = root
         self.settings = (f"{root}/etc/yum.repos.d/", f"{root}/etc/dnf/", f"{root}/etc/pki/rpm-gpg/")
         self.sources = (f"{root}/etc/yum.repos.d",)
+        # What is excluded, the streams of modules that are enabled, and the locks.
+        self._choices = tuple(f"{root}/etc/dnf/{part}" for part in ("dnf.conf", "modules.d", "plugins"))
         self._options = ("-y", *((f"--installroot={root}",) if root else ()), *options)
         self._programs = Programs(environment or {})
         self._refreshed = -math.inf
@@ -144,7 +146,7 @@ class Dnf(Provider):
 
     def _catalog_stamp(self) -> Hashable:
         """Offers are asked for again after a minute: where dnf keeps its metadata is its own affair."""
-        return (stamps_of(self.sources), time.time() // _ASK_AGAIN)
+        return (stamps_of((*self.sources, *self._choices)), time.time() // _ASK_AGAIN)
 
 
 def _repositories(file: str) -> list[str]:

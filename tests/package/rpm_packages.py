@@ -49,3 +49,22 @@ def write_repository(directory: Path, rpms: Iterable[Rpm], scratch: Path) -> Non
     for spec in specs:
         subprocess.run(["rpmbuild", "-bb", "--quiet", *options, spec], check=True, capture_output=True)
     subprocess.run(["createrepo_c", "-q", directory], check=True)
+
+
+def add_module(directory: Path, name: str, versions: Iterable[str]) -> None:
+    """Let the packages of that name belong to a module of the same: each version to a stream called like it."""
+    streams = (
+        f"""\
+---
+document: modulemd
+version: 2
+data:
+  {{name: {name}, stream: "{version}", version: 1, context: c, arch: noarch, summary: tiny, description: tiny,
+   license: {{module: [MIT]}}, artifacts: {{rpms: ["{name}-0:{version}-1.noarch"]}}}}
+...
+"""
+        for version in versions
+    )
+    file = directory / "modules.yaml"
+    file.write_text("".join(streams))
+    subprocess.run(["modifyrepo_c", "--mdtype=modules", file, directory / "repodata"], check=True)

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 import trio
-from rpm_packages import Rpm, write_repository
+from rpm_packages import Rpm, add_module, write_repository
 
 from reactor.engine.events import Cause, Output, Result
 from reactor.testing.contract import CONTRACT, Case
@@ -205,6 +205,30 @@ async def test_a_file_about_a_repository_that_is_edited_in_place_is_heeded_at_on
     repository.write_text(text)
     ended, _ = await converge_once(package("tiny0"))
     assert ended.counts[Result.CHANGED] == 1
+
+
+async def test_the_packages_of_a_module_are_those_of_the_stream_that_is_enabled_a_moment_ago(dnf, tmp_path):
+    directory = tmp_path / "more"
+    write_repository(directory, [Rpm("web", "1.0"), Rpm("web", "2.0")], tmp_path / "scratch")
+    add_module(directory, "web", ["1.0", "2.0"])
+    dnf.describe("more", f"file://{directory}")
+    _, story = await converge_once(package("web", "latest"))
+    assert story.checks("package#web")[0].error == 'no repository has a package "web"'
+    dnf.dnf("module", "enable", "web:1.0")
+    ended, _ = await converge_once(package("web", "latest"))
+    assert ended.counts[Result.CHANGED] == 1
+    assert dnf.packages == {"web": "0:1.0-1"}
+
+
+async def test_a_lock_that_goes_is_heeded_at_once(dnf):
+    dnf.install("app-1.0")
+    dnf.lock("app-0:1.0-1.*")
+    providers.made["dnf"] = dnf.provider()
+    await converge_once(package("app", "latest"))
+    assert dnf.packages == {"app": "0:1.0-1"}
+    (dnf.root / "etc/dnf/plugins/versionlock.list").write_text("")
+    await converge_once(package("app", "latest"))
+    assert dnf.packages == {"app": "0:2.1~rc1-1"}
 
 
 async def test_what_is_removed_behind_our_back_comes_back(dnf):
