@@ -53,7 +53,8 @@ class Apt(Provider):
         self.root = root
         self._lists = f"{root}/var/lib/apt/lists"
         self._archives_lock = f"{root}/var/cache/apt/archives/lock"
-        self._preferences = (f"{root}/etc/apt/preferences", f"{root}/etc/apt/preferences.d")
+        preferences = ("preferences", "preferences.d", "apt.conf", "apt.conf.d")
+        self._preferences = tuple(f"{root}/etc/apt/{part}" for part in preferences)
         self.sources = (f"{root}/etc/apt/sources.list", f"{root}/etc/apt/sources.list.d")
         self.settings = (f"{root}/etc/apt/", f"{root}/usr/share/keyrings/")
         self._programs = Programs({**_QUESTIONS, **(environment or {})})

@@ -262,6 +262,20 @@ async def test_a_version_that_comes_to_some_hosts_first_is_on_offer(ensure, apt)
     assert apt.packages == {"phased": "2.0"}
 
 
+async def test_what_apt_is_configured_to_prefer_counts_at_once(apt):
+    configuration = apt.root / "etc/apt/apt.conf.d/release"
+    write_repository(apt.root / "old", Deb("app", "0.9"))
+    with (apt.root / "etc/apt/sources.list").open("a") as sources:
+        sources.write(f"deb [trusted=yes] copy:{apt.root}/old ./\n")
+    for directory, suite in ((apt.root / "old", "old"), (apt.repository, "new")):
+        (directory / "Release").write_text(f"Suite: {suite}\nDate: Sat, 01 Jan 2022 00:00:00 UTC\n")
+    apt.update()
+    for suite, version in [("old", "0.9"), ("new", "2.1-1")]:
+        configuration.write_text(f'APT::Default-Release "{suite}";\n')
+        await converge_once(package("app", "latest"))
+        assert apt.packages == {"app": version}
+
+
 async def test_a_name_that_packages_only_provide_is_no_package(apt):
     apt.offer(Deb("postfix", provides="mta"), Deb("mailer", depends="mta"))
     apt.update()
