@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from reactor import Action, Claim, Plan, PropertyProblem, Resource, ResourceError, Watch
+from resources.network.addresses import FoundAddress, addresses_of
 from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversation, explained, message
 from resources.network.links import find_index, index_of
 from resources.network.properties import (
@@ -24,26 +25,10 @@ from resources.network.properties import (
     qualified,
 )
 from watchers.netlink import NetlinkWatch
-from watchers.netlink_socket import Frame, attributes
+from watchers.netlink_socket import Frame
 from watchers.netlink_subjects import RTM_DELADDR, RTM_NEWADDR, Subject, Topic
 
-_RTM_GETADDR = 22
-_FIXED_SIZE = 8
-_IFA_ADDRESS, _IFA_LOCAL = 1, 2
 _SCOPE_GLOBAL, _SCOPE_HOST = 0, 254
-_IFA_F_DADFAILED = 0x08
-
-
-class FoundAddress(NamedTuple):
-    """The address as it is on the link: with this prefix length, and in the kernel's own words."""
-
-    prefix_length: int
-    body: bytes
-
-    @property
-    def is_taken(self) -> bool:
-        """Whether another host was found to have it, so that the kernel does not use it. Only IPv6 looks."""
-        return bool(self.body[2] & _IFA_F_DADFAILED)
 
 
 class Address(Resource, kind="address"):
@@ -93,9 +78,9 @@ class Address(Resource, kind="address"):
             index = await find_index(kernel, self.link)
             if index is None:
                 return ()
-            question = message(_RTM_GETADDR, family=self._family, index=index)
-            answers = await kernel.dump(question, holding=self._wanted.packed)
-            return tuple(FoundAddress(each.body[1], each.body) for each in answers if self._is_it(each))
+            packed = self._wanted.packed
+            found = await addresses_of(kernel, index, self._family, holding=packed)
+            return tuple(each for each in found if each.packed == packed)
 
     async def present(self) -> Mapping[str, Any]:
         """Whether it is there, and with which prefix lengths."""
@@ -137,11 +122,6 @@ class Address(Resource, kind="address"):
     @property
     def _path(self) -> str:
         return addresses_path(self.netns, self.link, self._wanted.version)
-
-    def _is_it(self, frame: Frame) -> bool:
-        found = dict(attributes(frame.body, _FIXED_SIZE))
-        # Of a peer-to-peer address, LOCAL is this end; of any other in IPv6, there is only ADDRESS.
-        return found.get(_IFA_LOCAL, found.get(_IFA_ADDRESS)) == self._wanted.packed
 
     def _addition(self) -> Action:
         words = f"{self._wanted} to {self.link}"
