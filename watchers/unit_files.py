@@ -9,7 +9,7 @@ from contextlib import suppress
 import trio
 
 from watchers.inotify_descriptor import QUEUE_OVERFLOW, WATCH_DROPPED, InotifyDescriptor, Watched
-from watchers.units import template_of
+from watchers.units import drop_in_names, template_of
 
 _DROP_INS = ".d"
 _LINKS = (".wants", ".requires")
@@ -83,17 +83,10 @@ class UnitFiles:
 
 
 def concerns(file: str, unit: str) -> bool:
-    """Whether a file, a link or a directory of drop-ins called ``file`` has a say in ``unit``.
-
-    Drop-ins may be for the unit, for its template, for all units whose name begins alike (``app-.service.d``), and
-    for a whole type (``service.d``); see systemd.unit(5).
-    """
-    name = file.removesuffix(_DROP_INS)
-    if name in (unit, template_of(unit)):
-        return True
-    stem, _, suffix = unit.rpartition(".")
-    prefix, _, its_suffix = name.rpartition(".")
-    return its_suffix == suffix and (not prefix or (prefix.endswith("-") and stem.startswith(prefix)))
+    """Whether a file, a link or a directory of drop-ins called ``file`` has a say in ``unit``."""
+    if file.endswith(_DROP_INS):
+        return file.removesuffix(_DROP_INS) in drop_in_names(unit)
+    return file in (unit, template_of(unit))
 
 
 def _listing(path: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from functools import cache
 from weakref import WeakKeyDictionary
 
 from watchers.dbus import Bus, CallError, Match, Scope
@@ -35,6 +36,22 @@ def template_of(unit: str) -> str | None:
     stem, _, suffix = unit.rpartition(".")
     prefix, at, _ = stem.partition("@")
     return f"{prefix}@.{suffix}" if at else None
+
+
+@cache
+def drop_in_names(unit: str) -> tuple[str, ...]:
+    """The names that a directory of drop-ins for ``unit`` can have, without the ``.d``; that for its whole type is last.
+
+    Of ``app-web@1.service`` those of the unit and of its template, and the same of ``app-``, for all that begin so; see
+    systemd.unit(5).
+    """
+    stem, _, suffix = unit.rpartition(".")
+    prefix, at, instance = stem.partition("@")
+    begins = [prefix[: dash + 1] for dash in range(len(prefix) - 2, 0, -1) if prefix[dash] == "-"]
+    stems = [stem, *begins]
+    if at:
+        stems = [stem, f"{prefix}@", *begins, *(f"{each}@{end}" for each in begins for end in (instance, ""))]
+    return (*(f"{each}.{suffix}" for each in stems), suffix)
 
 
 def directories(scope: Scope) -> tuple[str, ...]:

@@ -3,25 +3,56 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from watchers.dbus import Scope
-from watchers.units import directories, template_of
+from watchers.units import directories, drop_in_names
 
 
-def own_drop_ins(unit: str, scope: Scope) -> set[str]:
-    """The names of the drop-ins for this unit alone, or for its template. Those that are empty stand for none."""
-    names = [name for name in (unit, template_of(unit)) if name]
-    found = (f"{directory}/{name}.d" for directory in directories(scope) for name in names)
-    return {entry.name for path in found for entry in _entries(path)}
+def drop_ins_of(unit: str, scope: Scope) -> dict[str, list[str]]:
+    """The drop-ins that have a say in ``unit``, by their names; of several with one name, the first wins.
+
+    A file wins by its directory, then by how narrow the name of that is; those for a whole type come last.
+    """
+    *narrow, whole_type = drop_in_names(unit)
+    found: dict[str, list[str]] = {}
+    for names in (narrow, [whole_type]):
+        for directory in directories(scope):
+            for path in (path for name in names for path in _listing(f"{directory}/{name}.d")):
+                found.setdefault(os.path.basename(path), []).append(path)
+    return found
 
 
-def has_unread(found: Collection[str], read: Collection[str]) -> bool:
-    """Whether any of the drop-ins found is not among the paths that systemd has read."""
-    return not {os.path.basename(path) for path in read}.issuperset(found)
+def has_unread(found: Mapping[str, Sequence[str]], read: Sequence[str]) -> bool:
+    """Whether systemd, which has ``read`` these paths, would read others now."""
+    read_as = {os.path.basename(path): path for path in read}
+    return any(_is_unread(paths, read_as.get(name)) for name, paths in found.items())
 
 
-def _entries(path: str) -> Iterator[os.DirEntry[str]]:
-    with suppress(OSError), os.scandir(path) as entries:
-        yield from (entry for entry in entries if entry.name.endswith(".conf") and entry.stat().st_size)
+def _is_unread(paths: Sequence[str], read: str | None) -> bool:
+    """Whether the first of the drop-ins of one name is news. One that is empty hides the others, and may not be read.
+
+    What was read from elsewhere is left to systemd: there are more places, such as those of generators.
+    """
+    if read is None:
+        return not _is_empty(paths[0])
+    first, *others = dict.fromkeys(map(_resolved, paths))
+    return first != _resolved(read) and _resolved(read) in others
+
+
+def _resolved(path: str) -> str:
+    """The path by which it is compared: /lib is /usr/lib on most machines, and a link in there is a drop-in itself."""
+    directory, name = os.path.split(path)
+    return os.path.join(os.path.realpath(directory), name)
+
+
+def _is_empty(path: str) -> bool:
+    with suppress(OSError):
+        return os.stat(path).st_size == 0  # also /dev/null
+    return True
+
+
+def _listing(directory: str) -> Iterator[str]:
+    with suppress(OSError):
+        yield from (f"{directory}/{name}" for name in os.listdir(directory) if name.endswith(".conf"))

@@ -16,7 +16,7 @@ from resources.service.systemctl import Systemctl
 from resources.service.systemd import FileChange, Job, Systemd
 from watchers.dbus import NoBusError, Scope
 from watchers.systemd import UnitWatch
-from watchers.units import directories, template_of
+from watchers.units import directories, drop_in_names, template_of
 
 
 class Service(Resource, kind="service", providers=("systemd",)):
@@ -58,10 +58,9 @@ class Service(Resource, kind="service", providers=("systemd",)):
 
     def uses(self) -> Iterable[str]:
         """Its unit file and its drop-ins, wherever they may be."""
-        for name in filter(None, (self.unit, template_of(self.unit))):
-            for directory in directories(Scope(self.scope)):
-                yield f"{directory}/{name}"
-                yield f"{directory}/{name}.d/"
+        for directory in directories(Scope(self.scope)):
+            yield from (f"{directory}/{name}" for name in (self.unit, template_of(self.unit)) if name)
+            yield from (f"{directory}/{name}.d/" for name in drop_in_names(self.unit))
 
     def claims(self) -> Iterable[Claim]:
         """The unit, with what is managed of it."""

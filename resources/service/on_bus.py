@@ -13,7 +13,7 @@ import trio
 
 from reactor import ResourceError
 from resources.service import trouble
-from resources.service.drop_ins import has_unread, own_drop_ins
+from resources.service.drop_ins import drop_ins_of, has_unread
 from resources.service.reloads import Reloads
 from resources.service.state import NOT_FOUND, UnitState
 from resources.service.systemd import FileChange, Job
@@ -177,7 +177,7 @@ class SystemdOnBus:
 
     async def _ask_whether_stale(self, unit: str) -> _Staleness:
         needs_reload = await self._ask_of(unit, UNIT, "NeedDaemonReload")
-        drop_ins = own_drop_ins(unit, self._scope)
+        drop_ins = drop_ins_of(unit, self._scope)
         read = await self._ask_of(unit, UNIT, "DropInPaths") if drop_ins else None
         return _Staleness(needs_reload, drop_ins, read)
 
@@ -224,7 +224,7 @@ class _Staleness(NamedTuple):
     """Whether systemd has not read the files of a unit since they changed: what it was asked, and what is there."""
 
     needs_reload: Question
-    drop_ins: set[str]
+    drop_ins: dict[str, list[str]]
     read: Question | None
 
     async def answer(self) -> bool:

@@ -9,7 +9,7 @@ import trio
 from reactor import ResourceError
 from resources.process import ENVIRONMENT, Command, Completed, last_words, run
 from resources.service import trouble
-from resources.service.drop_ins import has_unread, own_drop_ins
+from resources.service.drop_ins import drop_ins_of, has_unread
 from resources.service.state import NOT_FOUND, UnitState
 from resources.service.systemd import FileChange, Job
 from watchers.dbus import Scope
@@ -58,7 +58,7 @@ class Systemctl:
     async def _look(self, unit: str) -> UnitState:
         shown = await self._show(unit, _STATE)
         job = "some" if shown["Job"] not in {"", "0"} else ""
-        unread = has_unread(own_drop_ins(unit, self._scope), shown["DropInPaths"].split())
+        unread = has_unread(drop_ins_of(unit, self._scope), shown["DropInPaths"].split())
         stale = shown["NeedDaemonReload"] == "yes" or unread
         return UnitState(shown["LoadState"], shown["ActiveState"], shown["SubState"], job, stale=stale)
 

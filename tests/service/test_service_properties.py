@@ -102,6 +102,7 @@ def test_two_that_want_one_unit_to_be_different_are_refused(one, other, agree):
         "/usr/lib/systemd/system/app@.service",
         "/run/systemd/system/app@1.service.d/limits.conf",
         "/etc/systemd/system/app@.service.d/limits.conf",
+        "/etc/systemd/system/service.d/limits.conf",
     ],
 )
 def test_a_managed_unit_file_or_drop_in_goes_first(path):

@@ -8,8 +8,10 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from resources.service.drop_ins import has_unread
+from resources.service.drop_ins import drop_ins_of, has_unread
+from watchers.dbus import Scope
 from watchers.unit_files import UnitFiles, concerns
+from watchers.units import drop_in_names
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,7 @@ from watchers.unit_files import UnitFiles, concerns
         ("app-.service.d", "apple.service", False),
         ("service.d", "app.service", True),
         ("service.d", "app.socket", False),
+        ("app-.service", "app-web.service", False),
         (".app.service.swp", "app.service", False),
     ],
 )
@@ -35,16 +38,61 @@ def test_which_files_concern_a_unit(file, unit, expected):
 
 
 @pytest.mark.parametrize(
-    ("found", "read", "unread"),
+    ("unit", "names"),
     [
-        (set(), [], False),
-        ({"a.conf"}, [], True),
-        ({"a.conf"}, ["/etc/systemd/system/app.service.d/a.conf"], False),
-        (set(), ["/etc/systemd/system/service.d/x.conf"], False),
+        ("app.service", ["app.service", "service"]),
+        ("app@1.socket", ["app@1.socket", "app@.socket", "socket"]),
+        ("a-b-c.service", ["a-b-c.service", "a-b-.service", "a-.service", "service"]),
+        ("-.mount", ["-.mount", "mount"]),
+        (
+            "a-b@x-y.service",
+            ["a-b@x-y.service", "a-b@.service", "a-.service", "a-@x-y.service", "a-@.service", "service"],
+        ),
     ],
 )
-def test_drop_ins_that_systemd_has_not_read(found, read, unread):
-    assert has_unread(found, read) is unread
+def test_where_drop_ins_of_a_unit_may_be(unit, names):
+    """The last as systemd 252 shows in DropInPaths, when there is one in each."""
+    assert [*drop_in_names(unit)] == names
+
+
+FIRST, SECOND = "first/app.service.d", "second/app.service.d"
+
+
+@pytest.mark.parametrize(
+    ("found", "read", "unread"),
+    [
+        ({}, [], False),
+        ({f"{FIRST}/a.conf": "x"}, [], True),
+        ({f"{FIRST}/a.conf": "x"}, [f"{FIRST}/a.conf"], False),
+        ({f"{FIRST}/a.conf": ""}, [], False),
+        ({f"{FIRST}/a.conf": None}, [], False),
+        ({f"{FIRST}/a.conf": None, f"{FIRST}/b.conf": "x"}, [], True),
+        ({}, ["elsewhere/a.conf"], False),
+        ({f"{FIRST}/a.conf": "x"}, ["elsewhere/a.conf"], False),
+        ({f"{FIRST}/a.conf": "x", f"{SECOND}/a.conf": "x"}, [f"{SECOND}/a.conf"], True),
+        ({f"{FIRST}/a.conf": "x", f"{SECOND}/a.conf": "x"}, [f"{FIRST}/a.conf"], False),
+        ({f"{FIRST}/a.conf": "", f"{SECOND}/a.conf": "x"}, [f"{SECOND}/a.conf"], True),
+        ({f"{FIRST}/a.conf": "", f"{SECOND}/a.conf": "x"}, [], False),
+        ({"second/service.d/a.conf": "x"}, [], True),
+        ({"first/service.d/a.conf": "x", f"{SECOND}/a.conf": "x"}, ["first/service.d/a.conf"], True),
+        ({f"{FIRST}/a.conf": "x"}, ["link/app.service.d/a.conf"], False),
+    ],
+)
+def test_drop_ins_that_systemd_has_not_read(found, read, unread, tmp_path, monkeypatch):
+    """What is None is a link that leads nowhere."""
+    monkeypatch.setattr(
+        "resources.service.drop_ins.directories",
+        lambda _: [f"{tmp_path}/{name}" for name in ("first", "second", "link")],
+    )
+    (tmp_path / "link").symlink_to("first")
+    for path, text in found.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        if text is None:
+            (tmp_path / path).symlink_to("/nowhere")
+        else:
+            (tmp_path / path).write_text(text)
+    there = drop_ins_of("app.service", Scope.SYSTEM)
+    assert has_unread(there, [f"{tmp_path}/{path}" for path in read]) is unread
 
 
 class Ears:

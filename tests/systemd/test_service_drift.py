@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from unit_worlds import VENDOR, Unit, eventually, kill_bus, systemctl
+from unit_worlds import ETC, VENDOR, Unit, eventually, kill_bus, systemctl
 
 from reactor.engine.events import Cause, EventsLost, Result
 from reactor.testing.story import running
@@ -164,6 +164,28 @@ async def test_a_drop_in_is_read(app):
         drop_in.write_text("[Service]\nNice=8\n")
         await eventually(lambda: app.show("Nice") == "8")
         assert app.starts == 1
+
+
+@pytest.mark.parametrize("directory", ["{full}.d", "drop-.service.d", "service.d"])
+async def test_a_drop_in_that_hides_another_is_read(directory):
+    """systemd itself says of none that is in a new directory that it should read it."""
+    app = Unit(VENDOR, prefix="drop-in").write()
+    hidden = VENDOR / "service.d/nice.conf" if directory == "service.d" else Path(f"{app.path}.d/nice.conf")
+    hidden.parent.mkdir(exist_ok=True)
+    hidden.write_text("[Service]\nNice=2\n")
+    systemctl("daemon-reload")
+    drop_in = ETC / directory.format(full=app.full) / "nice.conf"
+    async with running(Service(name=app.name)) as story:
+        await story.converged()
+        assert app.show("Nice") == "2"
+        drop_in.parent.mkdir()
+        drop_in.write_text("[Service]\nNice=7\n")
+        await eventually(lambda: app.show("Nice") == "7")
+        await story.rest()
+        assert app.starts == 1
+    for path in (drop_in, hidden):
+        path.unlink()
+        path.parent.rmdir()
 
 
 async def test_a_unit_that_subscribes_to_its_file_is_restarted_after_the_file_is_mended(app):
