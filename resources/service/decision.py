@@ -56,6 +56,8 @@ def done(step: Step) -> str:
 def decide(desired: Desired, state: UnitState, *, refresh: bool) -> list[Step]:
     """The steps, in order. Raises ResourceError when none lead there."""
     _refuse(desired, state)
+    if desired.enable is not None:
+        _refuse_switching(desired, state)
     return [
         *_before(desired, state),
         *_running(desired, state, refresh=refresh),
@@ -64,6 +66,7 @@ def decide(desired: Desired, state: UnitState, *, refresh: bool) -> list[Step]:
 
 
 def _refuse(desired: Desired, state: UnitState) -> None:
+    """Refuse what is not there, and what does not stay."""
     unit = desired.unit
     if not state.is_there or (desired.wants_files and state.files == NOT_FOUND):
         raise ResourceError(
@@ -74,19 +77,27 @@ def _refuse(desired: Desired, state: UnitState) -> None:
         raise ResourceError(
             f"{unit} does not stay up, and systemd is starting it again", f"see why: journalctl --unit {unit}"
         )
-    if desired.enable is None:
-        return
+
+
+def _refuse_switching(desired: Desired, state: UnitState) -> None:
+    """Refuse to enable or disable what systemd can't, or not so that it stays."""
+    unit = desired.unit
     if not state.is_switchable:
         raise ResourceError(
             f"{unit} can't be enabled or disabled: systemd calls its unit file {state.files!r}",
             "correct the unit file: systemd-analyze verify",
+        )
+    if desired.enable is False and state.files == "alias":
+        raise ResourceError(
+            f"{unit} is an alias, which can't be disabled: its link would go, and the unit have no such name",
+            f"name the unit that it stands for, as told by: systemctl show --property=Id {unit}",
         )
     if desired.enable is False and state.files in _FIXED:
         raise ResourceError(
             f"{unit} is {state.files}, which can't be disabled",
             "leave `enable` out, or write masked: true with ensure: stopped",
         )
-    if desired.enable and state.is_masked and desired.masked is not False:
+    if desired.enable is True and state.is_masked and desired.masked is not False:
         raise ResourceError(f"{unit} is masked, and can't be enabled", "write masked: false to unmask it")
 
 

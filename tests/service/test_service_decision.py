@@ -76,7 +76,7 @@ def test_what_is_not_enabled_is_enabled_after_the_start(files):
     assert would(with_files(DOWN, files), enable=True) == ["started", "enabled"]
 
 
-@pytest.mark.parametrize("files", ["enabled", "enabled-runtime", "alias"])
+@pytest.mark.parametrize("files", ["enabled", "enabled-runtime"])
 def test_what_is_enabled_is_disabled_after_the_stop(files):
     assert would(with_files(UP, files), ensure="stopped", enable=False) == ["stopped", "disabled"]
 
@@ -132,6 +132,7 @@ def test_changed_unit_files_are_read_before_anything_else(state, refresh, steps)
         (STARTING, {}, "systemd is starting it again", "journalctl --unit app.service"),
         (with_files(UP, "bad"), {"enable": True}, "'bad'", "systemd-analyze verify"),
         (with_files(UP, "static"), {"enable": False}, "is static, which can't be disabled", "masked: true"),
+        (with_files(UP, "alias"), {"enable": False}, "is an alias", "show --property=Id app.service"),
         (with_files(UP, "masked"), {"enable": True}, "is masked", "masked: false"),
     ],
 )

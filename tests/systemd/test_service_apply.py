@@ -185,6 +185,20 @@ async def test_a_unit_without_an_install_section_counts_as_enabled():
     assert "is static" in check.error
 
 
+async def test_an_alias_is_no_name_to_disable_a_unit_by(way):
+    """systemd would remove the link that the name is, and the next check find no unit."""
+    app = Unit()
+    alias = f"{app.name}-alias.service"
+    app.write()
+    app.path.write_text(f"{app.path.read_text()}Alias={alias}\n")
+    app.ctl("enable")
+    (check,) = await apply(Service(name=alias, enable=True))
+    assert check.actions == ("started",)
+    (check,) = await apply(Service(name=alias, enable=False, ensure="stopped"))
+    assert f"{alias} is an alias" in check.error
+    assert (app.active, app.enabled) == ("active", "enabled")
+
+
 async def test_instances_of_a_template_are_units_of_their_own():
     template = Unit()
     path = ETC / f"{template.name}@.service"
