@@ -97,7 +97,7 @@ def _refuse_switching(desired: Desired, state: UnitState) -> None:
             f"{unit} is {state.files}, which can't be disabled",
             "leave `enable` out, or write masked: true with ensure: stopped",
         )
-    if desired.enable is True and state.is_masked and desired.masked is not False:
+    if desired.enable and state.is_masked and desired.masked is not False:
         raise ResourceError(f"{unit} is masked, and can't be enabled", "write masked: false to unmask it")
 
 
@@ -122,5 +122,5 @@ def _running(desired: Desired, state: UnitState, *, refresh: bool) -> Iterator[S
 def _after(desired: Desired, state: UnitState) -> Iterator[Step]:
     if desired.enable is not None and desired.enable != state.at_boot:
         yield FileChange.ENABLE if desired.enable else FileChange.DISABLE
-    if desired.masked and not state.is_masked:
+    if desired.masked and state.files != "masked":  # a mask at runtime is gone after the next boot
         yield FileChange.MASK

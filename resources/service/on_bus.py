@@ -116,7 +116,7 @@ class SystemdOnBus:
                     await self._call("MaskUnitFiles", "asbb", [unit], False, False)
                 case FileChange.DISABLE | FileChange.UNMASK:
                     method = "DisableUnitFiles" if change is FileChange.DISABLE else "UnmaskUnitFiles"
-                    for runtime in (False, True):
+                    for runtime in (True, False):
                         await self._call(method, "asb", [unit], runtime)
             self._reloads.owe(unit)
 

@@ -46,9 +46,11 @@ class Systemctl:
 
     async def change_files(self, change: FileChange, unit: str) -> None:
         """Do it; this command reloads by itself."""
-        completed = await self._systemctl(change, unit)
-        if completed.exit_code != 0:
-            raise ResourceError(f"{unit}: can't {change} it{last_words('', completed.stderr)}")
+        removes = change in (FileChange.DISABLE, FileChange.UNMASK)
+        for options in [["--runtime"], []] if removes else [[]]:
+            completed = await self._systemctl(change, *options, unit)
+            if completed.exit_code != 0:
+                raise ResourceError(f"{unit}: can't {change} it{last_words('', completed.stderr)}")
 
     async def reread(self, unit: str) -> None:
         """Reload if the files of ``unit`` have changed since the last time."""

@@ -99,6 +99,7 @@ def test_without_enable_it_is_left_alone(files):
         (with_files(UP, "enabled"), {"masked": False, "enable": True}, []),
         (with_files(UP, "enabled"), {"masked": True, "ensure": "stopped"}, ["stopped", "masked"]),
         (with_files(DOWN, "masked"), {"masked": True, "ensure": "stopped"}, []),
+        (with_files(DOWN, "masked-runtime"), {"masked": True, "ensure": "stopped"}, ["masked"]),
         (with_files(DOWN, "static"), {"masked": True, "ensure": "stopped"}, ["masked"]),
     ],
 )
