@@ -95,9 +95,10 @@ class SystemdOnBus:
                 await self._reloads.make()
             await pin(self.bus, unit)
             result = await self._result_of(job, unit)
-            if result != "done":
-                more = f" ({result})" if result != "failed" else ""
-                raise await self._failed(unit, f"did not {job}{more}")
+            if result == "failed":
+                raise await self._failed(unit, f"did not {job}")
+            if result != "done":  # it was not tried, so that what is known of its end is about an earlier one
+                raise await trouble.failed(self._scope, unit, f"did not {job} ({result})", {})
             if job is not Job.STOP and not await self._stays_up(unit):
                 raise await self._failed(unit, f"does not run after its {job}")
 

@@ -22,8 +22,10 @@ _NEVER: Final = {"", "0", "n/a"}
 _HINTS: Final = {
     "UnitMasked": "write masked: false to unmask it, or ensure: stopped",
     "NoSuchUnit": "require the resource that installs it, or correct the name",
-    "JobTypeNotApplicable": "it can't be reloaded: write on_refresh: restart",
-    "UnitExists": "its unit file is in the place of the mask: have a file resource remove it first",
+    "BadUnitSetting": "correct its unit file; this tells what is wrong: systemd-analyze verify",
+    "OnlyByDependency": "manage what it belongs to, such as a target that wants it",
+    "JobTypeNotApplicable": "if it can't be reloaded, write on_refresh: restart",
+    "UnitExists": "that file is in the place of a link or mask: have a file resource remove it first",
     "AccessDenied": "run reactor as root, or allow it in polkit",
     "InteractiveAuthorizationRequired": "run reactor as root, or allow it in polkit",
 }

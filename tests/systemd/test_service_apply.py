@@ -138,7 +138,8 @@ async def test_a_unit_file_of_the_same_manifest_is_written_first(way):
         ("", {"unit": "Requires=nowhere.service"}, ["nowhere.service not found"], "require"),
         ("Type=oneshot", {"command": "true"}, ["does not run after its start"], "RemainAfterExit=yes"),
         ("Type=notify\nTimeoutStartSec=0.2", {}, ["did not start: timeout"], None),
-        ("NoSuch=\nExecStart=", {}, ["bad unit file setting"], None),
+        ("NoSuch=\nExecStart=", {}, ["bad unit file setting"], "systemd-analyze verify"),
+        ("", {"unit": "RefuseManualStart=yes"}, ["by dependency only"], "a target"),
     ],
 )
 async def test_what_does_not_start_is_told_with_its_reason(service, more, error, hint):
@@ -148,6 +149,21 @@ async def test_what_does_not_start_is_told_with_its_reason(service, more, error,
     for words in error:
         assert words in check.error
     assert hint is None or hint in check.hint
+
+
+@pytest.mark.usefixtures("long_proof")
+@pytest.mark.parametrize(
+    "unit", ["AssertPathExists=/nowhere", "Requires=failing.service\nAfter=failing.service"]
+)
+async def test_how_a_unit_ended_earlier_is_no_reason_that_it_was_not_tried(unit):
+    (ETC / "failing.service").write_text("[Service]\nType=oneshot\nExecStart=false\n")
+    app = Unit().write(command="exit 3")
+    (check,) = await apply(Service(name=app.name))
+    assert "ended with status 3" in check.error
+    app.write(unit=unit)
+    (check,) = await apply(Service(name=app.name))
+    assert "did not start" in check.error
+    assert "ended with status 3" not in check.error.splitlines()[0]
 
 
 async def test_a_failure_is_told_without_a_bus_too(monkeypatch):
@@ -173,7 +189,17 @@ async def test_a_masked_unit_can_t_be_started_and_the_error_says_how_it_can(way)
 
 async def test_a_mask_that_has_no_place_says_what_is_in_the_way(app):
     (check,) = await apply(Service(name=app.name, ensure="stopped", masked=True))
-    assert "unit file is in the place of the mask" in check.hint
+    assert "that file is in the place of a link or mask" in check.hint
+
+
+async def test_a_link_that_has_no_place_says_what_is_in_the_way(app):
+    other = Unit().write()
+    alias = ETC / f"{app.name}-alias.service"
+    alias.symlink_to(other.path)
+    app.path.write_text(f"{app.path.read_text()}Alias={alias.name}\n")
+    (check,) = await apply(Service(name=app.name, enable=True))
+    assert f"File {alias} already exists" in check.error
+    assert "that file is in the place of a link" in check.hint
 
 
 async def test_a_unit_without_an_install_section_counts_as_enabled():
