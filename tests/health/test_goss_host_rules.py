@@ -83,10 +83,19 @@ async def test_checksums(tmp_path, name):
     assert not await file_holds(path, **{name: hashlib.new(name, b"abd").hexdigest()})
 
 
-async def test_what_can_not_be_read_is_not_as_expected(tmp_path):
-    assert await look({"file": {str(tmp_path): {"md5": "x"}}}) == (
+@pytest.mark.parametrize("properties", [{"md5": "x"}, {"contents": ["x"]}])
+@pytest.mark.parametrize("name", ["directory", "pipe", "endless"])
+async def test_what_is_no_regular_file_is_not_read(name, properties, tmp_path):
+    """Reading from it may never end."""
+    (tmp_path / "directory").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    path = tmp_path / name
+    with trio.fail_after(60):
+        status, [complaint] = await look({"file": {str(path): properties}})
+    assert (status, complaint) == (
         "critical",
-        [f"file {tmp_path}: Is a directory"],
+        f"file {path}: it is not a regular file, so that nothing is read from it",
     )
 
 

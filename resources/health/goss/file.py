@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import AliasChoices, Field
 
-from reactor import in_thread
+from reactor import ResourceError, in_thread
 from resources.health.goss.accounts import groups, users
 from resources.health.goss.matchers import Expected, Text
 from resources.health.goss.rule import Rule
@@ -47,8 +47,8 @@ class FileRule(Rule):
     sha512: Expected = None
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Read in a thread: it may be large, or on a slow disk."""
-        return await in_thread(self._find, self.path or key)
+        """Read in a thread: it may be large, or on a slow disk. One that does not answer is not waited for."""
+        return await in_thread(self._find, self.path or key, abandon_on_cancel=True)
 
     def _find(self, path: str) -> Mapping[str, Any]:
         try:
@@ -74,8 +74,17 @@ class FileRule(Rule):
     def _read(self, path: str) -> Iterator[tuple[str, Any]]:
         for name in ("md5", "sha256", "sha512"):
             if getattr(self, name) is not None:
-                with open(path, "rb") as file:
+                with open(path, "rb", opener=_open_regular) as file:
                     yield name, hashlib.file_digest(file, name).hexdigest()
         if self.contents is not None:
-            with open(path, "rb") as file:
+            with open(path, "rb", opener=_open_regular) as file:
                 yield "contents", Text(file.read(_MOST_CONTENT).decode(errors="backslashreplace"))
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """A descriptor of a regular file: reading from a pipe or a device may never end."""
+    fd = os.open(path, flags | os.O_NONBLOCK)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise ResourceError("it is not a regular file, so that nothing is read from it")
