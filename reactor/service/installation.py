@@ -38,21 +38,22 @@ def install(name: str, text: str, *, start: bool) -> Iterator[str]:
 
     An installation that was cut short is noted until the next boot, which puts the unit in force, and done again.
     """
-    path, unfinished = _path(name), os.path.join(_UNTIL_BOOT, f"{name}.service.unfinished")
-    if changed := _current(path) != text or os.path.lexists(unfinished):
+    unit = f"{name}.service"
+    path, unfinished = os.path.join(UNITS, unit), os.path.join(_UNTIL_BOOT, f"{unit}.unfinished")
+    if changed := _current(unit, path) != text or os.path.lexists(unfinished):
         with open(unfinished, "wb"):
             replace_file(path, text.encode(), 0o644)
         _systemctl("daemon-reload")
         yield f"wrote {path}"
-    if _asked("is-enabled", name) != "enabled":
-        _systemctl("enable", "--quiet", name)
+    if _asked("is-enabled", unit) != "enabled":
+        _systemctl("enable", "--quiet", unit)
         yield f"enabled {name}: it starts at boot"
-    active = _asked("is-active", name) == "active"
+    active = _asked("is-active", unit) == "active"
     if not start:
         if changed and active:
-            yield f"{name} runs on as it was: 'systemctl restart {name}' puts the unit in force"
+            yield f"{name} runs on as it was: 'systemctl restart {unit}' puts the unit in force"
     elif changed or not active:
-        _systemctl("restart", name)
+        _systemctl("restart", unit)
         yield f"{'restarted' if active else 'started'} {name}"
     with suppress(FileNotFoundError):
         os.unlink(unfinished)
@@ -60,44 +61,47 @@ def install(name: str, text: str, *, start: bool) -> Iterator[str]:
 
 def uninstall(name: str) -> Iterator[str]:
     """Have no such unit, nor anything of it running. Yields what was done."""
-    path = _path(name)
-    if _current(path) is None:
+    unit = f"{name}.service"
+    path = os.path.join(UNITS, unit)
+    if _current(unit, path) is None:
         return
-    _systemctl("disable", "--now", "--quiet", name)
+    _systemctl("disable", "--now", "--quiet", unit)
     os.unlink(path)
     _systemctl("daemon-reload")
-    _asked("reset-failed", name)
+    _asked("reset-failed", unit)
     yield f"stopped {name} and removed {path}"
 
 
-def _path(name: str) -> str:
-    return os.path.join(UNITS, f"{name}.service")
-
-
-def _current(path: str) -> str | None:
-    """The unit that is there. One that is not ours is an error."""
+def _current(unit: str, path: str) -> str | None:
+    """The text of the unit that is at ``path``. One that is not ours, there or where packages have theirs, is an error."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
     except FileNotFoundError:
+        where = _asked("show", "--property=FragmentPath", "--value", unit)
+        if where not in ("", path):  # systemd may still know one that is gone
+            raise _not_ours(where) from None
         return None
     if not text.startswith(MARK):
-        hint = "choose another name with --name, or move that unit away"
-        raise InstallationError(f"{path} is there, and not written by reactor", hint)
+        raise _not_ours(path)
     return text
 
 
-def _asked(verb: str, name: str) -> str:
+def _not_ours(path: str) -> InstallationError:
+    hint = "choose another name with --name, or move that unit away"
+    return InstallationError(f"{path} is there, and not written by reactor", hint)
+
+
+def _asked(*arguments: str) -> str:
     """What systemctl answers; an exit code is a part of the answer."""
-    return _run(verb, name).stdout.strip()
+    return _run(*arguments).stdout.strip()
 
 
 def _systemctl(*arguments: str) -> None:
     done = _run(*arguments)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        name = arguments[-1]
-        hint = f"'journalctl -u {name} -n 20' tells more"
+        hint = f"'journalctl -u {arguments[-1]} -n 20' tells more"
         raise InstallationError(f"systemctl {' '.join(arguments)}: {said[0]}", hint)
 
 

@@ -187,6 +187,28 @@ async def test_a_unit_of_somebody_else_is_left_alone():
     assert service.unit.read_text() == "[Service]\nExecStart=/bin/true\n"
 
 
+async def test_a_unit_of_a_package_is_not_hidden_by_one_of_its_name():
+    packaged = Path("/usr/lib/systemd/system/packaged.service")
+    packaged.write_text("[Service]\nExecStart=/bin/true\n")
+    service = Installation()
+    service.describe()
+    for verb in (["install", service.manifest], ["uninstall"]):
+        done = reactor("service", *verb, "--name", "packaged")
+        assert done.exit_code == 2
+        assert "/lib/systemd/system/packaged.service is there, and not written by reactor" in done.stderr
+    assert not (ETC / packaged.name).exists()
+
+
+async def test_a_name_that_ends_like_that_of_a_timer_is_still_that_of_a_service():
+    service = Installation()
+    service.describe()
+    assert reactor("service", "install", "--name", "web.timer", service.manifest).exit_code == 0
+    assert systemctl("is-active", "web.timer.service") == "active"
+    assert systemctl("is-enabled", "web.timer.service") == "enabled"
+    assert reactor("service", "uninstall", "--name", "web.timer").exit_code == 0
+    assert systemctl("is-active", "web.timer.service") == "inactive"
+
+
 async def test_an_invalid_manifest_is_not_installed():
     service = Installation()
     service.describe(more="  - fiel: []\n")
@@ -202,7 +224,7 @@ async def test_one_that_does_not_start_is_told_with_where_to_look():
     service.drop_in("ExecStartPre=/bin/false", "Restart=no")
     done = service.install()
     assert done.exit_code == 2
-    assert f"hint: 'journalctl -u {service.name} -n 20' tells more" in done.stderr
+    assert f"hint: 'journalctl -u {service.unit.name} -n 20' tells more" in done.stderr
     assert service.uninstall().exit_code == 0
 
 
