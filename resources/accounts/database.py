@@ -19,6 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).date()
 class PasswdLine(NamedTuple):
     """One user."""
 
+    name: str
     uid: int
     gid: int
     comment: str
@@ -42,20 +43,28 @@ class ShadowLine:
     expires: str
 
 
+def users() -> Iterator[PasswdLine]:
+    """All users. Raises ResourceError when the file can't be read."""
+    for name, _, uid, gid, comment, home, shell in _lines(PASSWD, 7):
+        if uid.isdecimal() and gid.isdecimal():
+            yield PasswdLine(name, int(uid), int(gid), comment, home, shell)
+
+
 def find_user(name: str) -> PasswdLine | None:
     """The user of this name; None when there is none. Raises ResourceError when the file can't be read."""
-    for found, _, uid, gid, comment, home, shell in _lines(PASSWD, 7):
-        if found == name:
-            return PasswdLine(int(uid), int(gid), comment, home, shell)
-    return None
+    return next((user for user in users() if user.name == name), None)
 
 
-def groups() -> list[GroupLine]:
+def groups() -> Iterator[GroupLine]:
     """All groups. Raises ResourceError when the file can't be read."""
-    return [
-        GroupLine(name, int(gid), tuple(filter(None, members.split(","))))
-        for name, _, gid, members in _lines(GROUP, 4)
-    ]
+    for name, _, gid, members in _lines(GROUP, 4):
+        if gid.isdecimal():
+            yield GroupLine(name, int(gid), tuple(filter(None, members.split(","))))
+
+
+def find_group(name: str) -> GroupLine | None:
+    """The group of this name; None when there is none. Raises ResourceError when the file can't be read."""
+    return next((group for group in groups() if group.name == name), None)
 
 
 def find_shadow(name: str) -> ShadowLine | None:
@@ -67,7 +76,7 @@ def find_shadow(name: str) -> ShadowLine | None:
 
 
 def _lines(path: str, count: int) -> Iterator[list[str]]:
-    """The fields of each line that has so many; others, such as those of NIS, mean no account of this host."""
+    """The fields of each line that has so many. Others, and those without numbers, as of NIS, are no account of this host."""
     with Explaining(f"read {path}"):
         try:
             with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from reactor import Action, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
 from resources.accounts import shadow
-from resources.accounts.database import GROUP, GroupLine, groups
+from resources.accounts.database import GROUP, GroupLine, find_group
 from resources.accounts.membership import Membership, moves
 from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
 
@@ -63,7 +63,7 @@ class Group(Resource, kind="group"):
 
     async def observe(self) -> GroupLine | None:
         """The group, None when there is none. Raises ResourceError when the file can't be read."""
-        return next((group for group in groups() if group.name == self.name), None)
+        return find_group(self.name)
 
     def plan(self, state: GroupLine | None, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
         """Create or change it, then see to its members. Raises ResourceError rather than removing group 0."""

@@ -148,7 +148,7 @@ class User(Resource, kind="user"):
 
     async def observe(self) -> UserState:
         """The user, and the groups there are. Raises ResourceError when a file can't be read."""
-        all_groups = groups()
+        all_groups = [*groups()]
         secret = find_shadow(self.name) if SHADOW in self._files else None
         return UserState(
             account=find_user(self.name),

@@ -13,7 +13,6 @@ from health_worlds import holds, look
 from pydantic import ValidationError
 
 from reactor.resource.health import HealthCheck
-from resources.health.goss.accounts import groups
 
 
 async def file_holds(path, **properties):
@@ -119,8 +118,10 @@ async def test_users_and_groups():
 
 async def test_a_user_is_in_the_groups_that_list_it(tmp_path, monkeypatch):
     table = tmp_path / "group"
-    table.write_text("root:x:0:\nweb:x:7000:ann,root\nmail:x:7001:ann\n")
-    monkeypatch.setattr(groups, "_path", str(table))  # on a bare machine, no group lists anybody
+    table.write_text("+:::\nroot:x:0:\nweb:x:7000:ann,root\nmail:x:7001:ann\n")
+    monkeypatch.setattr(
+        "resources.accounts.database.GROUP", str(table)
+    )  # on a bare machine, no group lists anybody
     assert await holds({"user": {"root": {"groups": ["root", "web"]}}})
     assert not await holds({"user": {"root": {"groups": ["mail"]}}})
 

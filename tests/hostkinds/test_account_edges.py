@@ -69,6 +69,18 @@ async def test_accounts_and_what_is_theirs_converge_in_one_go(tmp_path):
     assert (path.owner(), path.group()) == ("ada", "web")
 
 
+async def test_lines_that_are_no_accounts_of_this_host_are_left_alone():
+    """As those of NIS, and of an editor's slip."""
+    lines = {"passwd": "+::::::\nslip:x:12e4:800::/:\n", "group": "slip:x:80o:\n+:::\n"}
+    for name, more in lines.items():
+        path = Path("/etc", name)
+        path.write_text(path.read_text() + more)
+    ended, _ = await converge_once(ADA, WEB)
+    assert ended.counts[Result.CHANGED] == 2
+    for name, more in lines.items():
+        assert all(line in Path("/etc", name).read_text().splitlines() for line in more.splitlines())
+
+
 async def test_a_user_goes_before_its_group_does():
     await converge_once(ADA, WEB)
     gone = {"ensure": "absent"}

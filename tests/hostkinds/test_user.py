@@ -89,7 +89,7 @@ async def test_the_user_kind_keeps_the_contract(promise, case):
     await promise(case())
 
 
-ACCOUNT = PasswdLine(1000, 1000, "Alice", "/home/alice", "/bin/sh")
+ACCOUNT = PasswdLine("alice", 1000, 1000, "Alice", "/home/alice", "/bin/sh")
 NUMBERS = {"alice": 1000, "staff": 50, "web": 60, "www": 60}
 
 

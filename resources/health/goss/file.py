@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import AliasChoices, Field
 
 from reactor import ResourceError, in_thread
-from resources.health.goss.accounts import groups, users
+from resources.file.owners import names_of
 from resources.health.goss.matchers import Expected, Text
 from resources.health.goss.rule import Rule
 
@@ -63,10 +63,8 @@ class FileRule(Rule):
             "gid": status.st_gid,
             "filetype": next(name for is_type, name in _TYPES if is_type(status.st_mode)),
         }
-        if self.owner is not None:
-            found["owner"] = users.name(status.st_uid)
-        if self.group is not None:
-            found["group"] = groups.name(status.st_gid)
+        if self.owner is not None or self.group is not None:
+            found["owner"], found["group"] = names_of(status.st_uid, status.st_gid)
         if self.linked_to is not None:
             found["linked_to"] = os.readlink(path) if stat.S_ISLNK(status.st_mode) else ""
         return found | dict(self._read(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from resources.health.goss.accounts import groups
+from resources.accounts.database import find_group
 from resources.health.goss.matchers import Expected
 from resources.health.goss.rule import Rule
 
@@ -20,5 +20,5 @@ class GroupRule(Rule):
 
     async def find(self, key: str) -> Mapping[str, Any]:
         """Read the account file."""
-        entry = groups.entry(self.groupname or key)
-        return {"exists": False} if entry is None else {"exists": True, "gid": int(entry[2])}
+        group = find_group(self.groupname or key)
+        return {"exists": False} if group is None else {"exists": True, "gid": group.gid}

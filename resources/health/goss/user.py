@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from resources.health.goss.accounts import groups, users
+from resources.accounts.database import find_user, groups
 from resources.health.goss.matchers import Expected
 from resources.health.goss.rule import Rule
 
@@ -24,17 +24,15 @@ class UserRule(Rule):
 
     async def find(self, key: str) -> Mapping[str, Any]:
         """Read the account files."""
-        name = self.username or key
-        entry = users.entry(name)
-        if entry is None:
+        user = find_user(self.username or key)
+        if user is None:
             return {"exists": False}
-        _, _, uid, gid, _, home, shell = entry
-        others = [fields[0] for fields in groups.entries() if name in fields[3].split(",")]
+        of_it = {group.name for group in groups() if group.gid == user.gid or user.name in group.members}
         return {
             "exists": True,
-            "uid": int(uid),
-            "gid": int(gid),
-            "groups": sorted({groups.name(int(gid)), *others}),
-            "home": home,
-            "shell": shell,
+            "uid": user.uid,
+            "gid": user.gid,
+            "groups": sorted(of_it),
+            "home": user.home,
+            "shell": user.shell,
         }
