@@ -44,12 +44,16 @@ def _check_fstype(text: str) -> str:
 
 
 def _split_options(value: Any) -> Any:
-    return tuple(option for option in value.split(",") if option) if isinstance(value, str) else value
+    """Each of a list may be several, as from a shell: ``--options rw,noatime``."""
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        return value
+    return tuple(option for each in given for option in each.split(",") if option)
 
 
 def _check_option(text: str) -> str:
     if not _OPTION.fullmatch(text) or not text.isprintable():
-        raise ValueError(f"{text!r} is not an option: write each without spaces and commas")
+        raise ValueError(f"{text!r} is not an option: write each without spaces")
     if text == "remount":
         raise ValueError("remount is no option to keep: what differs is remounted without it")
     return text

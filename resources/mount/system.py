@@ -23,11 +23,19 @@ from watchers.dbus import NoBusError, Scope
 async def mount(desired: Desired) -> None:
     """Mount it. Raises ResourceError when that can't be done."""
     entry = desired.entry
-    if not os.path.exists(entry.point):  # noqa: ASYNC240 - nothing is mounted there that could be slow
-        hint = f"declare file#{entry.point} with ensure: directory"
-        raise ResourceError(f"the mount point {entry.point} does not exist", hint)
+    _require_mount_point(entry.point)
     options = ",".join(desired.options) or "defaults"
     await perform("mount", "-t", entry.fstype, "-o", options, "--", entry.device, entry.point)
+
+
+def _require_mount_point(path: str) -> None:
+    """Raises ResourceError when nothing can be mounted at ``path`` so that it is found there."""
+    if not os.path.exists(path):
+        hint = f"declare file#{path} with ensure: directory"
+        raise ResourceError(f"the mount point {path} does not exist", hint)
+    if os.path.islink(path):  # the kernel would mount it there, again at each look here
+        there = os.path.realpath(path)
+        raise ResourceError(f"the mount point {path} is a link to {there}", f"name it mount#{there}")
 
 
 async def remount(desired: Desired, top: Mounted) -> None:
