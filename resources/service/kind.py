@@ -70,19 +70,11 @@ class Service(Resource, kind="service", providers=("systemd",)):
 
     async def observe(self) -> UnitState:
         """The state of the unit, after whatever transition it is in. Raises ResourceError when systemd does not tell."""
-        look = self._look
-        try:
-            return await look(await systemd_on_bus(Scope(self.scope)))
-        except NoBusError:
-            return await look(Systemctl(Scope(self.scope)))
+        return await self._look(files=self._desired.wants_files)
 
     async def present(self) -> Mapping[str, Any]:
         """Also whether it is enabled, which a check only asks when that is managed."""
-        try:
-            systemd: Systemd = await systemd_on_bus(Scope(self.scope))
-        except NoBusError:
-            systemd = Systemctl(Scope(self.scope))
-        state = await systemd.state(self.unit, self.ensure, files=True)
+        state = await self._look(files=True)
         if not state.is_there:
             return {"ensure": "absent"}
         running = "running" if state.is_running else "stopped"
@@ -102,18 +94,25 @@ class Service(Resource, kind="service", providers=("systemd",)):
     def _desired(self) -> Desired:
         return Desired(self.unit, self.ensure, self.enable, self.masked, Job(self.on_refresh))
 
-    async def _look(self, systemd: Systemd) -> UnitState:
-        return await systemd.state(self.unit, self.ensure, files=self._desired.wants_files)
+    async def _look(self, *, files: bool) -> UnitState:
+        systemd = await self._systemd()
+        try:
+            return await systemd.state(self.unit, self.ensure, files=files)
+        except NoBusError:  # it went away meanwhile
+            return await Systemctl(Scope(self.scope)).state(self.unit, self.ensure, files=files)
+
+    async def _systemd(self) -> Systemd:
+        """The way to systemd: its bus, or where there is none, its command."""
+        try:
+            return await systemd_on_bus(Scope(self.scope))
+        except NoBusError:
+            return Systemctl(Scope(self.scope))
 
     def _action(self, step: Step) -> Action:
         return Action(f"Would have {done(step)}", done(step), partial(self._do, step))
 
     async def _do(self, step: Step) -> None:
-        systemd: Systemd
-        try:
-            systemd = await systemd_on_bus(Scope(self.scope))
-        except NoBusError:
-            systemd = Systemctl(Scope(self.scope))
+        systemd = await self._systemd()
         if step == DAEMON_RELOAD:
             await systemd.reread(self.unit)
         elif isinstance(step, Job):

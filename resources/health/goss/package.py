@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from reactor import ResourceError
@@ -12,22 +11,13 @@ from resources.health.goss.matchers import Expected
 from resources.health.goss.rule import Rule
 from resources.process import ENVIRONMENT, Command, run
 
+_INSTALLED = "installed "
+"""What a line of the answer begins with, before a version."""
 
-@dataclass(frozen=True, slots=True)
-class _Manager:
-    """How to ask for a package: each line of the answer that starts with ``mark`` goes on with a version."""
-
-    arguments: Sequence[str]
-    mark: str
-
-
-_MANAGERS: Final = (
-    _Manager(("dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}\n", "--"), "installed "),
-    _Manager(
-        ("rpm", "-q", "--nosignature", "--nodigest",
-         "--qf", "installed %|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\n", "--"),
-        "installed ",
-    ),
+_QUESTIONS: Final = (
+    ("dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}\n", "--"),
+    ("rpm", "-q", "--nosignature", "--nodigest",
+     "--qf", "installed %|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\n", "--"),
 )  # fmt: skip
 
 
@@ -41,15 +31,15 @@ class PackageRule(Rule):
 
     async def find(self, key: str) -> Mapping[str, Any]:
         """Ask the package manager of this host."""
-        manager = _manager()
-        command = Command((*manager.arguments, self.name or key), "/", ENVIRONMENT)
+        command = Command((*_question(), self.name or key), "/", ENVIRONMENT)
         lines = (await run(command)).stdout.splitlines()
-        versions = [line.removeprefix(manager.mark) for line in lines if line.startswith(manager.mark)]
+        versions = [line.removeprefix(_INSTALLED) for line in lines if line.startswith(_INSTALLED)]
         return {"installed": True, "versions": versions} if versions else {"installed": False}
 
 
-def _manager() -> _Manager:
-    for manager in _MANAGERS:
-        if shutil.which(manager.arguments[0], path=ENVIRONMENT["PATH"]):
-            return manager
+def _question() -> Sequence[str]:
+    """How to ask the package manager of this host; the name of the package is to follow."""
+    for question in _QUESTIONS:
+        if shutil.which(question[0], path=ENVIRONMENT["PATH"]):
+            return question
     raise ResourceError("there is neither dpkg-query nor rpm to ask for packages")
