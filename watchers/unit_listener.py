@@ -16,6 +16,7 @@ from watchers.units import (
     MANAGER_PATH,
     SYSTEMD,
     directories,
+    is_unit_name,
     manager_signal,
     object_path,
     pin,
@@ -163,6 +164,7 @@ class UnitListener:
     async def _listen(self, bus: Bus, units: Sequence[str]) -> None:
         """Hear the signals of ``units``, wherever on the bus they are now; mark those that systemd loaded otherwise."""
         async with self._listening:
+            units = [unit for unit in units if is_unit_name(unit)]  # of others, the answer says nothing
             (found,) = await bus.call(SYSTEMD, MANAGER_PATH, MANAGER, "ListUnitsByNames", "as", units)
             for unit, (_, _, load, _, _, _, path, *_) in zip(units, found, strict=True):
                 if (watched := self._units.get(unit)) is None:

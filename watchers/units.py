@@ -25,6 +25,16 @@ _SYSTEM_DIRECTORIES = (
 )  # fmt: skip
 
 
+_NAME = re.compile(r"[A-Za-z0-9:_.\\-][A-Za-z0-9:_.\\@-]*")
+_LONGEST_NAME = 255
+
+
+def is_unit_name(text: str) -> bool:
+    """Whether systemd takes ``text`` for the full name of a unit; see systemd.unit(5)."""
+    stem, _, suffix = text.rpartition(".")
+    return suffix in UNIT_TYPES and len(text) <= _LONGEST_NAME and _NAME.fullmatch(stem) is not None
+
+
 def object_path(unit: str) -> str:
     """The path of a unit on the bus: every byte but letters and digits, and a digit at the start, is ``_`` and hex."""
     escaped = re.sub(r"^[0-9]|[^A-Za-z0-9]", lambda found: f"_{ord(found[0]):02x}", unit)

@@ -237,7 +237,8 @@ class _Staleness(NamedTuple):
 def _found(unit: str, answer: list[Any]) -> tuple[UnitState, str]:
     """The running state in an answer to ListUnitsByNames, and the unit's path."""
     if not answer[0]:
-        raise ResourceError(f"{unit}: systemd does not take this for a unit")
+        hint = "correct it: systemd allows letters, digits and . _ : - @"
+        raise ResourceError(f"{unit}: systemd does not take this for the name of a unit", hint)
     _, _, load, active, sub, _, path, _, job, _ = answer[0][0]
     return UnitState(load, active, sub, job), path
 

@@ -10,7 +10,7 @@ from reactor.resource.diagnostic import ManifestError
 from reactor.testing.story import graph_of
 from resources.file import File
 from resources.service import Service
-from watchers.units import object_path, template_of
+from watchers.units import is_unit_name, object_path, template_of
 
 OWNERS = {"owner": "root", "group": "root", "mode": "0644"}
 
@@ -137,6 +137,26 @@ def test_a_unit_is_stopped_before_its_file_is_removed():
 )
 def test_units_have_a_path_on_the_bus(unit, path):
     assert object_path(unit) == f"/org/freedesktop/systemd1/unit/{path}"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_name"),
+    [
+        ("app.service", True),
+        (r"a\x2db:c_d.e-f@1.mount", True),
+        ("-.mount", True),
+        ("app", False),
+        ("app.conf", False),
+        (".service", False),
+        ("@1.service", False),
+        ("a+b.service", False),
+        ("a~b.service", False),
+        ("x" * 247 + ".service", True),
+        ("x" * 248 + ".service", False),
+    ],
+)
+def test_what_systemd_takes_for_the_name_of_a_unit(text, is_name):
+    assert is_unit_name(text) is is_name
 
 
 def test_only_instances_have_a_template():

@@ -179,6 +179,13 @@ async def test_a_missing_unit_is_an_error(properties, way):
     assert check.error == "service nowhere.service not found"
 
 
+async def test_a_name_that_systemd_does_not_take_is_an_error():
+    """CCM takes it, so that a manifest with it is valid."""
+    (check,) = await apply(Service(name="no+name"))
+    assert "does not take this for the name of a unit" in check.error
+    assert "letters, digits" in check.hint
+
+
 async def test_a_masked_unit_can_t_be_started_and_the_error_says_how_it_can(way):
     app = Unit(VENDOR).write()
     app.ctl("mask")

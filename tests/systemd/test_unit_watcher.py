@@ -100,6 +100,17 @@ async def test_only_the_unit_that_changes_is_marked(library, app):
         assert not sink.states
 
 
+async def test_a_name_that_systemd_does_not_take_is_no_harm_to_the_others(library, app):
+    async with watching("no+name.service", app.full, "no~name@1.service") as (sink, _):
+        app.ctl("start")
+        await sink.until(lambda: sink.marks[1])
+        kill_bus()
+        await sink.until(lambda: WatchState.ARMED in sink.states)
+        sink.marks.clear()
+        app.ctl("stop")
+        await sink.until(lambda: sink.marks[1])
+
+
 async def test_an_alias_is_heard_where_its_unit_is(app):
     alias = f"alias-{app.full}"
     (ETC / alias).symlink_to(app.path)
