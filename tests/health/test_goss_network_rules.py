@@ -3,6 +3,7 @@
 import socket
 import ssl
 import struct
+from pathlib import Path
 
 import pytest
 import trustme
@@ -43,6 +44,17 @@ def test_an_address_is_read_as_the_kernel_writes_it(address):
     packed = socket.inet_pton(family, address)
     words = struct.unpack(f"={len(packed) // 4}I", packed)
     assert _address("".join(f"{word:08X}" for word in words)) == address
+
+
+async def test_without_ipv6_nothing_listens_on_it(tmp_path, monkeypatch):
+    """As on a host that was started with ipv6.disable=1: its kernel has no such tables."""
+    (tmp_path / "tcp").write_bytes(Path("/proc/net/tcp").read_bytes())
+    monkeypatch.setattr("resources.health.goss.port._TABLES", str(tmp_path))
+    assert await holds({"port": {"tcp6:1": {"listening": False}, "udp6:1": {"listening": False}}})
+    assert await look({"port": {"tcp6:1": {}}}) == (
+        "critical",
+        ["port tcp6:1: listening is false, expected true"],
+    )
 
 
 async def test_a_port_of_udp():
