@@ -47,10 +47,11 @@ class Unit:
         self.log = Path(f"/tmp/{self.name}.log")
 
     def text(self, service: str = "", unit: str = "", command: str = "exec sleep 1000") -> str:
-        """A unit file whose main process notes its number and then does ``command``."""
-        start = f"/bin/sh -c 'echo $$$$ >>{self.log}; {command}'"
+        """A unit file whose main process does ``command``, once it is noted that there is a start."""
+        note = f"ExecStartPre=/bin/sh -c 'echo started >>{self.log}'"
+        start = f"ExecStart=/bin/sh -c '{command}'"
         return (
-            f"[Unit]\nStartLimitIntervalSec=0\n{unit}\n[Service]\nExecStart={start}\n{service}\n"
+            f"[Unit]\nStartLimitIntervalSec=0\n{unit}\n[Service]\n{note}\n{start}\n{service}\n"
             "[Install]\nWantedBy=multi-user.target\n"
         )
 
@@ -77,10 +78,8 @@ class Unit:
 
     @property
     def starts(self) -> int:
-        """How often it was started; one that runs is counted also when its process has yet to note that."""
-        noted = self.log.read_text().split() if self.log.exists() else []
-        pid = self.pid
-        return len(noted) + (pid != 0 and str(pid) not in noted)
+        """How often it was started. Noted is that before systemd runs it, so that nothing kills it too soon for that."""
+        return len(self.log.read_text().split()) if self.log.exists() else 0
 
     @property
     def pid(self) -> int:
