@@ -77,14 +77,14 @@ class SystemdOnBus:
         """
         async with self._working_on(unit):
             running = await self._ask("ListUnitsByNames", "as", [unit])
-            staleness = await self._ask_whether_stale(unit)
+            staleness, reloads = await self._ask_whether_stale(unit), self._reloads.begun
             enablement = await self._ask("GetUnitFileState", "s", unit) if files else None
             state, path = _found(unit, await running.answer())
             if state.is_on_its_way(ensure):
                 state = await self._settled(unit, path, ensure)
             return replace(
                 state,
-                stale=await staleness.answer() and not self._reloads.is_owed(unit),
+                stale=await staleness.answer() and not self._reloads.cover(unit, reloads),
                 files="" if enablement is None else await _file_state(enablement),
             )
 
@@ -105,21 +105,19 @@ class SystemdOnBus:
     async def change_files(self, change: FileChange, unit: str) -> None:
         """Do it, for this boot and for all others, and have systemd know of it: soon, or before the next job."""
         async with self._working_on(unit):
-            match change:
-                case FileChange.ENABLE:
-                    can_be_enabled, _ = await self._call("EnableUnitFiles", "asbb", [unit], False, False)
-                    if not can_be_enabled:
-                        hint = (
-                            "leave `enable` out, or have something else want it: it has no [Install] section"
-                        )
-                        raise ResourceError(f"{unit} can't be enabled", hint)
-                case FileChange.MASK:
-                    await self._call("MaskUnitFiles", "asbb", [unit], False, False)
-                case FileChange.DISABLE | FileChange.UNMASK:
-                    method = "DisableUnitFiles" if change is FileChange.DISABLE else "UnmaskUnitFiles"
-                    for runtime in (True, False):
-                        await self._call(method, "asb", [unit], runtime)
-            self._reloads.owe(unit)
+            with self._reloads.changing(unit):
+                match change:
+                    case FileChange.ENABLE:
+                        can_be_enabled, _ = await self._call("EnableUnitFiles", "asbb", [unit], False, False)
+                        if not can_be_enabled:
+                            hint = "leave `enable` out, or have something else want it: it has no [Install] section"
+                            raise ResourceError(f"{unit} can't be enabled", hint)
+                    case FileChange.MASK:
+                        await self._call("MaskUnitFiles", "asbb", [unit], False, False)
+                    case FileChange.DISABLE | FileChange.UNMASK:
+                        method = "DisableUnitFiles" if change is FileChange.DISABLE else "UnmaskUnitFiles"
+                        for runtime in (True, False):
+                            await self._call(method, "asb", [unit], runtime)
 
     async def reread(self, unit: str) -> None:
         """Reload if the files of ``unit`` have changed since the last time."""
@@ -134,8 +132,8 @@ class SystemdOnBus:
     async def regenerating(self, source: str) -> AsyncIterator[None]:
         """Change the file ``source`` in here: soon after, systemd makes the units anew that come from it."""
         async with self._working_on(source):
-            yield
-            self._reloads.owe(source)
+            with self._reloads.changing(source):
+                yield
 
     # ---- looking ----
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import trio
 
@@ -22,7 +22,10 @@ class Reloads:
         self._checking = trio.Lock()
         self._owed: dict[str, float] = {}
         """Whose files were changed, and when."""
+        self._changing = 0
         self._inside = 0
+        self.begun = 0
+        """How many have begun."""
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
@@ -37,9 +40,26 @@ class Reloads:
             if self._owed and (self._inside == 0 or self._is_overdue()):
                 await self.make()
 
-    def owe(self, unit: str) -> None:
-        """The links of ``unit`` were changed, or the file from which units of this name are made."""
-        self._owed.setdefault(unit, trio.current_time())
+    @contextmanager
+    def changing(self, unit: str) -> Iterator[None]:
+        """Change the links of ``unit`` in here, or the file from which units of this name are made; then it is owed."""
+        self._changing += 1
+        try:
+            yield
+            self._owe(unit)
+        finally:
+            self._changing -= 1
+
+    def cover(self, unit: str, begun: int) -> bool:
+        """Whether one reads the files of ``unit`` anyway: it has begun since ``begun`` was their number, or will soon.
+
+        As long as it is owed to any unit, systemd 255 and later say of every unit that it should read its files. Which
+        have changed only the reload itself can tell, so that it has to come before the next job of ``unit``.
+        """
+        if self._owed or self._changing:
+            self._owe(unit)
+            return True
+        return self.begun > begun
 
     def is_owed(self, unit: str) -> bool:
         """Whether systemd is to be told of the links of ``unit``."""
@@ -48,6 +68,7 @@ class Reloads:
     async def make(self) -> None:
         """Reload now. What is changed while that goes on is owed again."""
         self._owed.clear()
+        self.begun += 1
         await self._reload()
 
     async def make_if(self, is_stale: Callable[[], Awaitable[bool]]) -> None:
@@ -55,6 +76,9 @@ class Reloads:
         async with self._checking:
             if await is_stale():
                 await self.make()
+
+    def _owe(self, unit: str) -> None:
+        self._owed.setdefault(unit, trio.current_time())
 
     def _is_overdue(self) -> bool:
         return trio.current_time() - min(self._owed.values()) > LONGEST

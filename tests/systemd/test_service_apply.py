@@ -16,6 +16,8 @@ from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 from resources.file import File
 from resources.service import Service
+from watchers.dbus import Scope, connect
+from watchers.units import pin
 
 OWNERS = {"owner": "root", "group": "root", "mode": "0644"}
 
@@ -324,7 +326,27 @@ async def test_many_units_enabled_while_their_watches_are_armed_are_few_reloads(
     async with counting("Reloading") as reloads, running(*services) as story:
         await story.converged()
     assert [reload.body for reload in reloads].count([True]) <= 5
+    actions = [
+        action for service in services for check in story.checks(service.ref) for action in check.actions
+    ]
+    assert actions == ["enabled"] * 30, "a link of one is no news of the files of the others"
     assert {app.show("UnitFileState") for app in apps} == {"enabled"}
+
+
+@pytest.mark.usefixtures("unhurried")
+async def test_a_unit_is_started_as_its_file_is_now_also_while_a_link_of_another_is_to_be_told():
+    """The reload for the link waits for the slow one; the unit that was edited can't."""
+    enabled, edited, slow = Unit().write(), Unit().write(), Unit().write("ExecStartPre=/bin/sleep 2")
+    enabled.ctl("start")
+    await pin(await connect(Scope.SYSTEM), edited.full)
+    edited.write("Nice=5")
+    services = [
+        Service(name=slow.name),
+        Service(name=enabled.name, enable=True),
+        Service(name=edited.name, require=[f"service#{enabled.name}"]),
+    ]
+    await converge_once(*services)
+    assert os.getpriority(os.PRIO_PROCESS, edited.pid) == 5
 
 
 async def test_systemd_knows_of_a_link_also_if_what_came_after_it_failed():
