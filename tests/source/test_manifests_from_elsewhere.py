@@ -7,6 +7,7 @@ import io
 import json
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -259,12 +260,19 @@ def test_credentials_are_sent_and_shown_nowhere(server, tmp_path):
         ("http://u:p@host:abc/x.tar.gz", "has a host or a port that can't be"),
         ("http://host:99999/x.tar.gz", "has a host or a port that can't be"),
         ("http://xn--a/x.tar.gz", "http://xn--a/x.tar.gz failed: "),
-        ("http://127.0.0.1:1/x.tar.gz", "Connection refused"),
     ],
 )
 def test_what_is_no_archive_over_http_is_refused(tmp_path, url, message):
     with pytest.raises(ManifestError, match=message):
         load(url, Inputs(cache=str(tmp_path)))
+
+
+def test_a_server_that_is_not_there_is_told(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/x.tar.gz"
+        with pytest.raises(ManifestError, match=f"{url} failed: .*Connection refused"):
+            load(url, Inputs(cache=str(tmp_path)))
 
 
 def special(name, kind, link=""):
