@@ -1,4 +1,5 @@
 import os
+import signal
 import tempfile
 
 import pytest
@@ -11,6 +12,12 @@ settings.register_profile(
     "steady", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("steady")
+
+# In the background of a script, and under nohup, these are ignored, and so they would be by every process that a test
+# starts in order to send it one. A handler that does nothing is not handed down.
+for number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
 
 IN_A_WORLD_OF_THEIR_OWN = ("tests/hostkinds/", "tests/systemd/")
 """One is made for all the tests of such a directory."""
