@@ -16,6 +16,10 @@ from watchers.dbus import Scope
 
 _INTERVAL: Final = 0.25
 _RESTART_ATTEMPTS: Final = 40
+_changing: Final = {scope: trio.Lock() for scope in Scope}
+"""Who changes links holds this, until systemd has read them: since version 255, it says of every unit meanwhile that it
+should read its files."""
+
 _STATE: Final = "LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths"
 
 
@@ -48,7 +52,8 @@ class Systemctl:
         """Do it; this command reloads by itself."""
         removes = change in (FileChange.DISABLE, FileChange.UNMASK)
         for options in [["--runtime"], []] if removes else [[]]:
-            completed = await self._systemctl(change, *options, unit)
+            async with _changing[self._scope]:
+                completed = await self._systemctl(change, *options, unit)
             if completed.exit_code != 0:
                 raise ResourceError(f"{unit}: can't {change} it{last_words('', completed.stderr)}")
 
@@ -58,6 +63,14 @@ class Systemctl:
             await self._systemctl("daemon-reload")
 
     async def _look(self, unit: str) -> UnitState:
+        state = await self._glance(unit)
+        if not state.stale:
+            return state
+        async with _changing[self._scope]:
+            return await self._glance(unit)
+
+    async def _glance(self, unit: str) -> UnitState:
+        """The running state, as stale as the links of others make it."""
         shown = await self._show(unit, _STATE)
         job = "some" if shown["Job"] not in {"", "0"} else ""
         unread = has_unread(drop_ins_of(unit, self._scope), shown["DropInPaths"].split())

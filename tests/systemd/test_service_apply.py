@@ -86,6 +86,18 @@ async def test_without_a_bus_a_service_goes_through_all_its_states(monkeypatch):
         assert (app.active, app.enabled) == (active, enabled)
 
 
+async def test_many_units_are_enabled_at_once_without_a_bus(monkeypatch):
+    apps = [Unit().write() for _ in range(20)]
+    systemctl("start", *(app.full for app in apps))
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
+    services = [Service(name=app.name, enable=True) for app in apps]
+    _, story = await converge_once(*services)
+    checks = [check for service in services for check in story.checks(service.ref)]
+    assert [check.error for check in checks if check.error] == []
+    assert [check.actions for check in checks] == [("enabled",)] * 20
+    assert {app.enabled for app in apps} == {"enabled"}
+
+
 async def test_noop_says_both_and_does_neither(app, way):
     (check,) = await apply(Service(name=app.name, enable=True), noop=True)
     assert check.actions == ("Would have started", "Would have enabled")
