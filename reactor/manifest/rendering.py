@@ -48,7 +48,7 @@ def _as_written(value: Any, written: Any) -> Any:
     """``value``, and in it every text that is written without an expression: 1h30m, not 5400s; a relative path."""
     if isinstance(value, dict) and isinstance(written, dict):
         return {key: _as_written(inner, written.get(key)) for key, inner in value.items()}
-    if isinstance(value, list) and isinstance(written, list):
+    if isinstance(value, list) and isinstance(written, list) and len(value) == len(written):
         return [_as_written(*pair) for pair in zip(value, written, strict=True)]
     both = isinstance(value, str) and isinstance(written, str)
     return written if both and "{{" not in written and "${" not in written else value

@@ -46,6 +46,14 @@ def test_what_is_shown_is_a_manifest_again(reactor, manifest, tmp_path):
     assert reactor("render", again).out == first.out
 
 
+def test_a_list_that_came_to_be_longer_or_shorter_than_it_is_written_is_shown_as_it_is(reactor, manifest):
+    properties = "{command: /bin/true, returns: [], meta: {semaphores: [disk, disk]}}"
+    done = reactor("render", manifest(f"resources: [{{exec: [{{a: {properties}}}]}}]"))
+    assert done.code == 0, done.err
+    [entry] = yaml.safe_load(done.out)["resources"]
+    assert (entry["exec"]["returns"], entry["exec"]["meta"]["semaphores"]) == ([0], ["disk"])
+
+
 def test_an_invalid_manifest_is_not_shown(reactor, manifest):
     done = reactor("render", manifest("resources: [{file: [{/a: {nope: 1}}]}]"))
     assert (done.code, done.out) == (2, "")
