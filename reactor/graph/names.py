@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from reactor.resource.base import Resource
-from reactor.resource.properties import did_you_mean
+from reactor.resource.properties import nearest
 
 _NEIGHBOURS = 8
 
@@ -21,7 +21,7 @@ class Names:
 
     def __init__(self, resources: Collection[Resource], refs: Sequence[str]) -> None:
         self._vertices: dict[str, int] = {ref: vertex for vertex, ref in enumerate(refs)}
-        self._hints: dict[str, str | None] = {}
+        self._nearest: dict[str, list[str]] = {}
         self._called: dict[str, list[int]] = {}
         for vertex, resource in enumerate(resources):
             if resource.alias is not None:
@@ -43,17 +43,18 @@ class Names:
         """Every name with its vertex; one with an alias comes twice."""
         return self._vertices.items()
 
-    def hint(self, name: str) -> str | None:
-        """The hint for a name that is not there, or None when nothing comes near it.
+    def hint(self, name: str, owner: int | None = None) -> str | None:
+        """The hint for a name that ``owner`` says and that is not there, or None when nothing else comes near it.
 
         Comparing with all of 10,000 names takes a second. A misspelt name is like the right one before or after
         the mistake, so it sorts next to it when read forwards or backwards: only those neighbours are compared.
         """
-        if name not in self._hints:
+        if name not in self._nearest:
             forwards = _around(self._sorted, name)
             backwards = (word[::-1] for word in _around(self._sorted_backwards, name[::-1]))
-            self._hints[name] = did_you_mean(name, dict.fromkeys([*forwards, *backwards]))
-        return self._hints[name]
+            self._nearest[name] = _nearest(name, dict.fromkeys([*forwards, *backwards]))
+        others = (ref for ref in self._nearest[name] if self._vertices[ref] != owner)
+        return next((f"did you mean {ref!r}?" for ref in others), None)
 
     @cached_property
     def _sorted(self) -> list[str]:
@@ -62,6 +63,19 @@ class Names:
     @cached_property
     def _sorted_backwards(self) -> list[str]:
         return sorted(name[::-1] for name in self._vertices)
+
+
+def _nearest(name: str, refs: Iterable[str]) -> list[str]:
+    """Those of ``refs`` that may be meant by ``name``, the nearest first.
+
+    Two refs of one kind have much in common, however little of it is what the resources are called: that must be
+    alike too. Where it is the same, only the kind is wrong.
+    """
+    said = name.partition("#")[2] or name
+    called = {ref: ref.partition("#")[2] for ref in refs}
+    same = [ref for ref, rest in called.items() if rest == said]
+    alike = [ref for ref, rest in called.items() if rest != said and nearest(said, [rest])]
+    return [*same, *nearest(name, alike)]
 
 
 def _around(words: list[str], word: str) -> list[str]:

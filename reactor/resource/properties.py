@@ -137,11 +137,16 @@ Semaphores = Annotated[
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     """The hint for a misspelt word, or None when nothing comes near it."""
+    close = nearest(word, choices)
+    return f"did you mean {close[0]!r}?" if close else None
+
+
+def nearest(word: str, choices: Iterable[str]) -> list[str]:
+    """Up to three of the choices, those that come near a misspelt word, the nearest first."""
     from difflib import get_close_matches  # noqa: PLC0415 - few manifests have a mistake
 
     close = get_close_matches(word, list(choices), n=3, cutoff=0.6)
-    close.sort(key=lambda choice: not _abbreviates(word, choice))
-    return f"did you mean {close[0]!r}?" if close else None
+    return sorted(close, key=lambda choice: not _abbreviates(word, choice))
 
 
 def _abbreviates(word: str, choice: str) -> bool:

@@ -82,6 +82,24 @@ def test_hints_are_found_among_ten_thousand_names(typo):
     assert problem.hint == "did you mean 'thing#/srv/app/f04321.conf'?"
 
 
+@pytest.mark.parametrize("wanted", ["thing#nginx", "thing#zs", "thng#web"])
+def test_a_name_is_no_hint_because_its_kind_is_the_one_that_is_wanted(wanted):
+    _, [problem] = built(thing("ssh"), thing("zsh-completions"), thing("b", require=wanted))
+    assert problem.hint == "declare it, or take this reference away"
+
+
+def test_with_the_wrong_kind_the_resource_of_that_name_is_hinted_at():
+    _, [problem] = built(thing("web"), thing("wed"), thing("b", require="service#web"))
+    assert problem.hint == "did you mean 'thing#web'?"
+
+
+def test_who_refers_to_what_is_not_there_is_never_meant_itself():
+    _, [problem, of_alias] = built(
+        thing("nginx", require="package#nginx"), thing("b", alias="web", after="thing#webs")
+    )
+    assert problem.hint == of_alias.hint == "declare it, or take this reference away"
+
+
 def test_without_a_similar_name_the_hint_says_what_to_do():
     _, [problem] = built(thing("a", require="package#completely-different"))
     assert problem.hint == "declare it, or take this reference away"

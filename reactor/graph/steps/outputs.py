@@ -23,5 +23,5 @@ def _problem(draft: Draft, vertex: int, target: str, *, to_itself: bool) -> Diag
     ref, place = draft.refs[vertex], draft.locate(vertex, ())
     if to_itself:
         return Diagnostic(f"{ref} takes its own output", place, "take it from another resource")
-    hint = draft.names.hint(target) or "declare it, or write the value out"
+    hint = draft.names.hint(target, vertex) or "declare it, or write the value out"
     return Diagnostic(f"an expression of {ref}: there is no {target} in the manifest", place, hint)

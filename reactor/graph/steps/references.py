@@ -36,5 +36,5 @@ def _problem(draft: Draft, target: str, edge: Edge, *, to_itself: bool) -> Diagn
     ref, place = draft.refs[edge.owner], draft.locate(edge.owner, edge.path)
     if to_itself:
         return Diagnostic(f"{ref} refers to itself in {edge.path[0]}", place, "take this reference away")
-    hint = draft.names.hint(target) or "declare it, or take this reference away"
+    hint = draft.names.hint(target, edge.owner) or "declare it, or take this reference away"
     return Diagnostic(f"{edge.path[0]} of {ref}: there is no {target} in the manifest", place, hint)
