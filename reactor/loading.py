@@ -79,6 +79,7 @@ def _connected(manifest: Manifest, problems: list[Diagnostic]) -> Graph:
         locate=manifest.locate,
         wrecks=manifest.wrecks,
         broken=manifest.broken,
+        unread=manifest.unread,
     )
     if problems or conflicts:
         found = sorted([*problems, *conflicts], key=_position)

@@ -42,16 +42,19 @@ def build(
     chains: Sequence[Chain] = (),
     wrecks: Sequence[Resource] = (),
     broken: frozenset[str] = frozenset(),
+    unread: bool = False,
 ) -> tuple[Graph, list[Diagnostic]]:
     """The graph of ``resources``, and every problem found in it.
 
     ``chains`` are the numbers of resources that go one after the other, as the manifest has them. With problems, the
     graph is not to be run: it may lack edges, or hold a cycle. ``locate`` finds a property in
     the manifest, and is asked only about problems; it counts ``wrecks``, of which only name and references are left,
-    on after the resources. References to ``broken`` names, declared but unusable, are passed over. Raises ValueError when two resources have the same ref.
+    on after the resources. References to ``broken`` names, declared but unusable, are passed over; with a manifest ``unread``, so are
+    all to what is not there. Raises ValueError when two resources have the same ref.
     """
     with collector_paused():
-        draft = Draft([*resources, *wrecks], locate, broken, sound=len(resources), chains=chains)
+        everything = [*resources, *wrecks]
+        draft = Draft(everything, locate, broken, unread=unread, sound=len(resources), chains=chains)
         for step in STEPS:
             step(draft)
         return finished(draft), draft.diagnostics

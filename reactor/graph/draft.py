@@ -34,8 +34,8 @@ class Draft:
     """What the build steps share and change: edges by vertex number, and the problems found so far.
 
     ``broken`` holds the names of resources the manifest declares but could not make: references to them are
-    neither edges nor problems of their own. Only the first ``sound`` of ``resources`` have all their properties.
-    ``chains`` are vertices that go one after the other.
+    neither edges nor problems of their own. With a manifest ``unread``, that holds for all names. Only the first
+    ``sound`` of ``resources`` have all their properties. ``chains`` are vertices that go one after the other.
     """
 
     def __init__(
@@ -44,18 +44,24 @@ class Draft:
         locate: Locate,
         broken: frozenset[str],
         *,
+        unread: bool = False,
         sound: int,
         chains: Sequence[Chain],
     ) -> None:
         self.resources = resources
         self.sound = sound
         self.locate = locate
-        self.broken = broken
+        self._broken = broken
+        self._unread = unread
         self.chains = chains
         self.refs = [resource.ref for resource in resources]
         self.names = Names(resources, self.refs)
         self.successors: list[dict[int, Edge]] = [{} for _ in resources]
         self.diagnostics: list[Diagnostic] = []
+
+    def is_missed(self, name: str) -> bool:
+        """Whether it is a problem of its own that nothing has this name."""
+        return not (self._unread or name in self._broken)
 
     def is_declined(self, vertex: int) -> bool:
         """Whether its conditions, known while the manifest is loaded, say that it is not managed on this host."""

@@ -28,8 +28,8 @@ class Collection:
     """``resources`` and ``origins`` belong together by index.
 
     ``wrecks`` are what is left of resources that could not be built, name and references only, with their origins.
-    ``broken`` holds the refs of what left not even that, so that a reference to it is no further problem. ``chains``
-    are the indices of resources that go one after the other. ``files`` are the absolute paths of all that was read. ``warnings`` keep nothing from being used.
+    ``broken`` holds the refs of what left not even that, so that a reference to it is no further problem. With
+    something ``unread``, a manifest of which nobody knows what it declares, no reference is. ``chains`` are the indices of resources that go one after the other. ``files`` are the absolute paths of all that was read. ``warnings`` keep nothing from being used.
     ``texts`` are those that templates have made, by the names that places in them have.
     """
 
@@ -37,6 +37,7 @@ class Collection:
     origins: list[Origin] = field(default_factory=list)
     wrecks: list[tuple[Resource, Origin]] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
+    unread: bool = False
     chains: list[tuple[Sequence[int], bool]] = field(default_factory=list)
     files: dict[str, None] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)

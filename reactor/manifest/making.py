@@ -81,6 +81,7 @@ class Maker:
         if resource is None or values.spoilt or not refs:
             if late is not None:  # what it reads may be what is wrong: nobody else looks at that now
                 self._collection.files.update(dict.fromkeys(sorted(late.reads)))
+            self._collection.unread |= issubclass(model, Composite)
             if refs:
                 self._collection.wrecks.append((_wreck(model, values, number), origin))
             return

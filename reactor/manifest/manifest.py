@@ -24,8 +24,8 @@ class Manifest:
     """What is to be converged. ``resources`` are in the order of the files, without those that are wrong.
 
     ``wrecks`` are what is left of these, name and references only, to be checked with the others. ``broken`` holds
-    the refs of what left nothing, by name and by alias: a reference to one is no further problem. ``chains`` are the
-    indices of resources that go one after the other. ``files`` are all the files it was made of.
+    the refs of what left nothing, by name and by alias: a reference to one is no further problem, and with a manifest
+    ``unread``, of which nobody knows what it declares, none is. ``chains`` are the indices of resources that go one after the other. ``files`` are all the files it was made of.
     ``secrets`` are the paths in ``data`` of what must not be shown. ``origins`` may be
     set to None once nothing is located any more.
     """
@@ -36,6 +36,7 @@ class Manifest:
     chains: Sequence[tuple[Sequence[int], bool]] = ()
     settings: Settings = field(default_factory=Settings)
     broken: frozenset[str] = frozenset()
+    unread: bool = False
     data: Mapping[str, Any] = field(default_factory=dict)
     secrets: frozenset[tuple[str, ...]] = frozenset()
     files: tuple[str, ...] = ()
@@ -94,6 +95,7 @@ def _manifest(path: str, collection: Collection, document: Document, data: Resol
         chains=collection.chains,
         settings=document.settings,
         broken=frozenset(collection.broken),
+        unread=collection.unread,
         data=data.values,
         secrets=data.secrets,
         files=tuple(collection.files),

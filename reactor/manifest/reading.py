@@ -84,7 +84,9 @@ class Reading:
         of_entries = problems
         if document.jet_file is not None:
             entries, of_entries = self._rendered(document.jet_file, document.jet_at, world, problems)
-        if entries is not None and not self._denied(composite, entries):
+        if entries is None:
+            self._collection.unread = True
+        elif not self._denied(composite, entries):
             self._bind(entries, document, world, of_entries, data)
         document = document._replace(
             pre_message=_message(document.pre_message, world, problems),
@@ -141,6 +143,7 @@ class Reading:
             problems.add(f"can't read the manifest: {path} is not a regular file", at, "name a file")
         elif isinstance(source := read_source(path), Diagnostic):
             self._collection.problems.append(source)
+            self._collection.unread = True
         else:
             self._splice(composite, source, data)
 

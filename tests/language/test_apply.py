@@ -209,6 +209,42 @@ def test_what_is_wrong_with_a_child_is_told_with_the_rest_and_at_its_place(site,
     }
 
 
+@pytest.mark.parametrize(
+    ("properties", "child", "problem"),
+    [
+        ("", "resources: [{exec: [{b: {command: /bin/true]", "bad YAML"),
+        ("", "[{exec: [{b: {command: /bin/true}}]}]", "a manifest is a map"),
+        ("", "ccm: {resources_jet_file: missing.jet}", "resources_jet_file"),
+        (
+            "{data: {x: '{{ Dat.x }}'}}",
+            "resources: [{exec: [{b: {command: /bin/true}}]}]",
+            "unknown name Dat",
+        ),
+    ],
+)
+def test_nobody_misses_what_may_be_in_a_child_that_could_not_be_read(site, properties, child, problem):
+    with pytest.raises(ManifestError) as caught:
+        site(
+            f"resources: [{{apply: [{{child.yaml: {properties}}}]}}, {{exec: [{{a: {{require: exec#b}}}}]}}]",
+            **{"child.yaml": child},
+        )
+    [found] = caught.value.diagnostics
+    assert problem in found.message
+
+
+def test_who_refers_to_what_no_child_declares_is_told_so_with_what_is_wrong_in_the_child(site):
+    with pytest.raises(ManifestError) as caught:
+        site(
+            "resources: [{apply: [{child.yaml: }]}, {exec: [{a: {require: exec#b}}]}]",
+            **{"child.yaml": "resources: [{exec: [{c: {bogus: 1}}]}]"},
+        )
+    messages = {found.message for found in caught.value.diagnostics}
+    assert messages == {
+        "exec has no property 'bogus'",
+        "require of exec#a: there is no exec#b in the manifest",
+    }
+
+
 def test_what_is_wrong_with_a_child_that_is_applied_twice_is_told_once(site):
     with pytest.raises(ManifestError) as caught:
         site(

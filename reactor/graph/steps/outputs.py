@@ -15,7 +15,7 @@ def add_outputs(draft: Draft) -> None:
             if found is not None and found != vertex:
                 reason = f"output of {target} in {draft.refs[vertex]}"
                 draft.connect(found, vertex, Edge(EdgeKind.REQUIRE, reason, vertex))
-            elif target not in draft.broken:
+            elif found is not None or draft.is_missed(target):
                 draft.diagnostics.append(_problem(draft, vertex, target, to_itself=found is not None))
 
 

@@ -28,7 +28,7 @@ def _refer(draft: Draft, target: str, edge: Edge) -> None:
     found = draft.names.find(target, edge.owner)
     if found is not None and found != edge.owner:
         draft.connect(found, edge.owner, edge)
-    elif target not in draft.broken:
+    elif found is not None or draft.is_missed(target):
         draft.diagnostics.append(_problem(draft, target, edge, to_itself=found is not None))
 
 
