@@ -8,6 +8,7 @@ import yaml
 from yaml.reader import Reader, ReaderError
 from yaml.tokens import ScalarToken, ValueToken
 
+from reactor.manifest.old_breaks import without_old_breaks
 from reactor.manifest.source import Problems
 
 _LONGEST_KEY = 1024
@@ -101,7 +102,7 @@ def _impossible_key(error: yaml.YAMLError, text: str, colon: int) -> int | None:
 
 def _tokens_before(text: str, end: int) -> tuple[Any, Any]:
     """The last two tokens before an offset."""
-    scanner, before, last = _SCANNER(text), None, None
+    scanner, before, last = _SCANNER(without_old_breaks(text)), None, None
     try:
         while scanner.check_token() and scanner.peek_token().start_mark.index < end:
             before, last = last, scanner.get_token()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import yaml
@@ -23,6 +24,7 @@ from yaml.events import (
 )
 
 from reactor.manifest.nodes import BROKEN, Broken, Mapping, Sequence
+from reactor.manifest.old_breaks import with_old_breaks, without_old_breaks
 from reactor.manifest.scalars import SPECIAL_STARTS, plain_value, shown_tag, tagged_value
 from reactor.manifest.source import Problems
 from reactor.manifest.syntax import report_syntax
@@ -65,9 +67,11 @@ def parse(problems: Problems, loader: Callable[[str], Any] = LOADER) -> Any:
     Everything wrong is added to ``problems``; what follows a duplicate key, an unknown tag or an undefined
     alias is still read. ``loader`` is a PyYAML loader class: `LOADER` unless a test wants the slow one.
     """
-    parser = loader(problems.source.text)
+    text = without_old_breaks(problems.source.text)
+    parser = loader(text)
+    following = parser.get_event if text is problems.source.text else partial(_restored, parser.get_event)
     try:
-        return _Builder(parser.get_event, problems).document()
+        return _Builder(following, problems).document()
     except yaml.YAMLError as error:
         report_syntax(error, problems)
     except _LimitError as error:
@@ -75,6 +79,14 @@ def parse(problems: Problems, loader: Callable[[str], Any] = LOADER) -> Any:
     finally:
         parser.dispose()
     return None
+
+
+def _restored(following: Callable[[], Any]) -> Any:
+    """The next event, with the characters that were kept from the parser."""
+    event = following()
+    if event.__class__ is ScalarEvent:
+        event.value = with_old_breaks(event.value)
+    return event
 
 
 class _Builder:

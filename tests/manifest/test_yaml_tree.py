@@ -84,6 +84,26 @@ def test_a_scalar_that_is_no_text_keeps_how_it_was_written(tree, text):
     assert mapping.raw("alias") == text
 
 
+@pytest.mark.parametrize("loader", [LOADER, yaml.SafeLoader])
+@pytest.mark.parametrize("character", ["\x85", "\u2028", "\u2029"])
+def test_only_a_line_feed_ends_a_line(loader, character):
+    text = f"a: x{character}y # c{character}z: 1\nb: 'x{character} y'\nc: |\n  x{character}  y\nd{character}: [\"{character}\"]"
+    problems = Problems(Source("site.yaml", text))
+    values = {
+        "a": f"x{character}y",
+        "b": f"x{character} y",
+        "c": f"x{character}  y\n",
+        f"d{character}": [character],
+    }
+    assert parse(problems, loader) == values
+    assert problems.sorted() == []
+
+
+def test_places_count_characters_that_ended_a_line_once():
+    [found] = problems_of("a: x\u2028\x85y\nb: ['\u2029', }")
+    assert (found.place.line, found.place.column) == (2, 10)
+
+
 def test_a_text_needs_no_second_copy(tree):
     assert tree("key: yes").raw("key") is None
 
