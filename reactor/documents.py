@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from reactor.manifest.source import MAX_BYTES, Problems, Source
+from reactor.manifest.source import Problems, Source, read_source
 from reactor.manifest.tree import MAX_DEPTH, parse
-from reactor.resource.diagnostic import Diagnostic, ManifestError, Place
-
-_MOST = MAX_BYTES + 1
-"""Characters that are read: a device may never end."""
+from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 
 class Annotated(NamedTuple):
@@ -42,16 +39,10 @@ def parse_values(text: str, file: str) -> dict[str, Any]:
 
 
 def _text(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            text = file.read(_MOST)
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise ManifestError([Diagnostic(f"can't read the file: {reason}", Place(path, 1, 1))]) from error
-    if len(text) == _MOST:
-        words = f"the file is larger than {MAX_BYTES // 2**20} MiB"
-        raise ManifestError([Diagnostic(words, Place(path, 1, 1), "is this the right file?")])
-    return text
+    source = read_source(path, "the file")
+    if isinstance(source, Diagnostic):
+        raise ManifestError([source])
+    return source.text
 
 
 def _parsed(text: str, file: str) -> tuple[Problems, dict[str, Any]]:

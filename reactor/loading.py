@@ -120,7 +120,7 @@ def with_site(inputs: Inputs, warn: Callable[[str], None]) -> Inputs:
 
 def _fault_of_data(path: Path) -> str | None:
     """The first of what is wrong with a file of data, whatever the host; None for one that can be used."""
-    source = read_source(path)
+    source = read_source(path, "the data")
     if isinstance(source, Diagnostic):
         return source.message
     problems = Problems(source)

@@ -20,7 +20,7 @@ class SiteData:
     """
 
     def __init__(self, path: str, inputs: Inputs) -> None:
-        source = read_source(path)
+        source = read_source(path, "the data")
         if isinstance(source, Diagnostic):
             raise ManifestError([source])
         self.problems = Problems(source)

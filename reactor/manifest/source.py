@@ -79,21 +79,21 @@ class Problems:
         return sorted(self._found, key=lambda found: found.place or Place("", 0, 0))
 
 
-def read_source(path: str | os.PathLike[str]) -> Source | Diagnostic:
-    """The text of the manifest at ``path``, or what keeps it from being read."""
+def read_source(path: str | os.PathLike[str], what: str = "the manifest") -> Source | Diagnostic:
+    """The text of the manifest at ``path``, or what keeps it from being read. ``what`` it is to people."""
     file = os.fsdecode(path)
     try:
         with open(file, "rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        return _unreadable(file, error)
+        return _unreadable(file, what, error)
     if len(content) > MAX_BYTES:
-        hint = "is this the right file? A manifest this large must be split"
-        return Diagnostic(f"the manifest is larger than {MAX_BYTES // 2**20} MiB", Place(file, 1, 1), hint)
+        hint = "is this the right file? One this large must be split"
+        return Diagnostic(f"{what} is larger than {MAX_BYTES // 2**20} MiB", Place(file, 1, 1), hint)
     try:
         return Source(file, with_line_feeds(content.decode("utf-8-sig")))
     except UnicodeDecodeError as error:
-        return _not_text(file, content, error)
+        return _not_text(file, what, content, error)
 
 
 def with_line_feeds(text: str) -> str:
@@ -101,18 +101,18 @@ def with_line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _unreadable(file: str, error: OSError | ValueError) -> Diagnostic:
+def _unreadable(file: str, what: str, error: OSError | ValueError) -> Diagnostic:
     path = Path(file)
     hint = None
     if isinstance(error, FileNotFoundError):
-        hint = _sibling_hint(path)
+        hint = "the standard input is /dev/stdin" if file == "-" else _sibling_hint(path)
     elif isinstance(error, IsADirectoryError):
         inside = path / "manifest.yaml"
-        hint = f"name a file, such as {inside}" if inside.is_file() else "name the manifest file in it"
+        hint = f"name a file, such as {inside}" if inside.is_file() else "name the file in it"
     elif isinstance(error, PermissionError):
         hint = "check the permissions of the file and of the directories above it"
     reason = error.strerror if isinstance(error, OSError) else str(error)
-    return Diagnostic(f"can't read the manifest: {reason}", Place(file, 1, 1), hint)
+    return Diagnostic(f"can't read {what}: {reason}", Place(file, 1, 1), hint)
 
 
 def _sibling_hint(path: Path) -> str | None:
@@ -122,12 +122,12 @@ def _sibling_hint(path: Path) -> str | None:
         return f"there is no directory {path.parent}"
 
 
-def _not_text(file: str, content: bytes, error: UnicodeDecodeError) -> Diagnostic:
+def _not_text(file: str, what: str, content: bytes, error: UnicodeDecodeError) -> Diagnostic:
     before = content[: error.start]
     line_start = before.rfind(b"\n") + 1
     place = Place(file, before.count(b"\n") + 1, len(before[line_start:].decode(errors="replace")) + 1)
-    message = f"the manifest is not UTF-8 text: byte 0x{content[error.start]:02x} at offset {error.start}"
+    message = f"{what} is not UTF-8 text: byte 0x{content[error.start]:02x} at offset {error.start}"
     if content.startswith(_UTF16_MARKS):
         return Diagnostic(message, place, "the file looks like UTF-16: save it as UTF-8")
-    hint = "this looks like a binary file, not a manifest" if b"\0" in content else "save the file as UTF-8"
+    hint = "this looks like a binary file" if b"\0" in content else "save the file as UTF-8"
     return Diagnostic(message, place, hint)

@@ -134,5 +134,5 @@ def _report_unprintable(text: str, problems: Problems) -> None:
     at = found.start() if found else 0
     hint = 'write it as an escape, within "..."'
     if "\0" in text:
-        hint = "this looks like a binary file, not a manifest"
+        hint = "this looks like a binary file"
     problems.add(f"the character U+{ord(text[at]):04X} is not allowed in YAML", at, hint)

@@ -133,6 +133,17 @@ def test_an_error_in_an_expression_is_shown_in_its_place(reactor, manifest):
     assert f"{path}:2:12: error: unknown name nope" in done.err
 
 
+@pytest.mark.parametrize("option", ["--data-file", "--facts", "--hiera"])
+def test_what_is_no_text_is_no_manifest_either_but_has_a_place(reactor, site, tmp_path, option):
+    (tmp_path / "latin.yaml").write_bytes("data:\n  who: Zoë\n".encode("latin-1"))
+    done = reactor("data", site, option, tmp_path / "latin.yaml")
+    assert done.code == 2
+    assert f"{tmp_path}/latin.yaml:2:10: error: the " in done.err
+    assert "is not UTF-8 text: byte 0xeb at offset 15" in done.err
+    assert "manifest is not" not in done.err
+    assert "hint: save the file as UTF-8" in done.err
+
+
 def test_a_missing_key_is_an_error_with_the_nearest_one(reactor, site):
     done = reactor("data", site, "web.prt")
     assert done.code == 1

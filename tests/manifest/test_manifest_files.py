@@ -24,6 +24,11 @@ def test_a_missing_file_names_one_like_it(tmp_path):
     assert found.hint == "did you mean 'site.yaml'?"
 
 
+def test_a_dash_is_no_name_for_the_standard_input(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert reading("-").hint == "the standard input is /dev/stdin"
+
+
 def test_a_missing_directory_is_named(tmp_path):
     assert reading(tmp_path / "nowhere" / "site.yaml").hint == f"there is no directory {tmp_path / 'nowhere'}"
 
@@ -31,7 +36,7 @@ def test_a_missing_directory_is_named(tmp_path):
 def test_a_directory_is_no_manifest(tmp_path):
     found = reading(tmp_path)
     assert found.message == "can't read the manifest: Is a directory"
-    assert found.hint == "name the manifest file in it"
+    assert found.hint == "name the file in it"
     (tmp_path / "manifest.yaml").touch()
     assert reading(tmp_path).hint == f"name a file, such as {tmp_path / 'manifest.yaml'}"
 
@@ -88,9 +93,9 @@ def test_an_empty_manifest_is_an_error(read, content):
             b"\x7fELF\0\0\x90",
             (1, 7),
             "byte 0x90 at offset 6",
-            "this looks like a binary file, not a manifest",
+            "this looks like a binary file",
         ),
-        (b"a\0b", (1, 2), "U+0000 is not allowed in YAML", "this looks like a binary file, not a manifest"),
+        (b"a\0b", (1, 2), "U+0000 is not allowed in YAML", "this looks like a binary file"),
     ],
 )
 def test_binary_junk_is_placed(read, content, place, message, hint):
