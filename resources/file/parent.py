@@ -44,7 +44,7 @@ class Parent:
         try:
             self._directory = open_directory(self._parent)
         except (FileNotFoundError, NotADirectoryError) as error:
-            hint = f"declare file#{self._parent} with ensure: directory"
+            hint = f"declare file#{self._parent} with ensure: directory, to go before this"
             raise ResourceError(f'"{self._parent}" is not a directory', hint) from error
         return self._directory, self._base or "."
 

@@ -31,7 +31,7 @@ async def mount(desired: Desired) -> None:
 def _require_mount_point(path: str) -> None:
     """Raises ResourceError when nothing can be mounted at ``path`` so that it is found there."""
     if not os.path.exists(path):
-        hint = f"declare file#{path} with ensure: directory"
+        hint = f"declare file#{path} with ensure: directory, to go before this"
         raise ResourceError(f"the mount point {path} does not exist", hint)
     if os.path.islink(path):  # the kernel would mount it there, again at each look here
         there = os.path.realpath(path)

@@ -232,7 +232,10 @@ async def test_a_mount_point_that_is_missing_is_named(tmp_path):
     missing = tmp_path / "missing"
     ended, story = await converge_once(Mount(name=str(missing), **TMPFS))
     assert ended.counts[Result.FAILED] == 1
-    assert story.checks(f"mount#{missing}")[-1].hint == f"declare file#{missing} with ensure: directory"
+    assert (
+        story.checks(f"mount#{missing}")[-1].hint
+        == f"declare file#{missing} with ensure: directory, to go before this"
+    )
 
 
 async def test_a_link_is_no_mount_point(point):
