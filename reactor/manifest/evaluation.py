@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.expression.errors import ExpressionError
 from reactor.manifest.source import Source
+from reactor.resource.diagnostic import PropertyPath
 
 if TYPE_CHECKING:
     from reactor.expression.scope import Scope
@@ -84,13 +85,13 @@ def unevaluated(tree: Any) -> Any:
     return [unevaluated(value) for value in tree] if isinstance(tree, list) else tree
 
 
-def each_expressive(tree: Any, visit: Callable[[Expressive], None]) -> None:
-    """Call ``visit`` with every text with expressions in ``tree``."""
+def expressives(tree: Any, path: PropertyPath = ()) -> Iterator[tuple[PropertyPath, Expressive]]:
+    """Every text with expressions in ``tree``, and the way to it; ``path`` is that to the tree."""
     if isinstance(tree, Expressive):
-        visit(tree)
+        yield path, tree
     elif isinstance(tree, (dict, list)):
-        for value in tree.values() if isinstance(tree, dict) else tree:
-            each_expressive(value, visit)
+        for step, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            yield from expressives(value, (*path, step))
 
 
 def offset_in_source(source: Source, at: int, text: str, start: int, end: int) -> int:

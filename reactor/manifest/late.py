@@ -11,17 +11,16 @@ from pydantic import ValidationError
 from reactor.expression.errors import ExpressionError
 from reactor.expression.secret import holds_secret
 from reactor.manifest.evaluation import (
-    Expressive,
     MisplacedError,
     NotYetError,
-    each_expressive,
     evaluated,
+    expressives,
     unevaluated,
 )
 from reactor.manifest.wording import shown
 from reactor.manifest.world import World
 from reactor.resource.base import Resource
-from reactor.resource.diagnostic import InvalidPropertiesError
+from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath
 from reactor.resource.late import Late, Outputs
 from reactor.resource.plan import ResourceError
 from reactor.resource.secrecy import remember
@@ -161,16 +160,15 @@ class LateBinding(Late):
         settled.become(resource, resource.secrets | secret)
         return settled
 
-    def _taken(self) -> tuple[str, ...]:
-        names: dict[str, None] = {}
-
-        def visit(expressive: Expressive) -> None:
-            names.update((ref, None) for ref, _, _ in expressive.template.calls(_OUTPUT) if ref is not None)
-
-        each_expressive(self._trees, visit)
-        for condition in self._conditions:
-            names.update((ref, None) for ref, _, _ in condition.expression.calls(_OUTPUT) if ref is not None)
-        return tuple(names)
+    def _taken(self) -> dict[str, PropertyPath]:
+        calls = [(path, each.template.calls(_OUTPUT)) for path, each in expressives(self._trees)]
+        calls += [(("control", each.name), each.expression.calls(_OUTPUT)) for each in self._conditions]
+        found: dict[str, PropertyPath] = {}
+        for path, sites in calls:
+            for ref, _, _ in sites:
+                if ref is not None:
+                    found.setdefault(ref, path)
+        return found
 
 
 def _secret_keys(values: Mapping[str, Any]) -> frozenset[str]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from reactor.resource.diagnostic import PropertyPath
 
 if TYPE_CHECKING:
     from reactor.resource.base import Resource
@@ -16,11 +19,11 @@ Outputs = Callable[[str], Mapping[str, Any] | None]
 class Late(ABC):
     """The expressions of one resource, bound to the data of its manifest. The engine settles them before each check.
 
-    ``takes`` names the resources whose outputs they read. ``reads`` holds the absolute paths of the files that the last
+    ``takes`` names the resources whose outputs they read, each with the value that does first. ``reads`` holds the absolute paths of the files that the last
     `settle` has read: a change of one of them is drift.
     """
 
-    takes: tuple[str, ...] = ()
+    takes: Mapping[str, PropertyPath] = MappingProxyType({})
     is_decided: bool = False
     """Whether it was known when the manifest was loaded what the conditions say."""
     is_declined: bool = False

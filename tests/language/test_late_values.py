@@ -153,7 +153,26 @@ resources:
 def test_what_can_never_have_a_value_is_told_before_anything_is_touched(site, value, message):
     with pytest.raises(ManifestError) as caught:
         site("resources: [{file: [{'{dir}/out': {{own}, content: \"VALUE\"}}]}]".replace("VALUE", value))
-    assert message in caught.value.diagnostics[0].message
+    [problem] = caught.value.diagnostics
+    assert message in problem.message
+    assert problem.place.column >= len("resources: [{file: [{'/out': {content: ")
+
+
+def test_the_place_of_a_wrong_output_is_the_value_that_takes_it(site):
+    with pytest.raises(ManifestError) as caught:
+        site("""
+resources:
+  - exec:
+      - a:
+          command: /bin/true
+          environment: ["A=1", "B=${ output('exec#b') }"]
+          control:
+            if: output('exec#a').stdout == '1'
+            unless: output('exec#c').stdout == '1'
+""")
+    assert [(each.place.line, each.place.column) for each in caught.value.diagnostics] == [
+        (6, 32), (8, 17), (9, 21),
+    ]  # fmt: skip
 
 
 def test_an_output_in_a_property_that_is_read_at_load_is_refused(site):

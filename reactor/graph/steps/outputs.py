@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
-from reactor.resource.diagnostic import Diagnostic
+from reactor.resource.diagnostic import Diagnostic, Place
 
 
 def add_outputs(draft: Draft) -> None:
     """Add a ``require`` for each ``output("kind#name")``; report those that lead nowhere or back to where they stand."""
     for vertex, resource in enumerate(draft.resources):
-        for target in resource.late.takes if resource.late is not None else ():
+        for target, path in resource.late.takes.items() if resource.late is not None else ():
             found = draft.names.find(target, vertex)
             if found is not None and found != vertex:
                 reason = f"output of {target} in {draft.refs[vertex]}"
-                draft.connect(found, vertex, Edge(EdgeKind.REQUIRE, reason, vertex))
+                draft.connect(found, vertex, Edge(EdgeKind.REQUIRE, reason, vertex, path))
             elif found is not None or draft.is_missed(target):
-                draft.diagnostics.append(_problem(draft, vertex, target, to_itself=found is not None))
+                place = draft.locate(vertex, path)
+                draft.diagnostics.append(_problem(draft, vertex, target, place, to_itself=found is not None))
 
 
-def _problem(draft: Draft, vertex: int, target: str, *, to_itself: bool) -> Diagnostic:
-    ref, place = draft.refs[vertex], draft.locate(vertex, ())
+def _problem(draft: Draft, vertex: int, target: str, place: Place | None, *, to_itself: bool) -> Diagnostic:
+    ref = draft.refs[vertex]
     if to_itself:
         return Diagnostic(f"{ref} takes its own output", place, "take it from another resource")
     hint = draft.names.hint(target, vertex) or "declare it, or write the value out"
