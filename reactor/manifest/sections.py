@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any
 
 from reactor.data.annotations import Found, Path, find_annotations, has_annotations
-from reactor.data.problem import DataProblem
+from reactor.data.problem import DataProblem, DocumentPath
 from reactor.data.resolve import Layer, Resolved, resolve
-from reactor.data.validation import ignored, secret_paths
+from reactor.data.validation import Annotations, ignored, secret_paths
 from reactor.manifest.document import check_data
 from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.inputs import Inputs
@@ -19,6 +20,7 @@ from reactor.manifest.wording import shown
 from reactor.resource.secrecy import remember
 
 _SECTIONS = ("data", "hierarchy", "overrides")
+_NONE: Annotations = MappingProxyType({})
 
 
 def data_of(root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer, ...]) -> Resolved:
@@ -26,14 +28,31 @@ def data_of(root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer
     if not any(section in root for section in _SECTIONS):
         root = Mapping(root.at)
     annotations = annotations_of(root, problems.source.text)
-    resolved = resolve(root, inputs.facts, over=over, annotations=annotations.by_key)
-    for problem in resolved.problems:
-        add_problem(problem, root, problems)
+    resolved = resolve_sections(root, problems, inputs, over, annotations.by_key)
     for path in resolved.secrets:
         value = _value(resolved.values, path)
         remember([*_leaves(value)] if isinstance(value, list) else value)
     notes = (*ignored(annotations.ignored), *useless_overrides(root))
     return resolved._replace(warnings=[*resolved.warnings, *notes])
+
+
+def resolve_sections(
+    root: Mapping,
+    problems: Problems,
+    inputs: Inputs,
+    over: tuple[Layer, ...] = (),
+    annotations: Annotations = _NONE,
+) -> Resolved:
+    """The sections of ``root`` on this host, and what goes ``over`` them; what is wrong with them goes to ``problems``.
+
+    What can't be used, and has been reported, is null, as is the value of an expression that fails.
+    """
+    document = {key: _usable(root[key]) for key in _SECTIONS if key in root} if problems else root
+    resolved = resolve(document, inputs.facts, over=over, annotations=annotations)
+    for problem in resolved.problems:
+        if _value(root, problem.path) is not BROKEN:
+            add_problem(problem, root, problems)
+    return resolved
 
 
 def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
@@ -153,6 +172,14 @@ def _offset(root: Mapping, problem: DataProblem, problems: Problems) -> int:
     return offset_in_source(problems.source, at, node, problem.start, problem.end)
 
 
+def _usable(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _usable(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_usable(item) for item in node]
+    return None if node is BROKEN else node
+
+
 def _leaves(value: Any) -> Iterator[Any]:
     """The values of a list without the keys of maps in it: "name" is no secret because one of its items is."""
     if isinstance(value, dict | list):
@@ -162,7 +189,7 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _value(values: Any, path: Path) -> Any:
+def _value(values: Any, path: DocumentPath) -> Any:
     for key in path:
         if not isinstance(values, dict) or key not in values:
             return None

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reactor.data.resolve import Layer, resolve
+from reactor.data.resolve import Layer
 from reactor.data.validation import check, ignored, secret_paths, unknown
 from reactor.manifest.inputs import Inputs
-from reactor.manifest.sections import add_problem, annotations_of, sections_of, useless_overrides, warning
+from reactor.manifest.sections import (
+    add_problem,
+    annotations_of,
+    resolve_sections,
+    sections_of,
+    useless_overrides,
+    warning,
+)
 from reactor.manifest.source import Problems, read_source
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
@@ -27,9 +34,7 @@ class SiteData:
         self._root = sections_of(self.problems)
         found = annotations_of(self._root, source.text)
         self._annotations = found.by_key
-        resolved = resolve(self._root, inputs.facts)
-        for problem in resolved.problems:
-            add_problem(problem, self._root, self.problems)
+        resolved = resolve_sections(self._root, self.problems, inputs)
         notes = (*unknown(found.by_key), *ignored(found.ignored), *useless_overrides(self._root))
         self.warnings = [warning(each, source) for each in notes]
         self.layer = Layer(path, resolved.values, secret_paths(self._annotations))

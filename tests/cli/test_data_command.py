@@ -133,6 +133,26 @@ def test_an_error_in_an_expression_is_shown_in_its_place(reactor, manifest):
     assert f"{path}:2:12: error: unknown name nope" in done.err
 
 
+def test_what_the_data_can_not_hold_is_told_once_and_breaks_no_promise(reactor, manifest):
+    data = "data:\n  # @validate isIP(value)\n  a: !foo x\n  # @require\n  b: !bar y\n  c: [!foo z]\n"
+    use = "resources: [{exec: [{a: {command: '/bin/echo {{ Data.a }} {{ Data.b }} {{ Data.c }}'}}]}]\n"
+    done = reactor("validate", manifest(data + use), "--format", "json")
+    assert done.code == 2
+    found = [json.loads(line) for line in done.out.splitlines()]
+    assert [(each["message"], each["line"], each["column"]) for each in found] == [
+        ("unknown tag !foo", 3, 6), ("unknown tag !bar", 5, 6), ("unknown tag !foo", 6, 7),
+    ]  # fmt: skip
+
+
+def test_what_the_data_of_a_site_can_not_hold_breaks_no_promise_of_the_manifest(reactor, manifest, tmp_path):
+    (tmp_path / "site-data.yaml").write_text("data: {a: !foo x}")
+    path = manifest("data:\n  # @validate isIP(value)\n  a: 1.2.3.4\nresources: []\n")
+    done = reactor("validate", path, "--hiera", tmp_path / "site-data.yaml")
+    assert done.code == 2
+    assert f"{tmp_path}/site-data.yaml:1:11: error: unknown tag !foo" in done.err
+    assert "1 error in 1 file" in done.err
+
+
 @pytest.mark.parametrize("option", ["--data-file", "--facts", "--hiera"])
 def test_what_is_no_text_is_no_manifest_either_but_has_a_place(reactor, site, tmp_path, option):
     (tmp_path / "latin.yaml").write_bytes("data:\n  who: Zoë\n".encode("latin-1"))
