@@ -29,8 +29,10 @@ class Collection:
 
     ``wrecks`` are what is left of resources that could not be built, name and references only, with their origins.
     ``broken`` holds the refs of what left not even that, so that a reference to it is no further problem. With
-    something ``unread``, a manifest of which nobody knows what it declares, no reference is. ``chains`` are the indices of resources that go one after the other. ``files`` are the absolute paths of all that was read. ``warnings`` keep nothing from being used.
-    ``texts`` are those that templates have made, by the names that places in them have.
+    something ``unread``, a manifest of which nobody knows what it declares, no reference is. ``chains`` are the
+    indices of resources that go one after the other. ``files`` are the absolute paths of all that was read.
+    ``warnings`` keep nothing from being used. ``texts`` are those that templates have made, by the names that places
+    in them have.
     """
 
     resources: list[Resource] = field(default_factory=list)

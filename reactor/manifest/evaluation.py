@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.expression.errors import ExpressionError
-from reactor.manifest.source import Source
+from reactor.manifest.source import Problems, Source
 from reactor.resource.diagnostic import PropertyPath
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def bare_expression(text: str) -> Expression:
 
 
 class Expressive(NamedTuple):
-    """A text with expressions in it. ``at`` is the offset of the value in the file; ``as_text`` that only a text will do."""
+    """A text with expressions in it: where in the file it stands, and whether only a text will do for its value."""
 
     template: Template
     text: str
@@ -92,6 +92,12 @@ def expressives(tree: Any, path: PropertyPath = ()) -> Iterator[tuple[PropertyPa
     elif isinstance(tree, (dict, list)):
         for step, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
             yield from expressives(value, (*path, step))
+
+
+def report_expression(error: ExpressionError, problems: Problems, at: int, text: str) -> None:
+    """Add what is wrong with an expression in the value ``text``, written at the offset ``at``."""
+    where = offset_in_source(problems.source, at, text, error.start, error.end)
+    problems.add(error.message, where, error.hint)
 
 
 def offset_in_source(source: Source, at: int, text: str, start: int, end: int) -> int:

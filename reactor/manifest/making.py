@@ -1,4 +1,4 @@
-"""From the values of one declaration to a resource: its identity, what waits until it is checked, what is left of a broken one."""
+"""From the values of one declaration to a resource: its identity, what it waits for, what is left of a broken one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from reactor.expression.errors import ExpressionError
 from reactor.manifest.collection import Collection, Origin
 from reactor.manifest.declaration import Declaration
-from reactor.manifest.evaluation import MisplacedError, bare_expression, offset_in_source
+from reactor.manifest.evaluation import MisplacedError, bare_expression, report_expression
 from reactor.manifest.late import Condition, LateBinding, UndecidedError
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
@@ -46,8 +46,8 @@ class Form(NamedTuple):
 class Maker:
     """Makes the resources of one file, and adds them to a `Collection`.
 
-    ``world`` is what expressions of the file can reach. ``included`` is called with every resource that stands for another
-    manifest, once it is added. ``direct`` are the indices of the file's own resources.
+    ``world`` is what expressions of the file can reach. ``included`` is called with every resource that stands for
+    another manifest, once it is added. ``direct`` are the indices of the file's own resources.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Maker:
         self._place = problems.source.lines.place
 
     def make(self, model: type[Resource], declaration: Declaration, values: Values) -> None:
-        """Make a resource of ``model`` with these ``values``; what is wrong with them is reported, and leaves a wreck."""
+        """Make a resource of ``model`` with these ``values``. What is wrong is reported, and leaves a wreck."""
         self._keep_secrets_out_of_names(model, declaration, values)
         refs, number = self._claim(model, declaration, values) if "name" not in values.spoilt else ((), 1)
         late = self._late(model, declaration, values)
@@ -119,7 +119,7 @@ class Maker:
             self._included(resource, origin.declaration.at)
 
     def _late(self, model: type[Resource], declaration: Declaration, values: Values) -> LateBinding | None:
-        """What waits until the resource is checked, if anything does; what is known of it already goes to ``values``."""
+        """What waits until the resource is checked, if anything does. What is known already goes to ``values``."""
         conditions = self._conditions(model, declaration, values)
         if not (values.late or conditions):
             return None
@@ -128,18 +128,15 @@ class Maker:
             values.plain.update(late.try_values())
             values.secret |= late.secret
         except MisplacedError as found:
-            self._report(found.error, found.expressive.at, found.expressive.text)
+            report_expression(found.error, self._problems, found.expressive.at, found.expressive.text)
             values.spoilt.update(values.late)
         try:
             late.try_conditions()
         except UndecidedError as undecided:
-            self._report(undecided.error, undecided.condition.at, undecided.condition.text)
+            condition = undecided.condition
+            report_expression(undecided.error, self._problems, condition.at, condition.text)
             values.spoilt.add("control")
         return late
-
-    def _report(self, error: ExpressionError, at: int, text: str) -> None:
-        where = offset_in_source(self._problems.source, at, text, error.start, error.end)
-        self._problems.add(error.message, where, error.hint)
 
     def _conditions(
         self, model: type[Resource], declaration: Declaration, values: Values
@@ -155,7 +152,7 @@ class Maker:
             try:
                 found.append(Condition(name, bare_expression(text), text, at))
             except ExpressionError as error:
-                self._report(error, at, text)
+                report_expression(error, self._problems, at, text)
                 values.spoilt.add("control")
         return tuple(found)
 

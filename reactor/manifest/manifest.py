@@ -25,9 +25,9 @@ class Manifest:
 
     ``wrecks`` are what is left of these, name and references only, to be checked with the others. ``broken`` holds
     the refs of what left nothing, by name and by alias: a reference to one is no further problem, and with a manifest
-    ``unread``, of which nobody knows what it declares, none is. ``chains`` are the indices of resources that go one after the other. ``files`` are all the files it was made of.
-    ``secrets`` are the paths in ``data`` of what must not be shown. ``origins`` may be
-    set to None once nothing is located any more.
+    ``unread``, of which nobody knows what it declares, none is. ``chains`` are the indices of resources that go one
+    after the other. ``files`` are all the files it was made of. ``secrets`` are the paths in ``data`` of what must not
+    be shown. ``origins`` may be set to None once nothing is located any more.
     """
 
     path: str

@@ -11,7 +11,7 @@ from reactor.expression.secret import SecretText, paths_of_secrets
 from reactor.manifest.binding import Binder
 from reactor.manifest.collection import Collection
 from reactor.manifest.document import NO_DOCUMENT, Document, Message, read_document
-from reactor.manifest.evaluation import offset_in_source, parse_template
+from reactor.manifest.evaluation import parse_template, report_expression
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kinds import Kinds, look_up
 from reactor.manifest.making import Form, Maker
@@ -219,6 +219,5 @@ def _message(message: Message | None, world: World, problems: Problems) -> Messa
     try:
         return Message(template.render(world.scope), message.at)
     except ExpressionError as error:
-        where = offset_in_source(problems.source, message.at, message.text, error.start, error.end)
-        problems.add(error.message, where, error.hint)
+        report_expression(error, problems, message.at, message.text)
         return message

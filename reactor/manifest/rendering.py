@@ -1,4 +1,4 @@
-"""A manifest as it is after loading: defaults merged, expressions evaluated but for those that wait, as plain values."""
+"""A manifest as it is after loading, as plain values: defaults merged, expressions evaluated but for those that wait."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from reactor.expression.errors import ExpressionError
 from reactor.expression.secret import holds_secret
-from reactor.manifest.evaluation import Expressive, offset_in_source, parse_template
+from reactor.manifest.evaluation import Expressive, parse_template, report_expression
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
 from reactor.manifest.shapes import Shape
 from reactor.manifest.source import Problems
@@ -141,12 +141,9 @@ class ValueReader:
             value = expressive.evaluate(self._scope)
         except ExpressionError as error:
             self._is_spoilt = True
-            return self._report(error, at, text)
+            report_expression(error, self._problems, at, text)
+            return None
         if holds_secret(value):
             self._is_secret = True
             remember(value)
         return value
-
-    def _report(self, error: ExpressionError, at: int, text: str) -> None:
-        where = offset_in_source(self._problems.source, at, text, error.start, error.end)
-        self._problems.add(error.message, where, error.hint)
