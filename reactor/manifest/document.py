@@ -150,23 +150,17 @@ class _Outline:
         return Document(settings or Settings(), self._root, entries)
 
     def _ccm_form(self) -> Document:
-        at = self._root.key_at("ccm")
-        block = Mapping(at) if self._root["ccm"] is None else self._root["ccm"]
+        at, found = self._root.key_at("ccm"), self._root["ccm"]
+        block = found if isinstance(found, Mapping) else Mapping(at)
         options = self._section("ccm", CcmOptions, leave=("resources",)) or CcmOptions()
-        settings = self._section("settings", Settings) or Settings()
-        inherited = {"ordering": "manifest", "fail_fast": options.fail_on_error}
-        own = {name: getattr(settings, name) for name in settings.model_fields_set}
-        is_map = isinstance(block, Mapping)
-        block = block if is_map else Mapping(at)
         jet_file = options.resources_jet_file
         if jet_file is not None and "resources" in block:
-            hint = "keep one of the two"
-            self._problems.add(
-                "jet_file and resources cannot be used together", block.key_at(_JET_FILE), hint
-            )
+            message = "jet_file and resources cannot be used together"
+            self._problems.add(message, block.key_at(_JET_FILE), "keep one of the two")
+        is_block = found is None or found is block  # of anything else it is known that it is wrong
         return Document(
-            settings=Settings.model_validate({**inherited, **own}),
-            entries=self._entries(block, at, may_be_empty=False) if is_map and jet_file is None else None,
+            settings=self._ccm_settings(options),
+            entries=self._entries(block, at, may_be_empty=False) if is_block and jet_file is None else None,
             jet_file=jet_file,
             jet_at=block.value_at(_JET_FILE) if jet_file is not None else 0,
             root=self._root,
@@ -174,6 +168,11 @@ class _Outline:
             pre_message=self._message(block, "pre_message", options.pre_message),
             post_message=self._message(block, "post_message", options.post_message),
         )
+
+    def _ccm_settings(self, options: CcmOptions) -> Settings:
+        settings = self._section("settings", Settings) or Settings()
+        own = {name: getattr(settings, name) for name in settings.model_fields_set}
+        return Settings.model_validate({"ordering": "manifest", "fail_fast": options.fail_on_error, **own})
 
     def _message(self, block: Mapping, key: str, text: str | None) -> Message | None:
         return None if text is None else Message(text, block.value_at(key))
