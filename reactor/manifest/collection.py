@@ -58,7 +58,13 @@ class Collection:
         place = problems.source.lines.place(at)
         if (first := self._taken.setdefault(ref, place)) is place:
             return True
-        problems.add(f"{ref} is declared twice", at, hint, [("first declared here", first)])
+        notes = [("first declared here", first)]
+        if first == place:
+            notes, hint = (
+                [],
+                "its manifest is applied twice: apply it once, or make the name of what is in its data",
+            )
+        problems.add(f"{ref} is declared twice", at, hint, notes)
         return False
 
     def repeat(self, ref: str, at: int, problems: Problems) -> int:

@@ -261,6 +261,15 @@ def test_what_is_wrong_with_a_child_that_is_applied_twice_is_told_once(site):
     ]
 
 
+def test_a_name_of_a_child_that_is_applied_twice_is_no_mistake_of_the_child(site):
+    files = {"c.yaml": "resources: [{exec: [{d: {}}]}]"}
+    with pytest.raises(ManifestError) as caught:
+        site("resources: [{apply: [{c.yaml: }, {c.yaml: {data: {a: 2}}}]}]", **files)
+    [found] = caught.value.diagnostics
+    assert (found.message, found.notes) == ("exec#d is declared twice", ())
+    assert "its manifest is applied twice" in found.hint
+
+
 def test_paths_are_relative_to_the_manifest_that_says_them(site, tmp_path):
     files = {
         "sub/child.yaml": "resources: [{apply: [{deeper/leaf.yaml: }]}]",
