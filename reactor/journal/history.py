@@ -202,11 +202,15 @@ def _open(path: str, *, at_once: bool = False) -> tuple[sqlite3.Connection, int]
 
 
 def _connect(path: str, *, at_once: bool) -> sqlite3.Connection:
-    """Open read-only. In a directory we may not write to, that works for a file nobody has open, as `immutable`."""
+    """Open it to read only. In a directory we may not write to, that works for a file nobody has open, as `immutable`.
+
+    Who stays opens it for writing all the same, where we may: only then does the last one to close it take away the
+    files that SQLite wants beside it.
+    """
     if at_once and not os.path.exists(f"{path}-wal"):
         return _checked(f"{address(path, 'ro')}&immutable=1")
     try:
-        return _checked(address(path, "ro"))
+        return _checked(address(path, "ro" if at_once else "rw"))
     except sqlite3.OperationalError:
         if os.path.exists(f"{path}-wal"):
             raise
@@ -218,6 +222,7 @@ def _checked(uri: str) -> sqlite3.Connection:
     try:
         refuse_foreign(connection)
         provide_aliases(connection)
+        connection.execute("PRAGMA query_only = ON")
     except BaseException:
         connection.close()
         raise

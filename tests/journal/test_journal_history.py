@@ -11,7 +11,7 @@ from journal_worlds import blocked, changed, failed, history_of, journal_in, kep
 
 from reactor.engine.events import Cause, Converged, Ended, Output, Skipped, as_json
 from reactor.journal import records, store
-from reactor.journal.history import Filter
+from reactor.journal.history import Filter, History
 from reactor.journal.schema import FILE_NAME
 from resources.exec import Exec
 from resources.file import File
@@ -284,3 +284,19 @@ def test_a_journal_of_before_there_were_aliases_is_read_and_gone_on_with(directo
     with journal_in(directory) as journal:
         journal.begin_generation([file(alias="conf")])
     assert [entry.ref for entry in entries(directory, ref="file#conf")] == ["file#/a"]
+
+
+def test_who_has_read_leaves_no_files_beside_the_journal(directory):
+    with journal_in(directory) as journal:
+        journal.record(changed())
+    assert len(entries(directory)) == 1
+    assert {path.name for path in directory.iterdir()} == {FILE_NAME}
+
+
+def test_a_follower_that_outlives_the_run_leaves_no_files_beside_the_journal(directory):
+    with journal_in(directory) as journal:
+        journal.record(changed())
+        follower = History(str(directory))
+    with closing(follower):
+        assert len(list(follower.entries(Filter()))) == 1
+    assert {path.name for path in directory.iterdir()} == {FILE_NAME}
