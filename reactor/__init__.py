@@ -19,6 +19,7 @@ The map of the house; data flows down this list, and nothing imports what stands
 - ``journal/``: what survives the process: the state directory, its lock, pending refreshes and history in SQLite;
 - ``ensure/``: one resource without a manifest, sessions of scripts, requests over a pipe;
 - ``replacing``: our own small files, whole or not at all;
+- ``clock``: how far the clock can be believed;
 - ``console/``: sinks that turn events into text, tables, progress and JSON lines;
 - ``metrics/``: what is counted, for Prometheus;
 - ``service/``: reactor as a service of systemd: its unit, and what it tells its manager;

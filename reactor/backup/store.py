@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import math
 import os
 import shutil
 import stat
@@ -23,6 +24,7 @@ import trio
 
 from reactor.backup.entry import Name, Version, decode, key_of, parse_name
 from reactor.backup.pruning import ENTRY_COST, Limits, cost, survivors
+from reactor.clock import is_settled
 from reactor.replacing import sync_directory
 from reactor.resource.threads import in_thread
 
@@ -100,7 +102,8 @@ class Store:
             with os.scandir(self._objects) as objects:
                 sizes = {each.name: each.stat().st_size for each in objects}
             entries = {text: parse_name(text) for text in os.listdir(self._entries)}
-            stay, used = survivors(filter(None, entries.values()), sizes, self._limits, time.time_ns())
+            limits = self._limits if is_settled() else self._limits._replace(age=math.inf)
+            stay, used = survivors(filter(None, entries.values()), sizes, limits, time.time_ns())
             for text, name in entries.items():
                 if name not in stay:
                     os.unlink(f"{self._entries}/{text}")

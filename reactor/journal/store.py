@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import threading
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from reactor.clock import is_settled
 from reactor.journal.backlog import Batch, Generation
 from reactor.journal.debts import Pair
 from reactor.journal.originals import Original
@@ -187,7 +189,7 @@ class Store:
     def _prune(self) -> None:
         """Delete the oldest events beyond the limits, so many at once that no batch takes long."""
         execute = self._connection.execute
-        horizon = time.time() - AGE_LIMIT
+        horizon = time.time() - AGE_LIMIT if is_settled() else -math.inf
         oldest = execute("SELECT time FROM events ORDER BY id LIMIT 1").fetchone()
         if oldest and oldest[0] < horizon:
             execute(_DELETE_OLD, (_PRUNED_AT_ONCE, horizon))

@@ -1,9 +1,11 @@
 """The store of former versions: content-addressed, bounded, and safe to share."""
 
 import fcntl
+import math
 import os
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from reactor import clock
 from reactor.backup.pruning import Limits
 from reactor.backup.store import Store
 
@@ -137,6 +140,17 @@ async def test_pruning_keeps_what_is_within_the_limits(store, keep, tmp_path):
     before = objects(tmp_path), entries(tmp_path)
     store.prune()
     assert (objects(tmp_path), entries(tmp_path)) == before
+
+
+@pytest.mark.parametrize(("settling", "left"), [(math.inf, [b"1"]), (0, [])])
+async def test_nothing_goes_for_its_age_while_the_clock_may_be_far_ahead(
+    store, keep, monkeypatch, settling, left
+):
+    await keep(store, "/etc/f", b"1")
+    monkeypatch.setattr(clock, "SETTLING", settling)
+    monkeypatch.setattr(time, "time_ns", lambda: 4 * 10**18)
+    store.prune()
+    assert contents(store, "/etc/f") == left
 
 
 async def test_pruning_frees_objects_that_nobody_refers_to_and_torn_ones(store, keep, tmp_path):

@@ -1,6 +1,7 @@
 """What is kept of a run, how long, and what it says about causes."""
 
 import json
+import math
 import sqlite3
 import time
 from contextlib import closing
@@ -9,6 +10,7 @@ import pytest
 import trio
 from journal_worlds import blocked, changed, failed, history_of, journal_in, kept_refs, ok, wait_for
 
+from reactor import clock
 from reactor.engine.events import Cause, Converged, Ended, Output, Skipped, as_json
 from reactor.journal import records, store
 from reactor.journal.history import Filter, History
@@ -105,6 +107,7 @@ def test_a_file_that_grows_too_large_is_cut_and_gives_its_space_back(directory, 
 
 
 def test_what_is_older_than_the_limit_goes_and_debts_stay(directory, monkeypatch):
+    monkeypatch.setattr(clock, "SETTLING", 0)
     old = time.time() - store.AGE_LIMIT - 1
     with journal_in(directory) as journal:
         journal.record(changed("file#/old", moment=old))
@@ -113,6 +116,16 @@ def test_what_is_older_than_the_limit_goes_and_debts_stay(directory, monkeypatch
         journal.record(changed("file#/new"))
         assert list(journal.owed_refreshes()) == ["exec#x"]
     assert kept_refs(directory) == ["file#/new"]
+
+
+def test_a_clock_far_ahead_on_a_host_that_has_just_started_costs_no_history(directory, monkeypatch):
+    with journal_in(directory) as journal:
+        journal.record(changed("file#/old"))
+    monkeypatch.setattr(clock, "SETTLING", math.inf)
+    monkeypatch.setattr(time, "time", lambda: 4e9)
+    with journal_in(directory) as journal:
+        journal.record(changed("file#/new"))
+    assert kept_refs(directory) == ["file#/old", "file#/new"]
 
 
 def test_filters_choose_by_time_ref_and_failure(directory):
@@ -215,6 +228,7 @@ async def test_a_reader_that_pauses_does_not_keep_the_log_from_being_emptied(dir
 
 def test_what_no_manifest_has_had_for_long_is_forgotten_and_what_this_one_has_is_not(directory, monkeypatch):
     monkeypatch.setattr(store, "DIGEST_LIMIT", 20)
+    monkeypatch.setattr(clock, "SETTLING", 0)
     files = [File(name=f"/{number}", ensure="absent") for number in range(100)]
     with journal_in(directory) as journal:
         journal.begin_generation(files)
