@@ -94,7 +94,9 @@ class Run(NamedTuple):
             with self._remembering(program, display) as state:
                 _introduce(program, selection, display)
                 options = options._replace(owing=state.owing, recorded=state.recorded)
-                company = company._replace(journal=state.journal, backups=state.backups)
+                company = company._replace(
+                    directory=state.directory, journal=state.journal, backups=state.backups
+                )
                 if options.watch or _has_pauses(state):
                     from reactor.cli.onlookers import onlookers_of
 

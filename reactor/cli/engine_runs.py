@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import trio
 
 from reactor.backup.store import Store
+from reactor.cli.custody import keep_state
 from reactor.cli.reloading import Reloader
 from reactor.cli.signals import Interruption
 from reactor.console.display import Display
@@ -17,6 +18,7 @@ from reactor.engine.options import Options
 from reactor.graph.graph import Graph
 from reactor.journal.journal import Journal
 from reactor.journal.records import lean
+from reactor.journal.state_directory import StateDirectory
 from reactor.resource.keeping import keeper
 from reactor.resource.secrecy import scrubbed
 from reactor.service.reporter import Reporter
@@ -32,12 +34,13 @@ class Company(NamedTuple):
     """What may accompany a run besides its display.
 
     With a ``reloader``, the run follows its manifest; with a ``journal``, it knows what earlier ones left to do;
-    ``backups`` get what it replaces; through a ``control`` people look at it and pause parts of it. A ``tally`` counts
+    ``backups`` get what it replaces, all of it in ``directory``; through a ``control`` people look at it and pause parts of it. A ``tally`` counts
     what happens, and a ``metrics_port`` shows that; a ``page`` shows everything live; a ``reporter`` tells the service
     manager.
     """
 
     reloader: Reloader | None = None
+    directory: StateDirectory | None = None
     journal: Journal | None = None
     backups: Store | None = None
     control: Control | None = None
@@ -156,6 +159,9 @@ async def _accompanied(
             _show(nursery, engine, display, company)
         if company.reporter:
             nursery.start_soon(company.reporter.run, engine)
+        if company.directory and display:
+            keep = (company.directory, company.journal, company.control, display.warn)
+            nursery.start_soon(keep_state, *keep)
         ended = await engine.run()
         await _take_leave(company)
         nursery.cancel_scope.cancel()

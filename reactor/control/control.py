@@ -44,6 +44,8 @@ class Control:
         self._directory = directory
         self._tell = tell
         self._listens = listens
+        self._server: Server | None = None
+        self._renewed = trio.Event()
 
     def __call__(self, event: Event) -> None:
         """Take one event. What a reload brings is paused before its first check."""
@@ -64,17 +66,36 @@ class Control:
             task_status.started()
             return
         self.pauser = Pauser(engine, Pauses(self._directory, self._tell))
-        server = self._open(self._directory, self.subject(engine))
+        subject = self.subject(engine)
+        self._server = self._open(self._directory, subject)
         try:
             self.pauser.load()
             task_status.started()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.pauser.run)
-                if server is not None:
-                    nursery.start_soon(server.run)
+                nursery.start_soon(self._serve, self._directory, subject)
         finally:
-            if server is not None:
-                server.close()
+            if self._server is not None:
+                self._server.close()
+
+    async def _serve(self, directory: str, subject: Subject) -> None:
+        """Answer on the socket, and on a new one after each `renew`."""
+        while self._server is not None:
+            self._renewed = trio.Event()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._server.run)
+                await self._renewed.wait()
+                nursery.cancel_scope.cancel()
+            self._server.close()
+            self._server = self._open(directory, subject)
+
+    def is_lost(self) -> bool:
+        """Whether somebody has removed the socket."""
+        return self._server is not None and self._server.is_lost()
+
+    def renew(self) -> None:
+        """Open a new socket, in place of one that was removed."""
+        self._renewed.set()
 
     async def farewell(self) -> None:
         """The run is over: let the readers of the event stream have its end."""

@@ -90,6 +90,13 @@ class Server:
         """Serve until cancelled."""
         await serve(self._listener, "reactor.control.application", self._subject, self._tell)
 
+    def is_lost(self) -> bool:
+        """Whether somebody has removed or replaced the socket, so that clients do not find us."""
+        try:
+            return _identity(self._path) != self._identity
+        except OSError:  # a sick disk tells nothing
+            return False
+
     def close(self) -> None:
         """Take the socket away, if it still is ours. One that a sick disk keeps is replaced by the next run."""
         self._listener.close()
@@ -120,6 +127,6 @@ def _bound(directory: str) -> socket.socket:
 def _identity(path: str) -> tuple[int, int, bool] | None:
     try:
         found = os.lstat(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return found.st_dev, found.st_ino, stat.S_ISSOCK(found.st_mode)

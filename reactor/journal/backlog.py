@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -101,6 +102,24 @@ class Backlog:
     def set_aliases(self, aliases: dict[str, str]) -> None:
         """The resources that have another name, by that."""
         self._batch.aliases = aliases
+
+    def restate(
+        self,
+        owed: Iterable[Pair],
+        originals: Iterable[Original],
+        digests: Mapping[str, str | None],
+        aliases: dict[str, str],
+    ) -> None:
+        """Say all of this once more, to a file that knows nothing. A digest of None: it was never applied."""
+        now = time.time()
+        for pair in owed:
+            self.set_owed(pair, now)
+        for original in originals:
+            self.set_original(original.ref, original)
+        for ref, digest in digests.items():
+            if digest is not None:
+                self.set_applied(ref, digest, now)
+        self.set_aliases(aliases)
 
     def take_urgent(self) -> Batch:
         """What must be on the disk before a change is made, in its newest state."""

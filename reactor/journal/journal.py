@@ -289,6 +289,17 @@ class Journal:
 
     # ---- when the disk or the file fails ----
 
+    def is_lost(self) -> bool:
+        """Whether somebody has removed the file."""
+        return self._store.is_lost()
+
+    async def renew(self) -> None:
+        """Begin a new file with what is known, in place of one that was removed."""
+        async with self._writing:
+            self._store.close()
+            self._begin_anew()
+        self._news.set()
+
     def _settle(self, batch: Batch, error: sqlite3.Error | OSError | None) -> bool:
         """See what came of an attempt. Returns whether there is a new file that wants it all again."""
         if error is None:
@@ -298,7 +309,9 @@ class Journal:
             return False
         self._backlog.give_back(batch)
         if beyond_repair(error):
-            return self._start_over(error)
+            self._put_aside(error)
+        if self._store.closed:
+            return self._begin_anew()
         self._refuse(error)
         return False
 
@@ -311,29 +324,24 @@ class Journal:
         self._refusal = str(error)
         self._news.set()
 
-    def _start_over(self, error: Exception) -> bool:
-        """Begin a new file with what is known. Returns whether that went well."""
+    def _put_aside(self, error: Exception) -> None:
         self._store.close()
+        with suppress(
+            OSError
+        ):  # what keeps it there keeps us from beginning a new one, too, and that is told
+            self._tell(f"the journal is of no use ({error}), and moved to {set_aside(self._directory)}")
+
+    def _begin_anew(self) -> bool:
+        """Open a new file for all that is known. Returns whether that went well; if not, the next batch tries again."""
         try:
-            aside = set_aside(self._directory)
-            in_force = self._store.in_force
-            self._store, _, _ = open_store(self._directory)
-            self._store.in_force = in_force
+            store, _, _ = open_store(self._directory)
         except (OSError, sqlite3.Error) as refusal:
             self._refuse(refusal)
             return False
-        self._tell(f"the journal is of no use ({error}); moved it to {aside} and began a new one")
-        now = time.time()
-        for pair in self._debts.pairs():
-            self._backlog.set_owed(pair, now)
-        for row in self._originals.rows():
-            self._backlog.set_original(row.ref, row)
-        for ref, digest in self._digests.items():
-            if digest is not None:
-                self._backlog.set_applied(ref, digest, now)
+        store.in_force, self._store = self._store.in_force, store
+        self._backlog.restate(self._debts.pairs(), self._originals.rows(), self._digests, self._aliases)
         if self._generation:
             self._backlog.add_generation(self._generation)
-        self._backlog.set_aliases(self._aliases)
         return True
 
 

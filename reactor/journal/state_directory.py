@@ -70,6 +70,7 @@ class StateDirectory:
     def __init__(self, path: str) -> None:
         self.path = path
         self._lock: int | None = None
+        self._manifest = ""
 
     @classmethod
     def make(cls, path: str) -> StateDirectory:
@@ -106,6 +107,25 @@ class StateDirectory:
             os.close(descriptor)
             raise StateDirectoryError.of(error, f"can't lock {path}") from error
         self._lock = descriptor
+        self._manifest = manifest
+
+    def is_lost(self) -> bool:
+        """Whether what we hold is not what others find: somebody has removed the lock, or all of the directory."""
+        if self._lock is None:
+            return True
+        try:
+            found = os.lstat(os.path.join(self.path, LOCK_FILE))
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:  # a sick disk tells nothing
+            return False
+        return not os.path.samestat(found, os.fstat(self._lock))
+
+    def renew(self) -> None:
+        """Make the directory and hold it once more. Raises LockedError and StateDirectoryError; then we hold nothing."""
+        self.release()
+        self.make(self.path)
+        self.lock(self._manifest)
 
     def release(self) -> None:
         """Let others lock it."""

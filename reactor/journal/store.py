@@ -80,7 +80,10 @@ class Store:
 
     def __init__(self, directory: str) -> None:
         """Open it, made where missing. Raises UnusableError for a foreign or newer file."""
-        self._connection = open_for_writing(os.path.join(directory, FILE_NAME))
+        self._path = os.path.join(directory, FILE_NAME)
+        self._connection = open_for_writing(self._path)
+        self._identity = os.stat(self._path)
+        self.closed = False
         self._busy = threading.Lock()
         self._synchronous = ""
         self._unpruned = PRUNE_EVERY
@@ -125,8 +128,18 @@ class Store:
 
     def close(self) -> None:
         """Bring what is in the WAL into the file, and let go of both."""
+        self.closed = True
         with self._busy, suppress(sqlite3.Error):
             self._connection.close()
+
+    def is_lost(self) -> bool:
+        """Whether somebody has removed or replaced the file: what is written now is gone with the process."""
+        try:
+            return not os.path.samestat(os.stat(self._path), self._identity)
+        except FileNotFoundError:
+            return True
+        except OSError:  # a sick disk tells nothing
+            return False
 
     def _write(self, batch: Batch, *, durable: bool) -> None:
         self._synchronize("FULL" if durable else "NORMAL")

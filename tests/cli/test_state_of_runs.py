@@ -5,7 +5,7 @@ import os
 import signal
 
 import pytest
-from processes_of_cli import environment, finish, spawned, wait_until
+from processes_of_cli import environment, finish, spawned, wait_until, with_constant
 
 from reactor.journal.state_directory import holder
 
@@ -159,6 +159,51 @@ def test_two_runs_at_once_are_refused_and_the_first_is_named(reactor, manifest, 
         process.send_signal(signal.SIGINT)
         assert finish(process).code == 0
     assert holder(str(state_directory)) is None
+
+
+QUICK_LOOKS = with_constant("reactor.cli.custody", "LOOK_EVERY", 0.05)
+
+
+def test_a_state_directory_that_is_removed_under_a_run_is_made_anew(
+    reactor, manifest, state_directory, tmp_path
+):
+    path = manifest(TWO)
+    with spawned("run", path, program=QUICK_LOOKS) as process:
+        wait_until((tmp_path / "restarted").exists)
+        wait_until(lambda: reactor("status").code == 0)
+        state_directory.rename(tmp_path / "removed")
+        wait_until(lambda: reactor("status").code == 0)
+        assert f"process {process.pid}" in once(reactor, path).err
+        wait_until(lambda: "is as desired" in reactor("why", f"file#{tmp_path}/a").out)
+        process.send_signal(signal.SIGINT)
+        done = finish(process)
+    assert done.code == 0
+    lost = "lock, journal.sqlite, control.sock"
+    assert f"somebody has removed {lost} from the state directory {state_directory}" in done.err
+
+
+def test_a_state_directory_that_another_run_has_is_left_to_it_until_its_end(reactor, manifest, tmp_path):
+    path, place = manifest(TWO), tmp_path / "place"
+    place.symlink_to(tmp_path / "ours")
+    (tmp_path / "ours").mkdir(mode=0o700)
+
+    def pid_there():
+        return reactor("status", "--state-dir", place).out.partition("pid ")[2].split(" ")[0]
+
+    with (
+        spawned("run", "--state-dir", place, path, program=QUICK_LOOKS) as process,
+        spawned("run", "--state-dir", tmp_path / "other", path) as other,
+    ):
+        wait_until(lambda: pid_there() == str(process.pid))
+        wait_until((tmp_path / "other/control.sock").exists)
+        (tmp_path / "new").symlink_to(tmp_path / "other")
+        (tmp_path / "new").rename(place)
+        assert b"can't be made anew" in process.stderr.readline()
+        assert pid_there() == str(other.pid)
+        other.send_signal(signal.SIGINT)
+        assert finish(other).code == 0
+        assert b"made anew, with all" in process.stderr.readline()
+        wait_until(lambda: pid_there() == str(process.pid))
 
 
 @pytest.mark.parametrize(("detailed", "code"), [((), 2), (("--detailed-exitcodes",), 1)])

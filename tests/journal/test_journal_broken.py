@@ -1,9 +1,11 @@
 """A journal or a disk of no use costs memory, loudly, and never the run."""
 
 import os
+import resource
+import shutil
 import sqlite3
 import stat
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import pytest
 import trio
@@ -119,6 +121,48 @@ async def test_one_that_breaks_under_a_run_is_begun_anew_with_all_that_is_owed(d
     assert "of no use" in note
     with history_of(directory) as history:
         assert history.refs() == ["file#/a"]
+
+
+async def test_one_that_breaks_while_the_disk_takes_nothing_is_begun_anew_once_it_does(directory):
+    notes = []
+    with journal_in(directory, notes) as journal:
+        await journal.intend("file#/a", ["exec#x"])
+        with closing(sqlite3.connect(directory / FILE_NAME)) as vandal:
+            vandal.execute("DROP TABLE refreshes")
+        with no_room():
+            await journal.intend("file#/b", ["exec#x"])
+        await journal.intend("file#/c", ["exec#x"])
+        assert owed_on_disk(directory) == {(f"file#/{each}", "exec#x") for each in "abc"}
+    assert [note.split(":")[0].split(" (")[0] for note in notes] == [
+        "the journal is of no use",
+        "the journal can't be written",
+        "the journal is written again",
+    ]
+
+
+@contextmanager
+def no_room():
+    """No file may grow."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+async def test_one_that_is_removed_under_a_run_is_begun_anew_with_all_that_is_owed(directory):
+    with journal_in(directory) as journal:
+        await journal.intend("file#/a", ["exec#x"])
+        assert not journal.is_lost()
+        shutil.rmtree(directory)
+        directory.mkdir()
+        assert journal.is_lost()
+        await journal.renew()
+        assert not journal.is_lost()
+        journal.record(changed("file#/a"))
+    assert owed_on_disk(directory) == {("file#/a", "exec#x")}
+    assert kept_refs(directory) == ["file#/a"]
 
 
 async def test_a_full_disk_is_told_once_and_recovered_from(directory, monkeypatch):
