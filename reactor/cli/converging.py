@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.cli import exitcodes
 from reactor.cli.engine_runs import Company, converge
@@ -58,7 +58,8 @@ class Run(NamedTuple):
         notifier = Notifier.from_environment()
         reporter = None if notifier is None else Reporter(notifier)
         anew = partial(self._generation, reporter)
-        reloader = Reloader(self.manifest, program.files, program.inputs, anew, read_at)
+        left_out = _left_out(program, selection)
+        reloader = Reloader(self.manifest, program.files, program.inputs, anew, read_at, left_out)
         with listening(exposure, self.bad_usage) as port, page_window(ui, self.bad_usage) as window:
             company = Company(reloader, metrics_port=port, reporter=reporter)
             return self._converge(program, selection, company, window)
@@ -76,7 +77,8 @@ class Run(NamedTuple):
         if reporter is not None:
             reporter.loading()
         program, selection = self._load()
-        return Generation(_graph(program, selection), self._paced(program), program.files, program.inputs)
+        graph, options = _graph(program, selection), self._paced(program)
+        return Generation(graph, options, program.files, program.inputs, _left_out(program, selection))
 
     def _paced(self, program: Program) -> Options:
         """The options with what the settings of the manifest say; ``jobs`` of the command line goes before."""
@@ -131,6 +133,13 @@ def _introduce(program: Program, selection: Selection | None, display: Display) 
         display.warn(warning)
     if program.pre_message:
         display.say(program.pre_message, message_record(program.pre_message))
-    if selection:
-        total = len(program.graph.resources)
-        display.say(selection_text(selection, total), selection_record(selection, total))
+    if left_out := _left_out(program, selection):
+        display.say(*left_out)
+
+
+def _left_out(program: Program, selection: Selection | None) -> tuple[str, dict[str, Any]] | None:
+    """What is left aside of the manifest, if anything, for people and for programs."""
+    if selection is None:
+        return None
+    total = len(program.graph.resources)
+    return selection_text(selection, total), selection_record(selection, total)

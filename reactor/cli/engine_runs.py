@@ -64,6 +64,7 @@ def converge(
     )
     if reloader:
         reloader.attach(engine, sinks)
+        reloader.say = display.say
         reloader.adopted = company.page.drawing.adopt if company.page else None
     if company.journal:
         company.journal.begin_generation(graph.resources.values())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import trio
 
@@ -39,12 +39,16 @@ FACTS_INTERVAL = 10.0
 
 
 class Generation(NamedTuple):
-    """A valid version of the manifest: what to run and how, and the files and facts it was made of."""
+    """A valid version of the manifest: what to run and how, and the files and facts it was made of.
+
+    ``left_out`` says what of it is left aside, for people and for programs, if anything is.
+    """
 
     graph: Graph
     options: Options
     files: tuple[str, ...] = ()
     inputs: Inputs = NO_INPUTS
+    left_out: tuple[str, dict[str, Any]] | None = None
 
 
 async def _read(work: Callable[[], _Result]) -> _Result:
@@ -56,8 +60,9 @@ class Reloader:
     """Keeps a run on the latest valid manifest. An invalid one changes nothing, and is told with all its problems.
 
     ``load`` reads the manifest at ``path``, or raises ManifestError; it is called in a thread, so that checks go on
-    meanwhile. ``files`` and ``inputs`` are those of the version the run starts with, and ``read_at`` is when reading it
-    began, in nanoseconds since 1970. ``adopted`` is told each graph that is just about to come into force.
+    meanwhile. ``files``, ``inputs`` and ``left_out`` are those of the version the run starts with, and ``read_at`` is
+    when reading it began, in nanoseconds since 1970. ``adopted`` is told each graph that is just about to come into
+    force, and ``say`` what a version leaves aside, where that is not what the last one did.
     """
 
     def __init__(
@@ -67,13 +72,16 @@ class Reloader:
         inputs: Inputs,
         load: Callable[[], Generation],
         read_at: int,
+        left_out: tuple[str, dict[str, Any]] | None = None,
     ) -> None:
         self.adopted: Callable[[Graph], None] | None = None
+        self.say: Callable[[str, dict[str, Any]], None] | None = None
         self._name = path
         self._files = tuple(files)
         self._inputs = inputs
         self._load = load
         self._read_at = read_at
+        self._left_out = left_out
         self._listening: dict[str, int] = {}
         self._wanted = trio.Event()
         self._loading = trio.Lock()
@@ -153,6 +161,9 @@ class Reloader:
         self._follow(engine, generation.files)
         if self.adopted is not None:
             self.adopted(generation.graph)
+        if generation.left_out not in (None, self._left_out) and self.say is not None:
+            self.say(*generation.left_out)
+        self._left_out = generation.left_out
         engine.reload(generation.graph, generation.options)
         return True
 

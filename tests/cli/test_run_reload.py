@@ -147,6 +147,29 @@ def test_a_manifest_that_a_file_made_invalid_is_in_force_when_that_is_mended(
     assert [(tmp_path / name).read_text() for name in "abc"] == ["three", "two", "new"]
 
 
+def test_what_an_edit_leaves_out_of_a_part_of_the_manifest_is_said_once(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.write_text(manifest_text(tmp_path, {"a": "one", "b": "two"}))
+    needs_b = f"  - exec:\n      - check: {{command: 'true', require: ['file#{tmp_path}/b']}}\n"
+    with spawned("run", "--exclude", "file#*/b", "--format", "json", path) as process:
+        said = up_to(process, "converged")
+        for contents in ({"a": "other", "b": "two"}, {"a": "one", "b": "two"}):
+            replace(path, manifest_text(tmp_path, contents, needs_b))
+            said += up_to(process, "reloaded")
+        process.send_signal(signal.SIGTERM)
+        finish(process)
+    left_out = [event["left_out"] for event in said if event["event"] == "selection"]
+    assert left_out == [[], [{"ref": "exec#check", "because": f"file#{tmp_path}/b"}]]
+
+
+def up_to(process, kind):
+    """The events up to the next of that kind."""
+    events = [json.loads(process.stdout.readline())]
+    while events[-1]["event"] != kind:
+        events.append(json.loads(process.stdout.readline()))
+    return events
+
+
 def test_a_hangup_reloads(follow):
     process, _, heard = follow
     process.send_signal(signal.SIGHUP)
