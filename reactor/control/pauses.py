@@ -22,6 +22,8 @@ from reactor.replacing import replace_file
 LONGEST = 366 * 86400.0
 """Seconds that a pause may last."""
 _LOCK = "pauses.lock"
+_YEAR_10000 = 253402300800.0
+"""In seconds since 1970. Later times have no date to show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,4 +146,6 @@ def _parsed(record: Any) -> Pause:
         raise TypeError("a pattern and a reason are texts")
     if not all(isinstance(time, int | float) for time in times):
         raise TypeError("times are seconds since 1970")
+    if not all(0 <= time < _YEAR_10000 for time in times):
+        raise ValueError("times are from 1970 to 9999")
     return pause

@@ -79,7 +79,9 @@ def test_a_name_with_brackets_means_itself(pauses):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '[{"pattern": "*"}]', '[{"pattern":1,"since":0,"until":1,"reason":""}]',
-    '[{"pattern":"*","since":0,"until":"soon","reason":""}]', '{"a": 1}', "[" * 100_000])  # fmt: skip
+    '[{"pattern":"*","since":0,"until":"soon","reason":""}]', '[{"pattern":"*","since":0,"until":Infinity,"reason":""}]',
+    '[{"pattern":"*","since":0,"until":NaN,"reason":""}]', '[{"pattern":"*","since":0,"until":1e12,"reason":""}]',
+    '{"a": 1}', "[" * 100_000])  # fmt: skip
 def test_a_file_that_makes_no_sense_is_moved_aside_loudly(tmp_path, pauses, told, text):
     (tmp_path / PAUSES_FILE).write_text(text)
     assert pauses.read() == ()
