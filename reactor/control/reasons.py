@@ -51,7 +51,9 @@ class Reasons:
         if entry.event == "blocked":
             yield from self._blocked(entry, indent)
             return
-        yield f"{indent}{entry.ref} {self._outcome(entry)}"
+        outcome, *details = self._outcome(entry).split("\n")
+        yield f"{indent}{entry.ref} {outcome}"
+        yield from (f"{indent}{_INDENT}{line}" for line in details)
         if hint := entry.record["hint"]:
             yield f"{indent}{_INDENT}How to mend that: {hint}."
         if (delay := entry.record["retry_in"]) is not None:

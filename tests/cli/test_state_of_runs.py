@@ -327,6 +327,14 @@ def test_why_names_the_root_culprit_of_a_blocked_resource(reactor, manifest, tmp
     assert told[1].strip().startswith("exec#migrate failed ")
 
 
+def test_why_shows_what_a_failed_command_said_on_lines_of_their_own(reactor, manifest):
+    path = manifest("resources: [{exec: [{migrate: {command: echo two; echo lines; false, provider: shell}}]}]")
+    once(reactor, path)
+    first, *details = reactor("why", "exec#migrate").out.splitlines()
+    assert first.endswith("exit code 1 is not the accepted 0")
+    assert details[:2] == ["    two", "    lines"]
+
+
 def test_why_of_what_is_fine_and_of_what_is_unknown(reactor, manifest, tmp_path):
     (tmp_path / "a").write_text("new")
     os.chmod(tmp_path / "a", 0o644)
