@@ -70,10 +70,11 @@ def hint_from(history: History, ref: str) -> str:
     """What somebody may have meant by a name that the journal does not know."""
     from reactor.graph.names import Names
 
-    if "#" not in ref:
-        return "a resource is written kind#name"
     names = Names((), [*history.refs(), *history.aliases()])
-    return names.hint(ref) or "'reactor status --all' shows those it knows"
+    others = (
+        "'reactor status --all' shows those it knows" if "#" in ref else "a resource is written kind#name"
+    )
+    return names.hint(ref) or others
 
 
 def warn_if_unknown(history: History, pattern: str) -> None:

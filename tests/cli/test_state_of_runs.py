@@ -328,7 +328,9 @@ def test_why_names_the_root_culprit_of_a_blocked_resource(reactor, manifest, tmp
 
 
 def test_why_shows_what_a_failed_command_said_on_lines_of_their_own(reactor, manifest):
-    path = manifest("resources: [{exec: [{migrate: {command: echo two; echo lines; false, provider: shell}}]}]")
+    path = manifest(
+        "resources: [{exec: [{migrate: {command: echo two; echo lines; false, provider: shell}}]}]"
+    )
     once(reactor, path)
     first, *details = reactor("why", "exec#migrate").out.splitlines()
     assert first.endswith("exit code 1 is not the accepted 0")
@@ -343,6 +345,11 @@ def test_why_of_what_is_fine_and_of_what_is_unknown(reactor, manifest, tmp_path)
     done = reactor("why", f"file#{tmp_path}/b")
     assert done.code == 1
     assert f"did you mean 'file#{tmp_path}/a'?" in done.err
+
+
+def test_why_of_a_path_names_the_file_that_is_meant(reactor, manifest, tmp_path):
+    once(reactor, manifest(TWO))
+    assert f"hint: did you mean 'file#{tmp_path}/a'?" in reactor("why", f"{tmp_path}/a").err
 
 
 @pytest.mark.parametrize(
