@@ -146,6 +146,6 @@ def _text(told: dict[str, Any], *, as_yaml: bool) -> str:
     text = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
     if not as_yaml:
         return text
-    import yaml
+    from reactor.cli.yaml_text import yaml_text
 
-    return str(yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True))
+    return yaml_text(json.loads(text))

@@ -50,14 +50,11 @@ def show_rendered(
 
 def rendered_text(path: str, form: Literal["yaml", "json"], inputs: Inputs) -> str:
     """The manifest at ``path`` after loading. Raises ManifestError."""
-    import yaml
-
     from reactor.cli.values import json_text
+    from reactor.cli.yaml_text import yaml_text
     from reactor.loading import validated
     from reactor.manifest.rendering import rendered
 
     manifest, _ = validated(path, inputs, warn)
     values = rendered(manifest)
-    if form == "json":
-        return json_text(values) + "\n"
-    return str(yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100))
+    return json_text(values) + "\n" if form == "json" else yaml_text(values)

@@ -55,10 +55,10 @@ def show(value: Any, form: Form | None) -> None:
     if form == "json":
         click.echo(json_text(value))
     elif form == "yaml":
-        import yaml
+        from reactor.cli.yaml_text import yaml_text
 
         plain = json.loads(json.dumps(value))  # the dumper knows no maps of our own
-        click.echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True), nl=False)
+        click.echo(yaml_text(plain), nl=False)
     else:
         style = Style(wants_colour(sys.stdout))
         for path, leaf in leaves(value):

@@ -54,6 +54,35 @@ def test_a_list_that_came_to_be_longer_or_shorter_than_it_is_written_is_shown_as
     assert (entry["exec"]["returns"], entry["exec"]["meta"]["semaphores"]) == ([0], ["disk"])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1e3",
+        "0o17",
+        "yes",
+        "0644",
+        "1:30",
+        "null",
+        "",
+        "9" * 2000,
+        "a\nb\n",
+        "a\n\n",
+        " a\nb",
+        "a \n",
+        "a\tb",
+    ],
+)
+def test_a_text_that_is_shown_is_the_same_text_again(reactor, manifest, tmp_path, text):
+    again = tmp_path / "again.yaml"
+    again.write_text(reactor("render", manifest(f"data: {{a: {json.dumps(text)}}}\nresources: []\n")).out)
+    assert json.loads(reactor("render", "--format", "json", again).out)["data"] == {"a": text}
+
+
+def test_lines_are_shown_as_lines(reactor, manifest):
+    shown = reactor("render", manifest('data: {a: "one\\ntwo\\n"}\nresources: []\n')).out
+    assert "  a: |\n    one\n    two\n" in shown
+
+
 def test_an_invalid_manifest_is_not_shown(reactor, manifest):
     done = reactor("render", manifest("resources: [{file: [{/a: {nope: 1}}]}]"))
     assert (done.code, done.out) == (2, "")

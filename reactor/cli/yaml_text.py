@@ -1,0 +1,34 @@
+"""Values as a YAML document that people like to read, and that reactor reads as the same values again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from reactor.manifest.scalars import plain_value
+
+
+class _Dumper(yaml.SafeDumper):
+    """PyYAML writes YAML 1.1, and reactor reads 1.2."""
+
+
+def yaml_text(value: Any) -> str:
+    """``value``, as JSON has them, as YAML."""
+    return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100))
+
+
+def _represent(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    """Several lines as they are; in quotes, what is a text in 1.1 and a number in 1.2: ``1e3``, ``0o17``."""
+    style = "|" if "\n" in text else None if _is_text(text) else "'"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+
+def _is_text(text: str) -> bool:
+    try:
+        return isinstance(plain_value(text), str)
+    except ValueError:
+        return False
+
+
+_Dumper.add_representer(str, _represent)
