@@ -112,6 +112,9 @@ class Surroundings:
         if _text(text, "template").endswith(".jet"):
             return self.jet(text)
         is_file = text.endswith(".templ")
+        if not is_file and os.path.isfile(os.path.join(self.base, text)):
+            hint = "give the file a name that ends in .templ, or in .jet for Jet; or read it with file()"
+            raise FunctionError(f'template takes "{text}" for a text, not for the name of that file', hint)
         body = self.read_file(text) if is_file else text
         with self._deeper():
             try:

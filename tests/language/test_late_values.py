@@ -257,6 +257,15 @@ resources:
     assert contents(tmp_path / "out") == "0"
 
 
+def test_a_file_whose_name_is_not_that_of_a_template_is_not_taken_for_a_text(site):
+    manifest = "resources:\n- file: [{/tmp/x: {{own}, content: \"{{ template('x.conf.j2') }}\"}}]\n"
+    with pytest.raises(ManifestError) as caught:
+        site(manifest, **{"x.conf.j2": "port = {{ Data.port }}\n"})
+    [found] = caught.value.diagnostics
+    assert found.message == 'template takes "x.conf.j2" for a text, not for the name of that file'
+    assert ".templ" in (found.hint or "")
+
+
 @pytest.mark.parametrize(
     ("body", "where"),
     [
