@@ -2,6 +2,7 @@
 
 The map of the house; data flows down this list, and nothing imports what stands below it:
 
+- ``mountinfo``: the mounts that this process sees;
 - ``resource/``: what a resource is: base class, property types, plan, watch declarations, registry;
 - ``expression/``: the language inside ``{{ }}`` and ``${ }``, over JSON-like values; it knows nothing of the project;
 - ``templates/``: whole files from templates, in Jinja2, Go's text/template and Jet, over the same values;
@@ -9,17 +10,16 @@ The map of the house; data flows down this list, and nothing imports what stands
 - ``manifest/``: YAML with positions, diagnostics, binding to typed properties;
 - ``documents``: files that hold values and nothing else;
 - ``unpacking/``: archives that nobody vouches for, into a directory and nowhere else;
-- ``mountinfo``: the mounts that this process sees;
 - ``facts/``: what is known about this host, gathered as it is read;
 - ``graph/``: the networkx DAG: build steps, selection, export;
 - ``source/``: manifests behind URLs, fetched and unpacked;
 - ``loading``: from a manifest file to a graph that may run;
+- ``replacing``: our own small files, whole or not at all;
+- ``clock``: how far the clock can be believed;
 - ``backup/``: what files held before they were replaced or removed;
 - ``engine/``: the scheduler, a state machine without I/O, and the trio driver around it; events;
 - ``journal/``: what survives the process: the state directory, its lock, pending refreshes and history in SQLite;
 - ``ensure/``: one resource without a manifest, sessions of scripts, requests over a pipe;
-- ``replacing``: our own small files, whole or not at all;
-- ``clock``: how far the clock can be believed;
 - ``console/``: sinks that turn events into text, tables, progress and JSON lines;
 - ``metrics/``: what is counted, for Prometheus;
 - ``service/``: reactor as a service of systemd: its unit, and what it tells its manager;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,7 +45,7 @@ MAY_IMPORT = {
     },
     "reactor.testing": {"reactor.resource", "reactor.graph", "reactor.engine"},
     "reactor.cli": {
-        "reactor", "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading", "reactor.engine",
+        "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading", "reactor.engine",
         "reactor.backup", "reactor.console", "reactor.control", "reactor.journal", "reactor.data",
         "reactor.metrics", "reactor.service", "reactor.ui",
         "reactor.documents", "reactor.expression", "reactor.facts", "reactor.ensure",
@@ -88,6 +89,13 @@ def test_imports_follow_the_arrows(path):
             continue
         target = home(imported)
         assert target == mine or target in MAY_IMPORT[mine], f"{module} imports {imported}"
+
+
+def test_the_map_of_the_house_holds_every_part_and_nothing_imports_what_stands_below_it():
+    drawn = [f"reactor.{part}" for part in re.findall(r"^- ``(\w+)/?``", reactor.__doc__, re.MULTILINE)]
+    assert set(drawn) == {part for part in MAY_IMPORT if part.startswith("reactor.")} - {"reactor.__main__"}
+    for below, part in enumerate(drawn):
+        assert MAY_IMPORT[part] <= set(drawn[:below]), part
 
 
 def test_the_public_door_is_complete():
