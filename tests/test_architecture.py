@@ -98,6 +98,21 @@ def test_the_map_of_the_house_holds_every_part_and_nothing_imports_what_stands_b
         assert MAY_IMPORT[part] <= set(drawn[:below]), part
 
 
+def listing():
+    """The packages that open with a list of their modules, and that text."""
+    for path in sorted(ROOT.glob("reactor/*/**/__init__.py")):
+        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        if "\n- ``" in text:
+            yield pytest.param(path.parent, text, id=path.parent.name)
+
+
+@pytest.mark.parametrize(("package", "text"), list(listing()))
+def test_a_package_that_lists_its_modules_lists_all_of_them(package, text):
+    modules = {path.stem for path in package.glob("[a-z]*.py")}
+    inner = {path.parent.name for path in package.glob("*/__init__.py")}
+    assert modules | inner <= set(re.findall(r"``(\w+)/?``", text))
+
+
 def test_the_public_door_is_complete():
     assert sorted(reactor.__all__) == sorted(reactor._HOME_OF)
     for name in reactor.__all__:

@@ -7,11 +7,13 @@ expression, each step knowing only the ones above it:
 - ``kinds``: which kinds of values there are, and the checks that keep every other object out;
 - ``delimiters``: a text split into literal pieces and expressions;
 - ``lexer``, ``cursor``, ``nodes``, ``operands``, ``parser``: one expression as tokens, as a tree;
-- ``text``, ``json_text``, ``access``, ``operators``, ``regex``, ``gjson/``, ``builtins/``: what the values can do;
+- ``text``, ``json_text``, ``access``, ``operators``, ``regex``, ``layout``, ``gjson/``, ``builtins/``: what the
+  values can do;
 - ``scope``: what the host program hands in: roots, functions, secrets, bounds;
 - ``evaluator/``: the tree compiled to Python closures; ``reads``: which paths of the roots it may read;
 - ``run``, ``rendering``: one evaluation; expressions and texts with expressions in them;
 - ``template``: the door: ``parse`` for a text, ``expression`` for a bare expression;
+- ``finding``: a gjson path over a value that belongs to no expression;
 - ``validators``: the functions of ``@validate`` annotations.
 
 Nothing here reads an attribute of a value: values are reached by subscript only, so no expression can reach Python.

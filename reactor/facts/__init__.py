@@ -5,5 +5,6 @@
 - ``host`` (with ``distribution`` and ``virtualization``), ``cpu``, ``memory``, ``partition``, ``network``:
   the sources;
 - ``netlink``: interfaces and addresses from the kernel; ``kernel``: its small files;
-- ``files``: facts that people and programs leave in files.
+- ``files``: facts that people and programs leave in files;
+- ``names``: facts by either of two names, that of JSON and that of Go.
 """

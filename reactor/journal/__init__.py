@@ -4,6 +4,7 @@
 - ``schema``: the tables, and how the database is opened;
 - ``store``: the one connection that writes;
 - ``debts``: who owes a refresh to whom, in memory;
+- ``digest``: what a resource is to be, in short, to tell an edit from a drift;
 - ``originals``: how things were before they were first changed, for those that can be undone, in memory;
 - ``salvage``: what of all that can be read out of a broken file;
 - ``records``: which events are kept, and in what form;

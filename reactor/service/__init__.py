@@ -3,7 +3,8 @@
 - ``notify``: the protocol in which a service tells its manager how it is;
 - ``reporter``: a sink that tells it about a run;
 - ``sandbox``: what a manifest lets be closed to the service;
-- ``unit``: the unit file.
+- ``unit``: the unit file;
+- ``installation``: the unit put in its place, and taken away.
 
 `docs/service.md` describes what comes of it.
 """

@@ -2,7 +2,9 @@
 
 - ``interface``: what each engine offers; ``engines``: the three, by their names;
 - ``jinja/``, ``go/``, ``jet/``: the languages; the last two have a lexer, a parser and an evaluator each;
-- ``values``, ``literals``, ``printf``: what Go's templates and Jet have in common: texts of values and Go's syntax;
+- ``syntax``, ``values``, ``literals``, ``printf``, ``escapes``: what Go's templates and Jet have in common:
+  Go's syntax, and texts of values;
+- ``compiling``: each source is parsed once;
 - ``calls``: the functions of templates;
 - ``bounds``: how much one rendering may cost;
 - ``errors``: what goes wrong, and where.
