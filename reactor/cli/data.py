@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from reactor.data.resolve import Resolved
     from reactor.manifest.inputs import Inputs
 
-_HIDDEN = "<secret>"
-
 
 @click.command(short_help="Show what the data of a manifest come to here.")
 @click.argument("manifest", type=MANIFEST)
@@ -45,10 +43,11 @@ def data(
       reactor data site.yaml --fact role=db --data web.port=8080
     """
     from reactor.data.resolve import masked
+    from reactor.resource.secrecy import MASK
 
     with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
         resolved = _resolved(manifest, inputs())
-    values: Any = masked(resolved.values, resolved.secrets, _HIDDEN)
+    values: Any = masked(resolved.values, resolved.secrets, MASK)
     if explain:
         values = _explained(values, resolved.layers)
     show(found(values, query, "key"), form)

@@ -44,7 +44,7 @@ def test_the_data_are_resolved_for_these_facts(reactor, site):
     assert (done.code, done.err) == (0, "")
     assert json.loads(done.out) == {
         "name": "db",
-        "web": {"port": 8080, "password": "<secret>"},
+        "web": {"port": 8080, "password": "[secret]"},
         "packages": ["ca-certificates", {"name": "apache2"}],
     }
 
@@ -74,7 +74,7 @@ def test_each_value_can_tell_its_layer(reactor, site, tmp_path):
     assert reactor("data", site, *given, "--explain", "--format", "text").out.splitlines() == [
         "name  web  # data",
         "web.port  8080  # overrides os:debian",
-        "web.password  <secret>  # data",
+        "web.password  [secret]  # data",
         "web.tls  true  # the command line",
         "packages.0  ca-certificates  # data",
         'packages.1  {"name": "apache2"}  # overrides os:debian',
@@ -220,7 +220,7 @@ def test_secrets_hold_within_lists_and_in_overrides_and_whoever_is_ignored_hears
         done = reactor("data", *words, "--fact", f"role={role}")
         assert done.code == 0, done.err
         assert "hunter" not in done.out
-        assert json.loads(done.out)["users"] == json.loads(done.out)["flow"] == "<secret>"
+        assert json.loads(done.out)["users"] == json.loads(done.out)["flow"] == "[secret]"
         assert "ordinary-1" in done.out or role == "web"
     lines = ["", *site.read_text().splitlines()]
     places = [
@@ -243,7 +243,7 @@ def test_a_secret_of_a_data_file_is_one(reactor, manifest):
     )
     done = reactor("data", site, "--data-file", given, "--data", "token=hunter-3")
     assert json.loads(done.out) == {
-        "name": "x", "token": "<secret>", "list": "<secret>", "port": 5, "plain": "y",
+        "name": "x", "token": "[secret]", "list": "[secret]", "port": 5, "plain": "y",
     }  # fmt: skip
     assert "given.yaml:4:9: the annotation @require is ignored here" in done.err
     refused = reactor("validate", site, "--data-file", given)
@@ -257,7 +257,7 @@ def test_the_data_file_may_be_a_pipe(reactor, site, tmp_path):
     os.close(write)
     done = reactor("data", site, "token", "--data-file", f"/dev/fd/{read}")
     os.close(read)
-    assert (done.code, json.loads(done.out)) == (0, "<secret>")
+    assert (done.code, json.loads(done.out)) == (0, "[secret]")
 
 
 def test_a_time_in_the_data_is_its_text_for_everybody(reactor, manifest):
