@@ -11,7 +11,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.formats import Format, format_option
-from reactor.cli.messages import fail
+from reactor.cli.messages import fail, warn
 from reactor.cli.nearest import NearestGroup
 
 _LABELS = {
@@ -102,7 +102,7 @@ def show_report(directory: str | None, remove: bool, form: Format) -> None:
         told = summary(found.past())
     click.echo(line(told) if form == "json" else _text(told), nl=False)
     if remove and not found.remove():
-        click.echo(f"warning: {found.directory} stays: there are other files in it", err=True)
+        warn(f"{found.directory} stays: there are other files in it")
     raise click.exceptions.Exit(exitcodes.NOT_CONVERGED if told["troubles"] else 0)
 
 
