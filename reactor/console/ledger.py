@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from reactor.engine.events import Blocked, Checked, Event, Reloaded, Result, Skipped
 
-_NAMED_CULPRITS = 3
+_NAMED = 3
 
 
 class Trouble(NamedTuple):
@@ -45,7 +45,14 @@ class Ledger:
         return before
 
 
+def what_differs(*, changed: Sequence[str], added: Sequence[str], gone: Sequence[str], kept: int) -> str:
+    """What a new version of the manifest differs in from the one before."""
+    parts = {"changed": changed, "added": added, "gone": gone}
+    said = [f"{word} {name_some(refs)}" for word, refs in parts.items() if refs]
+    return f"{'; '.join(said) or 'nothing differs'}; kept {kept}"
+
+
 def name_some(refs: Iterable[str]) -> str:
     """The first refs by name, the others by number."""
-    first, rest = (every := list(refs))[:_NAMED_CULPRITS], len(every) - _NAMED_CULPRITS
+    first, rest = (every := list(refs))[:_NAMED], len(every) - _NAMED
     return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")

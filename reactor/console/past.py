@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from reactor.console.ledger import name_some
+from reactor.console.ledger import name_some, what_differs
 from reactor.console.quantities import date_and_time, seconds
 from reactor.console.style import Style, printable
 
@@ -48,8 +48,7 @@ def _checked(record: Record) -> str:
 
 
 def _reloaded(record: Record) -> str:
-    counts = (f"{len(record[key])} {key}" for key in ("changed", "added", "gone"))
-    return ", ".join((f"{record['kept']} kept", *counts))
+    return what_differs(**{key: record[key] for key in ("changed", "added", "gone", "kept")})
 
 
 _SAID: dict[str, Callable[[Record], str]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from reactor.console.ledger import Ledger, Trouble
+from reactor.console.ledger import Ledger, Trouble, what_differs
 from reactor.console.quantities import clock, counted, seconds
 from reactor.console.style import Style, printable
 from reactor.engine.events import (
@@ -28,7 +28,6 @@ from reactor.engine.events import (
 from reactor.resource.watch import WatchState
 
 _INDENT = "    "
-_NAMED = 5
 
 
 class TextSink:
@@ -125,15 +124,8 @@ class TextSink:
             yield f"{_INDENT}{self._style('bold', 'hint:')} {printable(event.hint)}\n"
 
     def _reloaded(self, event: Reloaded) -> str:
-        parts = {"changed": event.changed, "added": event.added, "gone": event.gone}
-        said = [
-            f"{word} {', '.join(refs[:_NAMED])}{' ...' if len(refs) > _NAMED else ''}"
-            for word, refs in parts.items()
-            if refs
-        ]
-        return self._line(
-            "manifest", "changed", f"reloaded: {'; '.join(said) or 'nothing differs'}; kept {event.kept}"
-        )
+        said = what_differs(changed=event.changed, added=event.added, gone=event.gone, kept=event.kept)
+        return self._line("manifest", "changed", f"reloaded: {said}")
 
     def _watcher(self, event: WatcherChanged) -> Iterable[str]:
         """A watcher that hears well from the start is nothing to tell."""

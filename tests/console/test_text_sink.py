@@ -1,5 +1,6 @@
 import pytest
 
+from reactor.console.past import entry_line
 from reactor.console.quantities import seconds
 from reactor.console.style import Style
 from reactor.console.summary import plain_summary, table_summary
@@ -13,10 +14,12 @@ from reactor.engine.events import (
     Ended,
     EventsLost,
     Output,
+    Reloaded,
     Result,
     Skipped,
     Unblocked,
     WatcherChanged,
+    as_json,
 )
 from reactor.resource.watch import WatchState
 
@@ -121,6 +124,20 @@ def test_lost_events_and_audit_finds_are_told():
         "watcher inotify  warning  events lost: queue overflow\n"
         "file#/a  warning  the audit found drift that no event had announced\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("changed", "gone", "said"),
+    [
+        ((), (), "nothing differs; kept 7"),
+        (("file#/a", "file#/b"), ("exec#x",), "changed file#/a, file#/b; gone exec#x; kept 7"),
+        ([f"file#/{n}" for n in range(9)], (), "changed file#/0, file#/1, file#/2 and 6 more; kept 7"),
+    ],
+)
+def test_a_reload_is_told_by_the_run_and_by_the_journal_in_the_same_words(changed, gone, said):
+    event = Reloaded(1.0, kept=7, changed=tuple(changed), added=(), gone=gone)
+    assert Seen()(event) == f"manifest  changed  reloaded: {said}\n"
+    assert entry_line(as_json(event), Style(coloured=False), aligned=False).endswith(f"  reloaded  {said}")
 
 
 def test_output_can_not_drive_the_terminal():
