@@ -11,7 +11,7 @@ _THREE_DIGITS = 999.5
 
 
 def seconds(duration: float) -> str:
-    """A duration for people: two or three digits and a unit."""
+    """A duration for people: two or three digits and a unit, or two units."""
     milliseconds = duration * 1000
     if milliseconds < _THREE_DIGITS:
         return f"{milliseconds:.{1 if milliseconds < _TWO_DIGITS else 0}f} ms"
@@ -19,6 +19,9 @@ def seconds(duration: float) -> str:
         return f"{duration:.3g} s"
     minutes, rest = divmod(round(duration), _MINUTE)
     hours, minutes_left = divmod(minutes, 60)
+    days, hours_left = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours_left} h"
     return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"
 
 

@@ -224,7 +224,8 @@ def test_on_a_narrow_terminal_every_count_keeps_its_word(width):
 @pytest.mark.parametrize(
     ("duration", "text"),
     [(0.0, "0.0 ms"), (0.00042, "0.4 ms"), (0.0999, "99.9 ms"), (0.09999, "100 ms"), (0.99949, "999 ms"),
-     (0.9999, "1 s"), (1.234, "1.23 s"), (59.4, "59.4 s"), (61, "1 min 1 s"), (7260, "2 h 1 min")],
+     (0.9999, "1 s"), (1.234, "1.23 s"), (59.4, "59.4 s"), (61, "1 min 1 s"), (7260, "2 h 1 min"),
+     (86399, "23 h 59 min"), (86400, "1 d 0 h"), (90 * 86400 + 7300, "90 d 2 h")],
 )  # fmt: skip
 def test_durations_are_short(duration, text):
     assert seconds(duration) == text
