@@ -141,6 +141,8 @@ class _Fetching:
         finally:
             with trio.CancelScope(shield=True):  # what has come need not come again
                 await self._partial.append(pieces)
+        if not _says_where_it_ends(response):
+            self._partial.doubt()
 
     def _check_size(self, size: int) -> None:
         if size > self._source.max_size:
@@ -175,6 +177,12 @@ class _Fetching:
             finally:
                 await response.aclose()
         raise _failed(f"the server redirects more than {_MAX_REDIRECTS} times", "check the url")
+
+
+def _says_where_it_ends(response: httpx.Response) -> bool:
+    """Whether a body that is cut short can be told from a whole one; if not, it ends when the connection does."""
+    is_chunked = response.headers.get("Transfer-Encoding", "").lower().endswith("chunked")
+    return is_chunked or "Content-Length" in response.headers
 
 
 def _redirected(url: str, location: str) -> str:

@@ -97,6 +97,11 @@ class Partial:
         if origin is not None:
             origin.note(self._fd)
 
+    def doubt(self) -> None:
+        """Forget what the server calls this version: nobody knows whether all of it has come."""
+        if self.origin is not None:
+            self.origin = Origin(self.origin.url)
+
     async def append(self, pieces: list[bytes]) -> None:
         """Write what has come, and empty the list. It should be much: each call is a trip to a thread."""
         await in_thread(self._append, pieces)

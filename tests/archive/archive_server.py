@@ -51,6 +51,19 @@ class Handler(BaseHTTPRequestHandler):
         self.send(server.body[start:end])
         self.reset()
 
+    def be_unmeasured(self):
+        """Never say how much there is, and end after one half, ``server.cuts`` times."""
+        server = self.server.outer
+        if server.cuts == 0:
+            self.be_good()
+            return
+        server.cuts -= 1
+        self.send_response(200)
+        self.send_header("ETag", server.etag)
+        self.end_headers()
+        self.send(server.body[: len(server.body) // 2])
+        self.close_connection = True
+
     def be_short(self):
         """Promise more than there is."""
         self.head(200, len(self.server.outer.body) + 10)

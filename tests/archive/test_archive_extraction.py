@@ -169,6 +169,15 @@ async def test_a_bad_archive_leaves_nothing_and_stays_owed_until_a_good_one_come
     assert {path.name for path in (tmp_path / "opt").iterdir()} == {"app"}
 
 
+async def test_an_archive_that_a_server_cuts_short_unsaid_is_fetched_again(server, tmp_path):
+    server.serve(BODY)
+    server.cuts = 1
+    resource = make(tmp_path / "a.tar.gz", server.url("unmeasured"), **into(tmp_path))
+    assert "cannot unpack" in (await converge(resource)).error
+    assert (await converge(resource)).result is Result.CHANGED
+    assert unpacked(tmp_path) == FILES
+
+
 async def test_what_is_no_archive_is_named(server, tmp_path):
     server.serve(b"<html>please log in</html>" * 100)
     check = await converge(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
