@@ -18,6 +18,11 @@ _HINTS = {
     errno.EEXIST: "one of the directories above it is something else: see namei -l",
     errno.ENOTDIR: "one of the directories above it is something else: see namei -l",
     errno.ENAMETOOLONG: "shorten the path",
+    errno.EINVAL: "see whether owner and group exist in this user namespace, as /proc/self/uid_map and gid_map say;"
+    " or whether the file system takes such a name",
+    errno.ETXTBSY: "it is a program that runs, and is mounted by itself, so it can't be replaced: stop it first",
+    errno.ENOTCONN: "what serves the file system has ended: unmount it, and mount it anew",
+    errno.ESTALE: "its server has it no more: unmount the file system, and mount it anew",
     errno.ELOOP: "its directories hold a loop of symlinks: see namei -l",
     errno.EIO: "its disk is failing: see dmesg",
     errno.EFBIG: "raise the limit of the size of files: ulimit -f",

@@ -185,10 +185,11 @@ def _find_program(command: Command) -> str:
 
 
 _EXHAUSTED = {
+    errno.E2BIG: "no argument or variable may take 128 KiB, nor all of them some MiB: put what is long into a file",
     errno.EMFILE: "let fewer run at once, with --jobs, or raise the limit of open files, `ulimit -n`",
     errno.EAGAIN: "let fewer run at once, with --jobs, or raise the limit of processes, `ulimit -u`",
 }
-"""What to do when a limit of our own is reached."""
+"""What to do when a limit is reached."""
 
 
 def _explain(error: OSError, command: Command, program: str) -> ResourceError:

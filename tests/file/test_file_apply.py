@@ -467,6 +467,52 @@ def test_force_removes_nothing_where_something_is_mounted_inside(path: Path, poi
     assert (path / "other").exists()
 
 
+STORED_ELSEWHERE = """
+import shutil, subprocess, trio
+from reactor import ResourceError
+from resources.file import posix
+from resources.file.content import Inline
+from resources.file.state import Attributes
+path = {path!r}
+{before}
+try:
+    trio.run(posix.store, path, Inline("x"), Attributes({uid}, 0, 0o644))
+except ResourceError as error:
+    print(error.message, error.hint, sep="\\n")
+"""
+RUNS_MOUNTED = """
+program = path + "-program"
+shutil.copy("/bin/sleep", program)
+open(path, "x").close()
+subprocess.run(["mount", "--bind", program, path], check=True)
+subprocess.Popen([program, "60"], process_group=0)
+"""
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("uid", "before", "reason", "way_out"),
+    [
+        (12345, "", "Invalid argument", "see whether owner and group exist in this user namespace"),
+        (0, RUNS_MOUNTED, "Text file busy", "it is a program that runs"),
+    ],
+)
+def test_what_a_namespace_does_not_allow_is_told_with_a_way_out(
+    path: Path, uid: int, before: str, reason: str, way_out: str
+):
+    ran = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child",
+         sys.executable, "-c", STORED_ELSEWHERE.format(path=str(path), uid=uid, before=before)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    message, hint = ran.stdout.splitlines()
+    assert message == f"cannot write {path}: {reason}"
+    assert hint.startswith(way_out)
+
+
 async def test_a_tree_that_is_nested_too_deep_is_an_error_of_this_resource_alone(path: Path):
     here = os.open(path.parent, os.O_RDONLY)
     for name in ["f"] + ["d"] * 1100:
