@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from reactor import ResourceError, mounts
 from resources.archive.directory import opened_directory
+from resources.file.errors import Explaining
 
 
 def move_in(staged: str, target: str) -> None:
@@ -42,7 +43,8 @@ def _merge(source: int, goal: int, way: str, points: Collection[str], *, act: bo
             words = f"the archive holds {here} as a file or a link, and a directory is there"
             raise ResourceError(words, "remove it first: directories are not replaced")
         elif act:
-            os.rename(name, name, src_dir_fd=source, dst_dir_fd=goal)
+            with Explaining(f"put {here} in its place"):
+                os.rename(name, name, src_dir_fd=source, dst_dir_fd=goal)
 
 
 def _is_apart(goal: int, name: str, there: os.stat_result, points: Collection[str]) -> bool:

@@ -16,6 +16,7 @@ from reactor.resource.plan import ResourceError
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 from resources.archive import staging
+from resources.archive.moving import move_in
 
 FORMATS = ["tar", "tar.gz", "tar.bz2", "tar.xz", "tar.zst", "zip"]
 BODY = packed(FILES, "tar.gz")
@@ -150,6 +151,26 @@ def test_where_something_is_mounted_nothing_is_moved(tmp_path, mount, where):
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"the archive holds {where}, and there another file system begins")
+
+
+@pytest.mark.skipif("os.getuid() != 0")
+def test_what_can_not_be_put_in_its_place_is_named(open_tmp_path):
+    """As where an immutable file is in the way of root."""
+    nobody = 65534
+    staged, goal = open_tmp_path / "staged", open_tmp_path / "goal"
+    for directory in (staged / "app", goal / "app"):
+        directory.mkdir(parents=True)
+    (staged / "app/README").touch()
+    for path in (staged, staged / "app", staged / "app/README"):
+        os.chown(path, nobody, nobody)
+    os.seteuid(nobody)
+    try:
+        with pytest.raises(ResourceError) as caught:
+            move_in(str(staged), str(goal))
+    finally:
+        os.seteuid(0)
+    assert caught.value.message == f"cannot put {goal}/app/README in its place: Permission denied"
+    assert caught.value.hint.startswith("run as root")
 
 
 async def test_a_bad_archive_leaves_nothing_and_stays_owed_until_a_good_one_comes(server, tmp_path):
