@@ -216,6 +216,12 @@ def _explain_refusal(program: str) -> ResourceError:
     """Why the kernel does not execute what is there."""
     if os.path.isdir(program):
         return ResourceError(f"{program} is a directory", "name a program in it")
+    if os.statvfs(program).f_flag & os.ST_NOEXEC:
+        return ResourceError(
+            f"{program} is on a file system that is mounted noexec", "keep programs elsewhere"
+        )
+    if os.access(program, os.X_OK):
+        return ResourceError(f"the interpreter named in the first line of {program} is not executable")
     return ResourceError(f"{program} is not executable", f"chmod +x {program}, or name its interpreter first")
 
 

@@ -131,6 +131,11 @@ async def test_a_missing_program_is_named_with_the_path_searched():
             "the interpreter named in the first line of {tool} does not exist",
         ),
         (
+            "#!/etc/passwd\n",
+            0o755,
+            "the interpreter named in the first line of {tool} is not executable",
+        ),
+        (
             "echo no first line\n",
             0o755,
             "{tool} is neither a program nor a script that names its interpreter",
@@ -145,6 +150,32 @@ async def test_what_can_not_be_started_is_explained(tmp_path, content, mode, mes
     with pytest.raises(ResourceError) as caught:
         await run(posix(str(tool)))
     assert caught.value.message == message.format(tool=tool)
+
+
+MOUNTED_NOEXEC = """
+import subprocess, sys, trio
+from pathlib import Path
+from reactor.resource.plan import ResourceError
+from resources.process import ENVIRONMENT, Command, run
+tool = Path(sys.argv[1], "tool")
+subprocess.run(["mount", "-t", "tmpfs", "-o", "noexec", "tmpfs", tool.parent], check=True)
+tool.write_text("#!/bin/sh\\n")
+tool.chmod(0o755)
+try:
+    trio.run(run, Command((str(tool),), "/", ENVIRONMENT))
+except ResourceError as error:
+    print(error.message)
+"""
+
+
+async def test_what_is_mounted_noexec_is_not_to_be_made_executable(tmp_path):
+    unshare = ("unshare", "--user", "--map-root-user", "--mount")
+    ran = await trio.run_process(
+        [*unshare, sys.executable, "-c", MOUNTED_NOEXEC, str(tmp_path)],
+        capture_stdout=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert ran.stdout.decode() == f"{tmp_path}/tool is on a file system that is mounted noexec\n"
 
 
 async def test_a_directory_is_not_to_be_made_executable(tmp_path):
