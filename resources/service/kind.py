@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, Watch
 from resources.service.decision import DAEMON_RELOAD, Desired, Step, decide, done
@@ -17,6 +17,8 @@ from resources.service.systemd import FileChange, Job, Systemd
 from watchers.dbus import NoBusError, Scope
 from watchers.systemd import UnitWatch
 from watchers.units import directories, drop_in_names, template_of
+
+_Answer = TypeVar("_Answer")
 
 
 class Service(Resource, kind="service", providers=("systemd",)):
@@ -70,11 +72,11 @@ class Service(Resource, kind="service", providers=("systemd",)):
 
     async def observe(self) -> UnitState:
         """The state of the unit, after whatever transition it is in. Raises ResourceError when systemd does not tell."""
-        return await self._look(files=self._desired.wants_files)
+        return await self._state(files=self._desired.wants_files)
 
     async def present(self) -> Mapping[str, Any]:
         """Also whether it is enabled, which a check only asks when that is managed."""
-        state = await self._look(files=True)
+        state = await self._state(files=True)
         if not state.is_there:
             return {"ensure": "absent"}
         running = "running" if state.is_running else "stopped"
@@ -94,25 +96,24 @@ class Service(Resource, kind="service", providers=("systemd",)):
     def _desired(self) -> Desired:
         return Desired(self.unit, self.ensure, self.enable, self.masked, Job(self.on_refresh))
 
-    async def _look(self, *, files: bool) -> UnitState:
-        systemd = await self._systemd()
-        try:
-            return await systemd.state(self.unit, self.ensure, files=files)
-        except NoBusError:  # it went away meanwhile
-            return await Systemctl(Scope(self.scope)).state(self.unit, self.ensure, files=files)
+    async def _state(self, *, files: bool) -> UnitState:
+        return await self._with_systemd(lambda systemd: systemd.state(self.unit, self.ensure, files=files))
 
-    async def _systemd(self) -> Systemd:
-        """The way to systemd: its bus, or where there is none, its command."""
+    async def _with_systemd(self, work: Callable[[Systemd], Awaitable[_Answer]]) -> _Answer:
+        """Work over the bus; by command if there is none, also anew if it goes away meanwhile.
+
+        A start or stop that is under way is joined by that. Of a restart nobody knows, so it is made again.
+        """
         try:
-            return await systemd_on_bus(Scope(self.scope))
+            return await work(await systemd_on_bus(Scope(self.scope)))
         except NoBusError:
-            return Systemctl(Scope(self.scope))
+            return await work(Systemctl(Scope(self.scope)))
 
     def _action(self, step: Step) -> Action:
-        return Action(f"Would have {done(step)}", done(step), partial(self._do, step))
+        run = partial(self._with_systemd, partial(self._do, step))
+        return Action(f"Would have {done(step)}", done(step), run)
 
-    async def _do(self, step: Step) -> None:
-        systemd = await self._systemd()
+    async def _do(self, step: Step, systemd: Systemd) -> None:
         if step == DAEMON_RELOAD:
             await systemd.reread(self.unit)
         elif isinstance(step, Job):

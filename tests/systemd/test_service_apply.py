@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from unit_worlds import ETC, VENDOR, Unit, counting, eventually, systemctl
+from unit_worlds import ETC, VENDOR, Unit, counting, eventually, kill_bus, systemctl
 
 from reactor.engine.events import Result
 from reactor.engine.options import Options
@@ -384,6 +384,22 @@ async def test_a_transition_under_way_is_waited_for():
     (check,) = await apply(Service(name=app.name))
     assert check.actions == ("started",)
     assert (app.active, app.starts) == ("active", 2)
+
+
+async def test_a_start_outlives_the_bus(tmp_path, nursery):
+    app = Unit().write(
+        "Type=oneshot\nRemainAfterExit=yes", command=f"while ! [ -e {tmp_path}/go ]; do :; done"
+    )
+
+    async def kill_then_let_go():
+        await eventually(lambda: app.active == "activating")
+        kill_bus()
+        (tmp_path / "go").touch()
+
+    nursery.start_soon(kill_then_let_go)
+    (check,) = await apply(Service(name=app.name, enable=True))
+    assert (check.result, check.actions) == (Result.CHANGED, ("started", "enabled"))
+    assert (app.active, app.enabled, app.starts) == ("active", "enabled", 1)
 
 
 async def test_somebody_else_s_start_is_waited_for_and_not_repeated(way):
