@@ -127,6 +127,8 @@ class SystemdOnBus:
 
         async with self._working_on(unit):
             await self._reloads.make_if(is_stale)
+            if await is_stale():
+                raise trouble.still_stale(unit)
 
     @asynccontextmanager
     async def regenerating(self, source: str) -> AsyncIterator[None]:

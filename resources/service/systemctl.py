@@ -61,6 +61,8 @@ class Systemctl:
         """Reload if the files of ``unit`` have changed since the last time."""
         if (await self._look(unit)).stale:
             await self._systemctl("daemon-reload")
+            if (await self._look(unit)).stale:
+                raise trouble.still_stale(unit)
 
     async def _look(self, unit: str) -> UnitState:
         state = await self._glance(unit)

@@ -42,6 +42,12 @@ def refused(unit: str, error: CallError) -> ResourceError:
     return ResourceError(f"{unit}: {error.text}", _HINTS.get(error.name.rpartition(".")[2]))
 
 
+def still_stale(unit: str) -> ResourceError:
+    """The error for files that systemd calls changed as soon as it has read them."""
+    hint = f"mend links that lead nowhere among those of: systemctl show --property=DropInPaths {unit}"
+    return ResourceError(f"{unit}: systemd can't read all of its unit file and drop-ins", hint)
+
+
 async def failed(scope: Scope, unit: str, what: str, facts: Mapping[str, object]) -> ResourceError:
     """What was tried and did not go well: ``what`` completes the sentence that begins with the unit's name."""
     journal = await _journal(scope, unit)

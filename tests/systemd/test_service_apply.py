@@ -187,6 +187,20 @@ async def test_a_failure_is_told_without_a_bus_too(monkeypatch):
     assert "203/EXEC" in check.error
 
 
+async def test_a_drop_in_that_leads_nowhere_is_told(app, way):
+    """systemd says of such a unit for ever that it should read its files."""
+    drop_in = Path(f"{app.path}.d/nowhere.conf")
+    drop_in.parent.mkdir()
+    drop_in.symlink_to("/nowhere")
+    systemctl("daemon-reload")
+    (check,) = await apply(Service(name=app.name))
+    assert check.error == f"{app.full}: systemd can't read all of its unit file and drop-ins"
+    assert "links that lead nowhere" in check.hint
+    drop_in.unlink()
+    (check,) = await apply(Service(name=app.name))
+    assert check.result is Result.CHANGED
+
+
 @pytest.mark.parametrize("properties", [{}, {"ensure": "stopped"}, {"enable": True}])
 async def test_a_missing_unit_is_an_error(properties, way):
     (check,) = await apply(Service(name="nowhere", **properties))
