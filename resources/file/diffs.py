@@ -27,6 +27,11 @@ async def content_diff(path: str, content: Content | None, changes: Sequence[Cha
     return partial(_content_text, path, old, new, changes)
 
 
+async def secret_diff(path: str, changes: Sequence[Change], *, removed: bool) -> Diff:
+    """The same for content that nobody may see, from what is at ``path`` now to another, or to nothing."""
+    return partial(_secret_text, path, changes, old=_head(path) is not None, new=not removed)
+
+
 async def attributes_diff(path: str, changes: Sequence[Change], *, created: bool = False) -> Diff:
     """The diff of the attributes alone."""
     return partial(_attributes_text, path, changes, created=created)
@@ -38,6 +43,11 @@ async def _content_text(path: str, old: bytes | None, new: bytes | None, changes
     if len(old) + len(new) <= _AT_ONCE:
         return "".join([*head, *_body(old, new)])
     return "".join([*head, *await in_thread(_body, old, new)])
+
+
+async def _secret_text(path: str, changes: Sequence[Change], *, old: bool, new: bool) -> str:
+    head = [*_header(path, old=old, new=new), *_attribute_lines(changes)]
+    return "".join([*head, "Content is not shown: the data hold secrets\n"])
 
 
 async def _attributes_text(path: str, changes: Sequence[Change], *, created: bool) -> str:

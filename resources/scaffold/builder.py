@@ -14,7 +14,7 @@ import trio
 from reactor import Diff, Heard, ResourceError
 from resources.file import posix
 from resources.file.content import Inline
-from resources.file.diffs import attributes_diff, content_diff
+from resources.file.diffs import attributes_diff, content_diff, secret_diff
 from resources.file.state import Change
 from resources.process import ENVIRONMENT, Command, last_words, run
 from resources.scaffold.state import Difference, ScaffoldState
@@ -94,7 +94,7 @@ class Builder:
 
     async def _content_diff(self, path: str, content: Inline | None, changes: Sequence[Change]) -> Diff:
         if self._is_secret:
-            return await attributes_diff(path, changes)
+            return await secret_diff(path, changes, removed=content is None)
         return await content_diff(path, content, changes)
 
     async def _write_all(self, files: Iterable[Difference]) -> None:

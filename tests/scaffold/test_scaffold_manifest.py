@@ -114,6 +114,20 @@ async def test_a_diff_shows_no_contents_when_there_are_secrets(scaffold, tmp_pat
     assert "harmless" not in shown
 
 
+async def test_a_diff_without_contents_says_why_and_what_becomes_of_each_file(scaffold, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "changed").write_text("old")
+    (out / "purged").write_text("old")
+    (action,) = await look(scaffold(", purge: true", data=SECRET, changed="new", made="new"))
+    reason = "Content is not shown: the data hold secrets\n"
+    assert await (await action.diff())() == (
+        f"--- {out}/changed\n+++ {out}/changed\n{reason}"
+        f"--- /dev/null\n+++ {out}/made\n{reason}"
+        f"--- {out}/purged\n+++ /dev/null\n{reason}"
+    )
+
+
 @pytest.mark.parametrize(
     ("before", "after", "same"),
     [
