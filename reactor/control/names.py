@@ -1,11 +1,12 @@
-"""Which resources people mean: globs over ``kind#name`` and ``kind#alias``, where ``*`` also matches ``/``."""
+"""Which resources of a run people mean, and the error when there are none."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from reactor.graph.globs import HOW_TO_WRITE, covers
 
 if TYPE_CHECKING:
     from reactor.engine.roster import Roster
@@ -17,12 +18,7 @@ class UnknownNameError(Exception):
 
     def __init__(self, pattern: str, hint: str | None) -> None:
         super().__init__(f"no resource matches {pattern}")
-        self.hint = hint or "write it as kind#name; * stands for anything: 'file#/etc/*'"
-
-
-def covers(pattern: str, names: Iterable[str]) -> bool:
-    """Whether the resource with these names is meant. A name that happens to hold ``[`` matches itself too."""
-    return any(name == pattern or fnmatchcase(name, pattern) for name in names)
+        self.hint = hint or HOW_TO_WRITE
 
 
 def names_of(resource: Resource) -> tuple[str, ...]:

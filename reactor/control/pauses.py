@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from reactor.control.names import covers
+from reactor.graph.globs import covers
 from reactor.journal.state_directory import PAUSES_FILE
 from reactor.replacing import replace_file
 

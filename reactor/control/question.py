@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reactor.control.names import covers
 from reactor.engine.events import Result
+from reactor.graph.globs import covers
 
 IN_TROUBLE = (Result.FAILED, Result.BLOCKED)
 

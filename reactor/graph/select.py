@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
+from reactor.graph.globs import HOW_TO_WRITE, covers
 from reactor.graph.graph import REFRESHING, Edge, EdgeKind, Graph
 from reactor.graph.names import Names
 from reactor.resource.diagnostic import Diagnostic, ManifestError
@@ -142,13 +142,9 @@ def _matching(graph: Graph, names: Names, **globs: Sequence[str]) -> list[set[st
 
 
 def _matches(graph: Graph, names: Names, pattern: str) -> set[str]:
-    """A name that happens to hold ``[`` or ``?`` matches itself too."""
-    return {
-        graph.refs[vertex] for name, vertex in names.items() if name == pattern or fnmatchcase(name, pattern)
-    }
+    return {graph.refs[vertex] for name, vertex in names.items() if covers(pattern, (name,))}
 
 
 def _no_match(names: Names, option: str, pattern: str) -> Diagnostic:
     hint = None if set(pattern) & set("*?[") else names.hint(pattern)
-    hint = hint or "write it as kind#name; * stands for anything: 'file#/etc/*'"
-    return Diagnostic(f"--{option} {pattern}: no resource matches", hint=hint)
+    return Diagnostic(f"--{option} {pattern}: no resource matches", hint=hint or HOW_TO_WRITE)
