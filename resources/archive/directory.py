@@ -6,16 +6,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def opened_directory(path: str, within: int | None = None, *, follow: bool = False) -> Iterator[int]:
+def opened_directory(path: str, within: int | None = None) -> Iterator[int]:
     """A descriptor of the directory at ``path``, from the directory open at ``within`` on, for a block.
 
-    A symlink is an error unless it is to be followed. Raises OSError.
+    A symlink there is an error. Raises OSError.
     """
-    descriptor = os.open(path, _FLAGS if follow else _FLAGS | os.O_NOFOLLOW, dir_fd=within)
+    descriptor = os.open(path, _FLAGS, dir_fd=within)
     try:
         yield descriptor
     finally:

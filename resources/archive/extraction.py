@@ -16,6 +16,7 @@ from resources.archive.progress import Progress
 from resources.archive.state import Desired
 from resources.file.durability import sync_file_system
 from resources.file.errors import Explaining
+from resources.file.parent import Parent
 
 
 async def extract(desired: Desired, owner: tuple[int, int]) -> None:
@@ -32,17 +33,21 @@ async def extract(desired: Desired, owner: tuple[int, int]) -> None:
 
 
 def _extract(desired: Desired, parent: str, owner: tuple[int, int]) -> None:
+    """All is done through one handle of the directory: whoever owns what it is in may replace it meanwhile."""
     path = staging.make(parent, desired.path, owner)
-    with staging.staged(path) as tree:
-        try:
-            unpack(desired.path, tree, desired.format, limits=desired.limits, owner=owner, report=_reporter())
-        except UnpackingError as error:
-            words = f"cannot unpack {desired.path}: {error.message}"
-            raise ResourceError(words, error.hint or "nothing of it was put in place") from error
-        move_in(tree, parent)
-    with opened_directory(parent, follow=True) as directory:
-        sync_file_system(directory)
-    os.rmdir(path)
+    with Parent(path) as (goal, base):
+        with staging.staged(path, goal) as tree:
+            try:
+                unpack(
+                    desired.path, tree, desired.format, limits=desired.limits, owner=owner, report=_reporter()
+                )
+            except UnpackingError as error:
+                words = f"cannot unpack {desired.path}: {error.message}"
+                raise ResourceError(words, error.hint or "nothing of it was put in place") from error
+            move_in(tree, parent, goal)
+        with opened_directory(".", goal) as directory:
+            sync_file_system(directory)
+        os.rmdir(base, dir_fd=goal)
 
 
 def _reporter() -> Callable[[object, int], None]:

@@ -11,14 +11,15 @@ from resources.archive.directory import opened_directory
 from resources.file.errors import Explaining
 
 
-def move_in(staged: str, target: str) -> None:
+def move_in(staged: str, target: str, handle: int) -> None:
     """Move all that is in the directory ``staged`` into ``target``, on the same file system.
 
+    ``handle`` is of the directory ``target``, which is only what people call it: by now the path may lead elsewhere.
     Directories that are there already stay, with what else is in them; files and links are replaced, each in one step.
     Raises ResourceError where the two do not fit together; then nothing was moved.
     """
     points = frozenset(mount.point for mount in mounts())
-    with opened_directory(staged) as source, opened_directory(target, follow=True) as goal:
+    with opened_directory(staged) as source, opened_directory(".", handle) as goal:
         _merge(source, goal, target, points, act=False)
         _merge(source, goal, target, points, act=True)
 

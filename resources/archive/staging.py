@@ -37,25 +37,27 @@ async def owe(extract_parent: str, archive: str, owner: tuple[int, int]) -> None
 
 def make(extract_parent: str, archive: str, owner: tuple[int, int]) -> str:
     """The path of the staging directory, which is there now. Raises ResourceError when something is in its way."""
+    path = staging_path(extract_parent, archive)
     if not os.path.isdir(extract_parent):
         make_missing(os.path.dirname(extract_parent))
-        os.mkdir(extract_parent, _PARENT_MODE)
-        _give(extract_parent, owner)
-    path = staging_path(extract_parent, archive)
-    with suppress(FileExistsError):
-        os.mkdir(path, 0o700)
-    _refuse_foreign(path, os.lstat(path))
+        with Parent(extract_parent) as (above, base):
+            os.mkdir(base, _PARENT_MODE, dir_fd=above)
+            _give(base, above, owner)
+    with Parent(path) as (parent, base):
+        with suppress(FileExistsError):
+            os.mkdir(base, 0o700, dir_fd=parent)
+        _refuse_foreign(path, os.stat(base, dir_fd=parent, follow_symlinks=False))
     return path
 
 
 @contextmanager
-def staged(path: str) -> Iterator[str]:
+def staged(path: str, parent: int) -> Iterator[str]:
     """The path of an empty directory in the staging directory ``path``, which is gone after the block.
 
-    The path leads there through a descriptor: whoever owns what ``path`` is in may put a symlink in its place meanwhile.
-    Raises ResourceError when another process is at it.
+    ``parent`` is a handle of what it is in. The path that is given leads there through a descriptor: whoever owns what
+    ``path`` is in may put a symlink in its place meanwhile. Raises ResourceError when another process is at it.
     """
-    with opened_directory(path) as descriptor:
+    with opened_directory(os.path.basename(path), parent) as descriptor:
         _refuse_foreign(path, os.fstat(descriptor))
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -71,9 +73,9 @@ def staged(path: str) -> Iterator[str]:
             _clear(tree)
 
 
-def _give(directory: str, owner: tuple[int, int]) -> None:
+def _give(directory: str, above: int, owner: tuple[int, int]) -> None:
     """Through a descriptor: by now a symlink may have taken the place of what was made."""
-    with opened_directory(directory) as descriptor:
+    with opened_directory(directory, above) as descriptor:
         os.fchown(descriptor, *owner)
 
 

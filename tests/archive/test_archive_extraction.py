@@ -16,6 +16,7 @@ from reactor.resource.plan import ResourceError
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 from resources.archive import staging
+from resources.archive.directory import opened_directory
 from resources.archive.moving import move_in
 
 FORMATS = ["tar", "tar.gz", "tar.bz2", "tar.xz", "tar.zst", "zip"]
@@ -28,7 +29,7 @@ async def converge(resource):
 
 
 MOVE_TO_ANOTHER_FILE_SYSTEM = """
-import subprocess, sys
+import os, subprocess, sys
 from pathlib import Path
 from reactor.resource.plan import ResourceError
 from resources.archive.moving import move_in
@@ -40,7 +41,7 @@ for file in ("staged/a", "staged/data/x", "staged/z", "goal/z", "other/x"):
     (root / file).touch()
 subprocess.run(["mount", *mount], cwd=root, check=True)
 try:
-    move_in(str(root / "staged"), str(root / "goal"))
+    move_in(str(root / "staged"), str(root / "goal"), os.open(root / "goal", os.O_PATH))
 except ResourceError as error:
     print(error.message.replace(str(root), ""))
 assert sorted(path.name for path in (root / "staged").rglob("*")) == ["a", "data", "x", "z"]
@@ -118,6 +119,20 @@ async def test_no_link_that_is_there_is_followed(server, tmp_path):
     assert (tmp_path / "opt/app").is_symlink()
 
 
+@pytest.mark.skipif("os.getuid() != 0")
+async def test_a_symlink_of_a_stranger_leads_no_archive_to_where_root_writes(server, tmp_path):
+    server.serve(BODY)
+    resource = make(tmp_path / "a.tar.gz", server.url(), checksum=sha256(BODY), **into(tmp_path))
+    await converge(resource)
+    (tmp_path / "opt").rename(tmp_path / "away")
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "opt").symlink_to(tmp_path / "etc")
+    os.lchown(tmp_path / "opt", 12345, 12345)
+    check = await converge(resource)
+    assert f"{tmp_path}/opt leads through a symlink of 12345 into a directory of root" in check.error
+    assert names_in(tmp_path / "etc") == []
+
+
 async def test_a_link_in_place_of_a_file_is_replaced_and_not_written_through(server, tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("as it was")
@@ -165,8 +180,8 @@ def test_what_can_not_be_put_in_its_place_is_named(open_tmp_path):
         os.chown(path, nobody, nobody)
     os.seteuid(nobody)
     try:
-        with pytest.raises(ResourceError) as caught:
-            move_in(str(staged), str(goal))
+        with pytest.raises(ResourceError) as caught, opened_directory(str(goal)) as handle:
+            move_in(str(staged), str(goal), handle)
     finally:
         os.seteuid(0)
     assert caught.value.message == f"cannot put {goal}/app/README in its place: Permission denied"
@@ -350,7 +365,7 @@ def test_a_symlink_in_the_place_of_the_staging_directory_leads_nothing_out(tmp_p
     ours.mkdir()
     (theirs / "tree").mkdir(parents=True)
     (theirs / "tree/keep").touch()
-    with staging.staged(str(ours)) as into:
+    with opened_directory(str(tmp_path)) as parent, staging.staged(str(ours), parent) as into:
         ours.rename(away)
         ours.symlink_to(theirs)
         Path(into, "member").touch()
@@ -362,6 +377,10 @@ def test_a_symlink_in_the_place_of_the_staging_directory_leads_nothing_out(tmp_p
 
 def test_a_staging_directory_of_somebody_else_is_refused(tmp_path):
     os.chown(tmp_path, 12345, 12345)
-    with pytest.raises(ResourceError, match="it is not ours"), staging.staged(str(tmp_path)):
+    with (
+        opened_directory(str(tmp_path.parent)) as parent,
+        pytest.raises(ResourceError, match="it is not ours"),
+        staging.staged(str(tmp_path), parent),
+    ):
         pass
     assert names_in(tmp_path) == []
