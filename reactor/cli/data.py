@@ -12,6 +12,7 @@ from reactor.cli.inputs import MANIFEST, inputs_options
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import warn
 from reactor.cli.values import Explained, Form, form_option, found, show
+from reactor.resource.secrecy import scrubbed
 
 if TYPE_CHECKING:
     from reactor.data.layered import LeafPath
@@ -48,8 +49,8 @@ def data(
     with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
         resolved = _resolved(manifest, inputs())
     values: Any = masked(resolved.values, resolved.secrets, MASK)
-    if explain:
-        values = _explained(values, resolved.layers)
+    # An alias may have taken a secret to another key.
+    values = _explained(values, resolved.layers) if explain else scrubbed(values)
     show(found(values, query, "key"), form)
 
 
@@ -84,9 +85,9 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
 
 
 def _explained(value: Any, layers: Mapping[LeafPath, str], path: LeafPath = ()) -> Any:
-    """The tree with each leaf beside the layer it came from."""
+    """The tree with each leaf, without secrets, beside the layer it came from."""
     if path in layers:
-        return Explained(value, layers[path])
+        return Explained(scrubbed(value), layers[path])
     if isinstance(value, dict):
         return {key: _explained(inner, layers, (*path, key)) for key, inner in value.items()}
     if isinstance(value, list):

@@ -31,8 +31,7 @@ def data_of(root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer
     annotations = annotations_of(root, problems.source.text)
     resolved = resolve_sections(root, problems, inputs, over, annotations.by_key)
     for path in resolved.secrets:
-        value = _value(resolved.values, path)
-        remember([*_leaves(value)] if isinstance(value, list) else value)
+        remember(_value(resolved.values, path))
     notes = (*ignored(annotations.ignored), *useless_overrides(root))
     return resolved._replace(warnings=[*resolved.warnings, *notes])
 
@@ -124,15 +123,6 @@ def _usable(node: Any) -> Any:
     if isinstance(node, list):
         return [_usable(item) for item in node]
     return None if node is BROKEN else node
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    """The values of a list without the keys of maps in it: "name" is no secret because one of its items is."""
-    if isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(inner)
-    else:
-        yield value
 
 
 def _value(values: Any, path: DocumentPath) -> Any:

@@ -25,12 +25,13 @@ _pattern: re.Pattern[str] | None = None
 
 
 def remember(value: Any) -> None:
-    """Never again show ``value``, or what is in it: a text, number, list or map; texts also line by line."""
+    """Never again show ``value``, or what is in it: a text, number, list or map; texts also line by line.
+
+    The keys of a map are no secrets: without words such as "user" and "password" nothing could be said about it.
+    """
     global _pattern  # noqa: PLW0603 - made of the set beside it, whenever that has grown
-    if isinstance(value, dict):
-        value = [*value.keys(), *value.values()]
-    if isinstance(value, (list, tuple)):
-        for item in value:
+    if isinstance(value, (dict, list, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
             remember(item)
         return
     if value is None or isinstance(value, bool):

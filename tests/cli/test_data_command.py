@@ -179,7 +179,7 @@ def test_a_missing_manifest_or_file_is_bad_usage(reactor, site, tmp_path):
 
 SECRETS = """
 data:
-  plain: ordinary-1
+  plain: common-1
   users:
     - name: ada
       # @secret
@@ -221,7 +221,7 @@ def test_secrets_hold_within_lists_and_in_overrides_and_whoever_is_ignored_hears
         assert done.code == 0, done.err
         assert "hunter" not in done.out
         assert json.loads(done.out)["users"] == json.loads(done.out)["flow"] == "[secret]"
-        assert "ordinary-1" in done.out or role == "web"
+        assert "common-1" in done.out or role == "web"
     lines = ["", *site.read_text().splitlines()]
     places = [
         f":{number}:{line.index('#') + 1}: the annotation {line.split()[-1]} is ignored here"
@@ -272,6 +272,27 @@ def test_a_time_in_the_data_is_its_text_for_everybody(reactor, manifest):
         assert moment in done.out
         assert "1h30m0s" in done.out
     assert f"echo {moment}" in reactor("render", site).out
+
+
+@pytest.mark.parametrize("form", ["text", "json", "yaml"])
+@pytest.mark.parametrize("words", [(), ("--explain",)])
+def test_an_alias_takes_no_secret_into_the_open(reactor, manifest, form, words):
+    data = "  pin: &pin hunter-1 # @secret\n  all: &all [hunter-2] # @secret\n  b: *pin\n  c: {d: *all}\n"
+    done = reactor("data", manifest(f"data:\n{data}"), "--format", form, *words)
+    assert done.code == 0, done.err
+    assert "hunter" not in done.out
+    assert done.out.count("secret") == 4
+
+
+def test_a_map_that_is_secret_does_not_make_secrets_of_its_keys(reactor, manifest):
+    data = "data:\n  # @secret\n  access: {user: admin-1, password: hunter-1}\n"
+    site = manifest(
+        f"{data}resources: [{{user: [a: {{pasword: x, comment: '{{{{ Data.access.usr.x }}}}'}}]}}]\n"
+    )
+    done = reactor("validate", site)
+    assert "user has no property 'pasword'" in done.err
+    assert "hint: did you mean 'password'?" in done.err
+    assert "hunter" not in done.err + reactor("data", site).out
 
 
 def test_a_secret_within_a_list_does_not_make_a_secret_of_the_keys(reactor, manifest):
