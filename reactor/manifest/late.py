@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,16 +90,18 @@ class LateBinding(Late):
         """What the values and the conditions read, the last time they were evaluated."""
         return self._read_by_values | self._read_by_conditions
 
-    def try_values(self) -> dict[str, Any]:
-        """Those values that are known while the manifest is loaded. Raises MisplacedError when one never will be."""
+    def try_values(self, report: Callable[[MisplacedError], None]) -> dict[str, Any]:
+        """Those values that are known while the manifest is loaded; each that never will be is for ``report``."""
         known: dict[str, Any] = {}
-        try:
-            with self._world.surroundings.reading() as reads:
-                for key, tree in self._trees.items():
-                    with suppress(NotYetError):
-                        known[key] = evaluated(tree, self._world.scope)
-        finally:
-            self._read_by_values = frozenset(reads)
+        with self._world.surroundings.reading() as reads:
+            for key, tree in self._trees.items():
+                try:
+                    known[key] = evaluated(tree, self._world.scope)
+                except MisplacedError as found:
+                    report(found)
+                except NotYetError:
+                    pass  # the check will tell
+        self._read_by_values = frozenset(reads)
         self.secret = _secret_keys(known)
         if known.keys() == self._trees.keys():
             self._values = known

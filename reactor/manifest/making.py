@@ -124,12 +124,13 @@ class Maker:
         if not (values.late or conditions):
             return None
         late = LateBinding(model, {**values.plain}, values.late, conditions, self._world)
-        try:
-            values.plain.update(late.try_values())
-            values.secret |= late.secret
-        except MisplacedError as found:
+
+        def report(found: MisplacedError) -> None:
             report_expression(found.error, self._problems, found.expressive.at, found.expressive.text)
             values.spoilt.update(values.late)
+
+        values.plain.update(late.try_values(report))
+        values.secret |= late.secret
         try:
             late.try_conditions()
         except UndecidedError as undecided:

@@ -158,6 +158,15 @@ def test_what_can_never_have_a_value_is_told_before_anything_is_touched(site, va
     assert problem.place.column >= len("resources: [{file: [{'/out': {content: ")
 
 
+def test_every_property_that_can_never_have_a_value_is_told(site):
+    with pytest.raises(ManifestError) as caught:
+        site(
+            "resources: [{exec: [{a: {command: '{{ nope }}', cwd: '{{ Data.x.y }}', creates: '{{ never }}'}}]}]"
+        )
+    messages = [found.message for found in caught.value.diagnostics]
+    assert messages == ["unknown name nope", "cannot fetch y from <nil>", "unknown name never"]
+
+
 def test_the_place_of_a_wrong_output_is_the_value_that_takes_it(site):
     with pytest.raises(ManifestError) as caught:
         site("""
