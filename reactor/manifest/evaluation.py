@@ -109,10 +109,21 @@ def offset_in_source(source: Source, at: int, text: str, start: int, end: int) -
     if source.text.startswith("*", at):
         return at
     culprit = text[start : max(end, start + 1)].partition("\n")[0]
-    before = text.count(culprit, 0, start) if culprit else 0
-    found = at
-    for number in range(before + 1):
-        found = source.text.find(culprit, found + (number > 0))
-        if found < 0 or not culprit:
-            return at
+    opener = max(text.rfind("{{", 0, start), text.rfind("${", 0, start), 0)
+    # A letter of an escape may look like the culprit, but nothing looks like what opens an expression.
+    begin = _next(
+        source.text, at, text[opener : opener + 2], text.count(text[opener : opener + 2], 0, opener)
+    )
+    found = _next(source.text, begin, culprit, text.count(culprit, opener, start))
+    return at if found < 0 else found
+
+
+def _next(text: str, at: int, part: str, before: int) -> int:
+    """Where ``part`` comes in ``text`` from ``at`` on, after ``before`` others of it; -1 where it does not."""
+    if at < 0 or not part:
+        return -1
+    found = text.find(part, at)
+    for _ in range(before):
+        if found >= 0:
+            found = text.find(part, found + 1)
     return found

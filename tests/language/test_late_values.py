@@ -158,6 +158,26 @@ def test_what_can_never_have_a_value_is_told_before_anything_is_touched(site, va
     assert problem.place.column >= len("resources: [{file: [{'/out': {content: ")
 
 
+@pytest.mark.parametrize(
+    ("value", "column"),
+    [
+        (r'"n \n\n ${ n }"', 12),
+        (r'"\"a\" ${ \"a\" + \"b\" + b }"', 27),
+        ("'it''s ${ s }'", 11),
+        ("'${ 1 } ${ 1 + x } x'", 16),
+        ("'${ x } x'", 5),
+        ("&x '${ x }'", 8),
+    ],
+)
+def test_the_culprit_is_found_among_letters_that_look_like_it(site, value, column):
+    text = "resources:\n  - exec:\n      - a:\n          command: "
+    with pytest.raises(ManifestError) as caught:
+        site(f"{text}{value}\n")
+    [found] = caught.value.diagnostics
+    assert "unknown name" in found.message
+    assert found.place.column == len("          command: ") + column
+
+
 def test_every_property_that_can_never_have_a_value_is_told(site):
     with pytest.raises(ManifestError) as caught:
         site(
