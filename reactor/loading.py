@@ -21,7 +21,8 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 class Program(NamedTuple):
     """What a valid manifest comes to. ``files`` is all it was made of: when one changes, so may the program.
 
-    ``data`` is what its expressions see. ``warnings`` are for people. ``pre_message`` and ``post_message`` are for people, around a run.
+    ``data`` is what its expressions see. For people there are ``warnings``, and around a run ``pre_message`` and
+    ``post_message``.
     """
 
     path: str
