@@ -87,8 +87,7 @@ def _remembered(directory: str) -> list[str]:
     from reactor.journal.history import History, HistoryError
 
     try:
-        history = History(directory, at_once=True)
+        with closing(History(directory, at_once=True)) as history:
+            return [*history.refs(), *history.aliases()]
     except HistoryError:
         return []
-    with closing(history):
-        return [*history.refs(), *history.aliases()]

@@ -71,20 +71,19 @@ def _show_past(directory: str, question: Question, form: Format) -> None:
     from reactor.control.names import UnknownNameError
     from reactor.control.past import last_status
     from reactor.control.pauses import Pauses
-    from reactor.journal.history import History, HistoryError
+    from reactor.journal.history import History, HistoryError, NoHistoryError
 
     try:
-        history = History(directory, at_once=True)
-    except HistoryError:
+        with closing(History(directory, at_once=True)) as history:
+            answer = last_status(Pauses(directory, warn), history, question)
+    except UnknownNameError as error:
+        fail(str(error), error.hint)
+    except HistoryError as error:
+        if not isinstance(error, NoHistoryError):
+            warn(str(error))
         if form == "json":
             _show({"run": None, "resources": []}, form)
         return
-    with closing(history):
-        pauses = Pauses(directory, warn)
-        try:
-            answer = last_status(pauses, history, question)
-        except UnknownNameError as error:
-            fail(str(error), error.hint)
     _show(answer, form)
 
 

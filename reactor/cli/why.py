@@ -33,13 +33,12 @@ def why(ref: str, state_dir: str | None) -> None:
     from reactor.journal.history import History, HistoryError
 
     try:
-        history = History(directory_of(state_dir), at_once=True)
+        with closing(History(directory_of(state_dir), at_once=True)) as history:
+            reasons = Reasons(history, time.time())
+            told = reasons.tell(ref) or reasons.tell(history.aliases().get(ref, ref))
+            if told is None:
+                fail(f"the journal knows no resource {ref}", hint_from(history, ref), 1)
     except HistoryError as error:
         raise click.ClickException(str(error)) from error
-    with closing(history):
-        reasons = Reasons(history, time.time())
-        told = reasons.tell(ref) or reasons.tell(history.aliases().get(ref, ref))
-        if told is None:
-            fail(f"the journal knows no resource {ref}", hint_from(history, ref), 1)
     for text in told:
         click.echo(printable(text))

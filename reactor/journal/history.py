@@ -46,6 +46,10 @@ class HistoryError(Exception):
     """There is no journal, or it can't be read."""
 
 
+class NoHistoryError(HistoryError):
+    """There is no journal."""
+
+
 class Entry(NamedTuple):
     """One event of the past. ``record`` is its JSON form."""
 
@@ -173,9 +177,9 @@ class History:
         """Let go of the file."""
         self._connection.close()
 
-    def _query(self, query: str, values: dict[str, Any] | None = None) -> Iterator[tuple[Any, ...]]:
+    def _query(self, query: str, values: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
         try:
-            yield from self._connection.execute(query, values or {})
+            return self._connection.execute(query, values or {}).fetchall()
         except sqlite3.Error as error:
             raise HistoryError(f"can't read the journal {self._path}: {error}") from error
 
@@ -190,7 +194,7 @@ def _open(path: str, *, at_once: bool = False) -> tuple[sqlite3.Connection, int]
     try:
         inode = os.stat(path).st_ino
     except FileNotFoundError:
-        raise HistoryError(
+        raise NoHistoryError(
             f"there is no journal {path}: nothing has run yet with this state directory"
         ) from None
     except OSError as error:
@@ -230,4 +234,10 @@ def _checked(uri: str) -> sqlite3.Connection:
 
 
 def _entry(found: tuple[Any, ...]) -> Entry:
-    return Entry._make((*found[:-1], json.loads(found[-1])))
+    """Raises HistoryError: SQLite does not notice when a disk makes another text of one."""
+    try:
+        return Entry._make((*found[:-1], json.loads(found[-1])))
+    except (ValueError, TypeError) as error:
+        raise HistoryError(
+            f"event {found[0]} in the journal is damaged ({error}); {FILE_NAME} can be moved away while nothing runs"
+        ) from error

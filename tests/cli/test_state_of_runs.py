@@ -337,6 +337,22 @@ def test_why_shows_what_a_failed_command_said_on_lines_of_their_own(reactor, man
     assert details[:2] == ["    two", "    lines"]
 
 
+@pytest.mark.parametrize("command", [("why", "exec#restart"), ("events",), ("status",), ("status", "--all")])
+def test_a_journal_that_is_damaged_inside_is_told_in_words(
+    reactor, manifest, tmp_path, state_directory, command
+):
+    assert once(reactor, manifest(TWO)).code == 0
+    with (state_directory / "journal.sqlite").open("r+b") as journal:
+        journal.seek(8192)
+        journal.write(b"\xff" * (os.fstat(journal.fileno()).st_size - 8192))
+    done = reactor(*command)
+    assert done.code == (2 if command[0] == "status" else 1)
+    assert (
+        f"can't read the journal {state_directory}/journal.sqlite: database disk image is malformed"
+        in done.err
+    )
+
+
 def test_why_of_what_is_fine_and_of_what_is_unknown(reactor, manifest, tmp_path):
     (tmp_path / "a").write_text("new")
     os.chmod(tmp_path / "a", 0o644)

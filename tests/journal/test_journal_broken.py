@@ -224,3 +224,15 @@ def test_a_reader_of_a_broken_journal_is_told_so(directory):
     broken_middle(directory)
     with pytest.raises(HistoryError, match="can't read the journal"), history_of(directory) as history:
         list(history.entries())
+
+
+def test_a_reader_of_a_damaged_event_is_told_so(directory):
+    filled(directory)
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        connection.execute("UPDATE events SET record = substr(record, 1, 20) WHERE id = 7")
+        connection.commit()
+    with (
+        pytest.raises(HistoryError, match="event 7 in the journal is damaged"),
+        history_of(directory) as history,
+    ):
+        list(history.entries())
