@@ -8,6 +8,7 @@ from typing import Any, cast
 import trio
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.config import Config
+from hypercorn.events import Closed
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
@@ -33,12 +34,23 @@ def connection_handler(
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_close_when_cancelled, stream)
                 state = ConnectionState({"drop": nursery.cancel_scope.cancel})
-                await TCPServer(wrapped, config, context, state, cast(Any, stream))
+                await _Server(wrapped, config, context, state, cast(Any, stream))
                 nursery.cancel_scope.cancel()
         except Exception as error:  # noqa: BLE001 - a bug met by one client must not end the run
             tell(f"a connection of a client failed: {type(error).__name__}: {error}")
 
     return serve
+
+
+class _Server(TCPServer):
+    """Hypercorn's, but one whose client has gone is over: it would hold its place for `IDLE` seconds more."""
+
+    async def _read_data(self) -> None:
+        try:
+            await super()._read_data()
+        except trio.BusyResourceError:  # it left in the middle of a request, and two want to tell it so
+            await self.protocol.handle(Closed())
+        await self.idle_task.stop()
 
 
 async def _close_when_cancelled(stream: trio.SocketStream) -> None:

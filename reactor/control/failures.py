@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from reactor.control.names import UnknownNameError
@@ -36,10 +36,14 @@ def failure_handlers(answer: Answer, what: str, routes: str, tell: Callable[[str
     async def system(_request: Request, error: OSError) -> Response:
         return answer(500, f"the system refused: {error}", "see whether the state directory can be written")
 
+    async def gone(_request: Request, _error: ClientDisconnect) -> Response:
+        return answer(400, "the request was not sent to its end", None)  # nobody is there to hear it
+
     async def failed(_request: Request, error: Exception) -> Response:
         tell(f"a request to {what} failed: {type(error).__name__}: {error}")
         return answer(500, "the request failed unexpectedly", "this is a bug in reactor; please report it")
 
     return {
-        HTTPException: refused, UnknownNameError: unknown, BadRequestError: bad, OSError: system, Exception: failed,
+        HTTPException: refused, UnknownNameError: unknown, BadRequestError: bad, OSError: system,
+        ClientDisconnect: gone, Exception: failed,
     }  # fmt: skip

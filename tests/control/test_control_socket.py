@@ -11,6 +11,7 @@ import trio.testing
 from control_worlds import controlled, scripted
 
 from reactor.control.client import NoRunError, RefusedError
+from reactor.control.connection import IDLE
 from reactor.control.server import MOST
 from reactor.control.socketpath import SOCKET_FILE
 from reactor.engine.events import Checked, Output
@@ -164,6 +165,20 @@ async def answer(directory, request_line, body=b""):
     raw.socket.close()
     head, _, rest = heard.partition(b"\r\n\r\n")
     return int(head.split()[1]), json.loads(rest)
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"GET /v1", b"POST /v1/pause HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"]
+)
+async def test_clients_that_have_gone_leave_their_places_at_once_and_without_a_word(tmp_path, said):
+    async with controlled(tmp_path, scripted("a")) as world:
+        crowd = [await Raw(tmp_path).say(said) for _ in range(MOST)]
+        await until(lambda: len(os.listdir("/proc/self/fd")) > 2 * MOST)
+        for each in crowd:
+            each.socket.close()
+        with trio.fail_after(IDLE / 2):
+            assert (await answer(tmp_path, "GET /v1/health"))[0] == 200
+        assert world.told == []
 
 
 async def test_a_crowd_of_clients_waits_in_turn_and_takes_no_open_files_from_repairs(tmp_path):
