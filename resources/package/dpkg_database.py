@@ -37,15 +37,13 @@ class DpkgDatabase(Database):
         return PathWatch(self._status)
 
     def find(self, name: str) -> PackageState:
-        """By name, or by name and architecture as in ``libc6:i386``."""
+        """By name, or by name and architecture as in ``libc6:i386``; without one it is that of the host."""
         name, _, architecture = name.partition(":")
         entries = self._entries.get(name, {})
-        for wanted in (architecture or self._native, "all"):
-            if wanted in entries:
-                return entries[wanted]
-        if architecture or not entries:
-            return NOT_INSTALLED
-        return next(iter(entries.values()))
+        wanted = architecture or self._native
+        if not wanted:  # there is but one
+            return next(iter(entries.values()), NOT_INSTALLED)
+        return entries.get(wanted) or entries.get("all", NOT_INSTALLED)
 
     def units(self, name: str) -> list[str]:
         """As dpkg lists them."""

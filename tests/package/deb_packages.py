@@ -21,6 +21,7 @@ class Deb:
     version: str = "1.0"
     depends: str = ""
     provides: str = ""
+    multi_arch: str = ""
     phased: int = 100
     architecture: str = "all"
     files: dict[str, str] = field(default_factory=dict)
@@ -29,7 +30,7 @@ class Deb:
 
     @property
     def control(self) -> str:
-        fields = {"Depends": self.depends, "Provides": self.provides}
+        fields = {"Depends": self.depends, "Provides": self.provides, "Multi-Arch": self.multi_arch}
         if self.phased < 100:
             fields["Phased-Update-Percentage"] = str(self.phased)
         others = "".join(f"{field}: {text}\n" for field, text in fields.items() if text)
@@ -56,7 +57,7 @@ def write_repository(directory: Path, *debs: Deb) -> None:
     entries = []
     for deb in debs:
         content = deb.content()
-        file = f"{deb.name}_{deb.version.replace(':', '%3a')}_all.deb"
+        file = f"{deb.name}_{deb.version.replace(':', '%3a')}_{deb.architecture}.deb"
         (directory / file).write_bytes(content)
         digest = hashlib.sha256(content).hexdigest()
         entries.append(f"{deb.control}Filename: ./{file}\nSize: {len(content)}\nSHA256: {digest}\n")

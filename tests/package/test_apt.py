@@ -202,6 +202,27 @@ async def test_a_package_is_found_by_the_architecture_of_the_host_too(ensure, ap
         assert set(apt.packages) == {"native", "anywhere"}
 
 
+async def test_a_name_without_an_architecture_is_about_that_of_the_host(apt):
+    (apt.root / "var/lib/dpkg/arch").write_text("amd64\ni386\n")
+    apt.offer(
+        *(
+            Deb("lib", architecture=each, multi_arch="same", files={f"/usr/lib/{each}/lib": "1"})
+            for each in ("amd64", "i386")
+        )
+    )
+    apt.update()
+    for name, ensure, installed in [
+        ("lib:i386", "present", {"lib:i386"}),
+        ("lib", "present", {"lib:i386", "lib:amd64"}),
+        ("lib", "absent", {"lib:i386"}),
+    ]:
+        for result in (Result.CHANGED, Result.OK):
+            ended, _ = await converge_once(package(name, ensure))
+            assert ended.counts[result] == 1
+        found = apt.run("dpkg-query", "-W", "-f", "${db:Status-Abbrev}${binary:Package}\n").split("\n")
+        assert {line.removeprefix("ii ") for line in found if line.startswith("ii")} == installed
+
+
 async def test_a_package_that_there_is_for_another_architecture_only_is_not_found(apt):
     ended, _ = await converge_once(package("tiny0"), package("tiny1:s390x"))
     assert (ended.counts[Result.CHANGED], ended.counts[Result.FAILED]) == (1, 1)
