@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-from reactor import PathWatch, Watch, in_thread
+from reactor import PathWatch, ResourceError, Watch, in_thread
 from resources.package.database import UNITS_BELOW, Database
 from resources.package.state import NOT_INSTALLED, PackageState
 
@@ -86,7 +86,10 @@ class DpkgDatabase(Database):
 
 
 def _parse(text: str) -> Iterator[tuple[str, str, PackageState]]:
-    """Name, architecture and state of each entry, by deb822(5) and the status words of dpkg(1)."""
+    """Name, architecture and state of each entry, by deb822(5) and the status words of dpkg(1).
+
+    Raises ResourceError when that is not what dpkg has written.
+    """
     for entry in text.split("\n\n"):
         fields = dict(_FIELDS.findall(entry))
         if "Package" in fields:
@@ -94,7 +97,14 @@ def _parse(text: str) -> Iterator[tuple[str, str, PackageState]]:
 
 
 def _state(fields: dict[str, str]) -> PackageState:
-    selection, _, status = fields.get("Status", "unknown ok not-installed").split(" ")
+    words = fields.get("Status", "unknown ok not-installed")
+    try:
+        selection, _, status = words.split()
+    except ValueError:
+        raise ResourceError(
+            f"the database of dpkg is damaged: {fields['Package']} has the status {words!r}",
+            "see what dpkg --audit says; former states are in /var/backups/dpkg.status.*",
+        ) from None
     return PackageState(
         version=None if status in _ABSENT else fields.get("Version", ""),
         is_whole=status == "installed",

@@ -319,6 +319,14 @@ async def test_what_was_left_half_configured_is_mended(apt):
     assert apt.packages == {"tender": "1.0"}
 
 
+async def test_a_damaged_database_is_an_error_that_says_so(apt):
+    (apt.root / "var/lib/dpkg/status").write_text("Package: tiny0\nStatus: insta\n\n")
+    _, story = await converge_once(package("tiny0"))
+    check = story.checks("package#tiny0")[0]
+    assert check.error == "the database of dpkg is damaged: tiny0 has the status 'insta'"
+    assert "/var/backups/dpkg.status" in check.hint
+
+
 async def test_a_package_that_is_broken_does_not_fail_others_later_and_is_told(apt):
     await converge_once(package("bad"))
     ended, story = await converge_once(package("tiny0"), package("tiny1"))
