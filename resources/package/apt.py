@@ -69,7 +69,7 @@ class Apt(Provider):
     async def _refresh(self) -> None:
         self._refreshed = time.time()  # an attempt counts: what is down need not be asked all the time
         await self._update()
-        os.utime(self._lists)  # where nothing was new, apt leaves no trace for the next process
+        self._date(time.time_ns())  # where nothing was new, apt leaves no trace for the next process
 
     async def _fetch_from(self, file: str) -> None:
         """The lists count as old as before: those of one repository are not all."""
@@ -77,7 +77,7 @@ class Apt(Provider):
         fetched = self._fetched()
         only = (f"Dir::Etc::sourcelist={file}", "Dir::Etc::sourceparts=-", "APT::Get::List-Cleanup=false")
         await self._update(*(word for option in only for word in ("-o", option)))
-        os.utime(self._lists, ns=(fetched, fetched))
+        self._date(fetched)
 
     async def _refuse_conflicts(self, file: str) -> None:
         """Raise ResourceError if apt can read the other sources, but not together with ``file``: then it does nothing."""
@@ -119,6 +119,10 @@ class Apt(Provider):
         """When, in nanoseconds since 1970; 0 where there are no lists."""
         changed = stamp_of(self._lists) if self._has_lists() else None
         return changed.modified if changed else 0
+
+    def _date(self, fetched: int) -> None:
+        with suppress(FileNotFoundError):  # who has configured apt to keep them elsewhere
+            os.utime(self._lists, ns=(fetched, fetched))
 
     def _has_lists(self) -> bool:
         """Images come without, and may have been made a moment ago."""

@@ -390,6 +390,15 @@ async def test_lists_that_were_tidied_away_are_fetched_however_lately_that_was(a
     assert (ended.counts[Result.CHANGED], ended.counts[Result.FAILED]) == (1, 1)
 
 
+async def test_lists_may_be_where_apt_is_configured_to_keep_them(apt):
+    (apt.root / "var/lib/apt/lists").rename(apt.root / "elsewhere")
+    with (apt.root / "apt.conf").open("a") as configuration:
+        configuration.write(f'Dir::State::lists "{apt.root}/elsewhere";\n')
+    _, story = await converge_once(package("nosuch"))
+    assert story.checks("package#nosuch")[0].error == 'no repository has a package "nosuch"'
+    assert not (apt.root / "var/lib/apt/lists").exists()
+
+
 async def test_what_the_repository_has_dropped_for_a_newer_version_is_looked_for_in_fresh_lists(apt):
     apt.install("app=1.0-1")
     for deb in apt.repository.glob("*.deb"):
