@@ -326,9 +326,7 @@ class Journal:
 
     def _put_aside(self, error: Exception) -> None:
         self._store.close()
-        with suppress(
-            OSError
-        ):  # what keeps it there keeps us from beginning a new one, too, and that is told
+        with suppress(OSError):  # what keeps it there is told when a new one can't be begun
             self._tell(f"the journal is of no use ({error}), and moved to {set_aside(self._directory)}")
 
     def _begin_anew(self) -> bool:
