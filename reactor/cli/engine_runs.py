@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import trio
 
 from reactor.backup.store import Store
-from reactor.cli.custody import keep_state
 from reactor.cli.reloading import Reloader
 from reactor.cli.signals import Interruption
 from reactor.console.display import Display
@@ -160,7 +159,9 @@ async def _accompanied(
             _show(nursery, engine, display, company)
         if company.reporter:
             nursery.start_soon(company.reporter.run, engine)
-        if company.directory and display:
+        if company.directory and display and engine.options.watch:
+            from reactor.cli.custody import keep_state
+
             keep = (company.directory, company.journal, company.control, display.warn)
             nursery.start_soon(keep_state, *keep)
         ended = await engine.run()
