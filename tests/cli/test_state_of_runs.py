@@ -169,7 +169,9 @@ def test_a_state_directory_that_is_removed_under_a_run_is_made_anew(
 ):
     path = manifest(TWO)
     with spawned("run", path, program=QUICK_LOOKS) as process:
-        wait_until(lambda: "exec#restart" in reactor("events").out)  # then all that happened is in what is removed
+        wait_until(
+            lambda: "exec#restart" in reactor("events").out
+        )  # then all that happened is in what is removed
         wait_until(lambda: reactor("status").code == 0)
         state_directory.rename(tmp_path / "removed")
         wait_until(lambda: reactor("status").code == 0)
