@@ -33,9 +33,9 @@ class Company(NamedTuple):
     """What may accompany a run besides its display.
 
     With a ``reloader``, the run follows its manifest; with a ``journal``, it knows what earlier ones left to do;
-    ``backups`` get what it replaces, all of it in ``directory``; through a ``control`` people look at it and pause parts of it. A ``tally`` counts
-    what happens, and a ``metrics_port`` shows that; a ``page`` shows everything live; a ``reporter`` tells the service
-    manager.
+    ``backups`` get what it replaces. Both are in ``directory``. Through a ``control`` people look at it and pause
+    parts of it. A ``tally`` counts what happens, and a ``metrics_port`` shows that; a ``page`` shows everything live;
+    a ``reporter`` tells the service manager.
     """
 
     reloader: Reloader | None = None
