@@ -19,8 +19,8 @@ Outputs = Callable[[str], Mapping[str, Any] | None]
 class Late(ABC):
     """The expressions of one resource, bound to the data of its manifest. The engine settles them before each check.
 
-    ``takes`` names the resources whose outputs they read, each with the value that does first. ``reads`` holds the absolute paths of the files that the last
-    `settle` has read: a change of one of them is drift.
+    ``takes`` names the resources whose outputs they read, each with the value that does first. ``reads`` holds the
+    absolute paths of the files that the last `settle` has read: a change of one of them is drift.
     """
 
     takes: Mapping[str, PropertyPath] = MappingProxyType({})
