@@ -64,7 +64,7 @@ def rows(results: dict[str, list[Samples]]) -> list[Row]:
 def main() -> None:
     """Measure and print."""
     options = arguments(__doc__)
-    files, dirs, samples, turns = (1000, 100, 200, 2) if options.quick else (10_000, 1000, 1000, 5)
+    files, dirs, samples, turns = (1000, 100, 200, 2) if options.quick else (10_000, 1000, 350, 15)
     with workspace(options.dir) as space, workspace(Path("/tmp")) as tools:
         world = World(space / "w", dirs, files)
         manifest = write_manifest(world, tools / "manifest.yaml")
