@@ -16,18 +16,27 @@ _ABOUT_THE_RUN = {
 """When and in what order it is checked, and who is told, changes nothing on the host."""
 
 
-def desired_digest(resource: Resource) -> str:
-    """The digest of the desired state: the properties that the manifest gives, but not those of order.
+class Digests:
+    """Makes the digests of a manifest and of what each resource of it is to be, from one look at its properties."""
 
-    Of the files that a resource reads, a stat stands for their content, which may be large.
-    """
-    return _digest("\n".join([_properties(resource), *map(_stamp, resource.reads())]))
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[Resource, str]] = {}
 
+    def of_manifest(self, resources: Iterable[Resource]) -> str:
+        """The digest of all that a manifest says, whatever the order it is written in."""
+        self._found = {each.ref: (each, _digest(_properties(each))) for each in resources}
+        return _digest("".join(sorted(f"{ref}\n{digest}\n" for ref, (_, digest) in self._found.items())))
 
-def manifest_digest(resources: Iterable[Resource]) -> str:
-    """The digest of all that a manifest says, whatever the order it is written in."""
-    lines = sorted(f"{resource.ref}\n{_digest(_properties(resource))}\n" for resource in resources)
-    return _digest("".join(lines))
+    def of_desired(self, resource: Resource) -> str:
+        """The digest of the desired state: the properties that the manifest gives, but not those of order.
+
+        Of the files that a resource reads, a stat stands for their content, which may be large.
+        """
+        found, digest = self._found.pop(resource.ref, (None, ""))  # it is asked for once, as a rule
+        stamps = [*map(_stamp, resource.reads())]
+        if found is resource and not stamps:
+            return digest
+        return _digest("\n".join([_properties(resource), *stamps]))
 
 
 def _properties(resource: Resource) -> str:

@@ -18,7 +18,7 @@ import trio
 from reactor.engine.events import Cause, Event
 from reactor.journal.backlog import Backlog, Batch, Generation
 from reactor.journal.debts import Debts
-from reactor.journal.digest import desired_digest, manifest_digest
+from reactor.journal.digest import Digests
 from reactor.journal.originals import Originals
 from reactor.journal.records import Selector, lean
 from reactor.journal.store import Found, Store, beyond_repair, open_store, set_aside
@@ -54,6 +54,7 @@ class Journal:
         self._tell = tell
         self._debts = Debts(found.owed)
         self._originals = Originals(found.originals, _anywhere(self._manifest), tell)
+        self._desired = Digests()
         self._digests: dict[str, str | None] = {}
         self._applied: dict[str, Resource] = {}
         self._generation = found.generation
@@ -89,7 +90,7 @@ class Journal:
         self._learn([ref])
         if (known := self._digests[ref]) is None:
             return Cause.INITIAL
-        if known == desired_digest(resource):
+        if known == self._desired.of_desired(resource):
             return Cause.DRIFT
         self._applied.pop(ref, None)  # it is not what it was: `applied` is to look at it again
         return Cause.INTENT
@@ -157,7 +158,7 @@ class Journal:
             self._backlog.set_original(ref, self._originals.add(ref, None))
             self._news.set()
         self._learn([ref])
-        digest = desired_digest(resource)
+        digest = self._desired.of_desired(resource)
         if self._digests[ref] != digest:
             self._digests[ref] = digest
             self._backlog.set_applied(ref, digest, time.time())
@@ -195,7 +196,7 @@ class Journal:
         self._digests = {ref: each for ref, each in self._digests.items() if ref in in_force or ref in former}
         self._learn([resource.ref for resource in resources])
         self._note_aliases({f"{each.kind}#{each.alias}": each.ref for each in resources if each.alias})
-        digest = manifest_digest(resources)
+        digest = self._desired.of_manifest(resources)
         before = self._generation
         if before is None or (before.manifest, before.digest) != (self._manifest, digest):
             self._generation = Generation(before.id + 1 if before else 1, time.time(), self._manifest, digest)
