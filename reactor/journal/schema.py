@@ -105,7 +105,10 @@ def _create(path: str) -> None:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA synchronous = NORMAL")  # what has to be on the disk at once asks for more
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+        # There is nothing yet that a rollback could bring back: a file for that would be three waits for the disk.
+        connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(

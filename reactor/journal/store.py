@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import NamedTuple
 
 from reactor.clock import is_settled
@@ -17,7 +17,7 @@ from reactor.journal.debts import Pair
 from reactor.journal.originals import Original
 from reactor.journal.records import troubled
 from reactor.journal.salvage import ORIGINALS, OWED, Salvage, salvage
-from reactor.journal.schema import FILE_NAME, UnusableError, open_for_writing
+from reactor.journal.schema import FILE_NAME, UnusableError, address, open_for_writing
 
 ROW_LIMIT = 100_000
 """Events that are kept."""
@@ -85,7 +85,7 @@ class Store:
         self._identity = os.stat(self._path)
         self.closed = False
         self._busy = threading.Lock()
-        self._synchronous = ""
+        self._synchronous = "NORMAL"
         self._unpruned = PRUNE_EVERY
         self._connection.create_function("in_force", 1, lambda ref: ref in self.in_force)
         self.in_force: frozenset[str] = frozenset()
@@ -127,10 +127,20 @@ class Store:
             self._write(batch, durable=durable)
 
     def close(self) -> None:
-        """Bring what is in the WAL into the file, and let go of both."""
+        """Let go of the file and its WAL, which the next run reads as well, however this one ended.
+
+        The last connection that closes brings the WAL into the file, which waits for the disk several times: longer
+        than a run that changes nothing takes. One that can only read leaves it as it is.
+        """
         self.closed = True
-        with self._busy, suppress(sqlite3.Error):
-            self._connection.close()
+        with (
+            self._busy,
+            suppress(sqlite3.Error),
+            closing(self._connection) as writer,
+            closing(sqlite3.connect(address(self._path, "ro"), uri=True)) as reader,
+        ):
+            reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            writer.close()
 
     def is_lost(self) -> bool:
         """Whether somebody has removed or replaced the file: what is written now is gone with the process."""

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import sqlite3
+from contextlib import closing
 
 import pytest
 from processes_of_cli import environment, finish, spawned, wait_until, with_constant
@@ -28,6 +30,17 @@ resources:
 
 def once(reactor, path, *options):
     return reactor("run", "--converge-once", *options, path)
+
+
+def journal_files(directory):
+    """What they hold. The third, with the suffix -shm, is shared memory: whoever reads first makes it anew."""
+    return [(directory / f"journal.sqlite{suffix}").read_bytes() for suffix in ("", "-wal")]
+
+
+def fold(directory):
+    """Bring what is in the WAL into the file, as the last connection that may write does when it closes."""
+    with closing(sqlite3.connect(f"file:{directory}/journal.sqlite?mode=rw", uri=True)) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def test_a_refresh_that_failed_is_owed_in_the_next_life_and_paid_once(reactor, manifest, tmp_path):
@@ -88,12 +101,12 @@ def test_noop_tells_a_refresh_that_is_owed_and_does_not_pay_it(reactor, manifest
     path = manifest(FAILING_REFRESH)
     assert once(reactor, path).code == 1
     (tmp_path / "permission").touch()
-    before = sorted((each.name, each.read_bytes()) for each in state_directory.glob("journal*"))
+    before = journal_files(state_directory)
     done = once(reactor, path, "--noop", "--detailed-exitcodes")
     assert done.code == 2
     assert "exec#restart  would change  Would have executed via subscribe" in done.out
     assert f"file#{tmp_path}/a" not in done.out
-    assert sorted((each.name, each.read_bytes()) for each in state_directory.glob("journal*")) == before
+    assert journal_files(state_directory) == before
     assert "exec#restart  changed" in once(reactor, path).out
     assert "exec#restart" not in once(reactor, path, "--noop").out
 
@@ -231,6 +244,7 @@ def test_a_default_place_of_no_use_is_told_and_the_run_goes_on(reactor, manifest
 def test_programs_get_warnings_as_records(reactor, manifest, state_directory):
     path = manifest(TWO)
     once(reactor, path)
+    fold(state_directory)
     (state_directory / "journal.sqlite").write_text("no journal\n" * 100)
     done = once(reactor, path, "--format", "json")
     (warning,) = (json.loads(line) for line in done.out.splitlines() if '"event":"warning"' in line)
@@ -344,6 +358,7 @@ def test_a_journal_that_is_damaged_inside_is_told_in_words(
     reactor, manifest, tmp_path, state_directory, command
 ):
     assert once(reactor, manifest(TWO)).code == 0
+    fold(state_directory)
     with (state_directory / "journal.sqlite").open("r+b") as journal:
         journal.seek(8192)
         journal.write(b"\xff" * (os.fstat(journal.fileno()).st_size - 8192))

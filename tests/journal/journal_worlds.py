@@ -61,6 +61,12 @@ def owed_on_disk(directory):
         )
 
 
+def fold(directory):
+    """Bring what is in the WAL into the file, as the last connection that may write does when it closes."""
+    with closing(sqlite3.connect(f"file:{directory}/journal.sqlite?mode=rw", uri=True)) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
 def kept_refs(directory):
     with history_of(directory) as history:
         return [entry.ref for entry in history.entries()]

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 import trio
-from journal_worlds import changed, history_of, journal_in, kept_refs, owed_on_disk, told_by, wait_for
+from journal_worlds import changed, fold, history_of, journal_in, kept_refs, owed_on_disk, told_by, wait_for
 
 from reactor.engine.events import Cause
 from reactor.journal import backlog
@@ -24,6 +24,7 @@ def filled(directory):
         for number in range(500):
             journal.record(changed(f"file#/{number}"))
         trio.run(journal.intend, "file#/a", ["exec#x"])
+    fold(directory)
 
 
 def broken_text(directory):
@@ -90,6 +91,7 @@ def test_two_broken_journals_in_a_second_are_both_kept(directory):
         journal_in_notes = []
         with journal_in(directory, journal_in_notes):
             pass
+        fold(directory)
     assert len(list(directory.glob(f"{FILE_NAME}.broken-*"))) == 2
 
 
@@ -214,6 +216,7 @@ def test_a_resource_of_a_lost_journal_is_new(directory):
     file = File(name="/a", ensure="directory", owner="root", group="root", mode="0755")
     with journal_in(directory) as journal:
         journal.applied(file)
+    fold(directory)
     broken_text(directory)
     with journal_in(directory, []) as journal:
         assert journal.cause_of(file) is Cause.INITIAL

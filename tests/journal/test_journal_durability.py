@@ -12,6 +12,7 @@ import trio.testing
 from journal_worlds import MANIFEST, changed, journal_in, kept_refs, owed_on_disk, told_by, wait_for
 
 from reactor.journal.history import EVERYTHING, History
+from reactor.journal.schema import FILE_NAME
 
 INTEND_THEN_DIE = f"""
 import os, signal, sys, trio
@@ -62,6 +63,19 @@ def test_an_intent_is_committed_with_a_sync(directory):
     trio.run(journal.intend, "file#/a", ["exec#x"])
     assert statements.index("PRAGMA synchronous = FULL") < statements.index("COMMIT")
     journal.close()
+
+
+def test_a_run_that_ends_leaves_its_words_in_the_wal_to_the_next(directory):
+    """To bring them into the file waits for the disk, several times."""
+    file = directory / FILE_NAME
+    with journal_in(directory):
+        pass
+    before = file.read_bytes()
+    for number in range(3):
+        with journal_in(directory) as journal:
+            journal.record(changed(f"file#/{number}"))
+    assert file.read_bytes() == before
+    assert kept_refs(directory) == ["file#/0", "file#/1", "file#/2"]
 
 
 async def test_an_intent_is_on_the_disk_when_it_returns(directory):

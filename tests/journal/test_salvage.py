@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 import trio
-from journal_worlds import changed, journal_in, owed_on_disk
+from journal_worlds import changed, fold, journal_in, owed_on_disk
 
 from reactor.journal.history import History
 from reactor.journal.schema import APPLICATION, FILE_NAME
@@ -71,6 +71,7 @@ def test_a_damaged_record_of_debts_is_read_up_to_the_damage(directory):
     with journal_in(directory) as journal:
         for number in range(300):
             trio.run(journal.intend, "file#/a", [f"exec#{number:04}{'x' * 100}"])
+    fold(directory)
     path = directory / FILE_NAME
     with closing(sqlite3.connect(path)) as connection:
         (size,) = connection.execute("PRAGMA page_size").fetchone()
