@@ -22,12 +22,12 @@ class Writer:
     """Collects text and writes it from a task of its own, `run`.
 
     So a paused ``less`` or a stopped terminal never stops repairs. The descriptor stays in blocking mode, for others
-    share it. When the reader is gone, ``broken`` is set and all further text is dropped. Any other failure, such as a
+    share it; a terminal is opened once more, for as long as the process lives. When the reader is gone, ``broken`` is set and all further text is dropped. Any other failure, such as a
     full disk, is told once on stderr and costs only the text it hit.
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+        self._descriptor = _unblocked(descriptor) if os.isatty(descriptor) else descriptor
         self._pending: list[str] = []
         self._pending_size = 0
         self._rest = memoryview(b"")
@@ -99,6 +99,14 @@ class Writer:
             self._complained = True
             with suppress(OSError):
                 sys.stderr.write(f"reactor: output is lost: {error.strerror}\n")
+
+
+def _unblocked(terminal: int) -> int:
+    """The same terminal for us alone, and not blocking: one that polls as writable may have room for one character."""
+    try:
+        return os.open(f"/proc/self/fd/{terminal}", os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:  # it is somebody else's, as after su; or there is no /proc
+        return terminal
 
 
 def _can_wait(descriptor: int) -> bool:

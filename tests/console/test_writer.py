@@ -1,10 +1,13 @@
 import os
 import pty
+import select
+import signal
 import tty
 from contextlib import suppress
 
 import pytest
 import trio
+import trio.testing
 
 from reactor.console.writer import LIMIT, Writer
 
@@ -61,6 +64,33 @@ async def test_a_terminal_that_pauses_holds_nobody_up(nursery):
     assert len(await read_all(outside, 100_000)) == 100_000
     os.close(inside)
     os.close(outside)
+
+
+async def test_a_terminal_with_little_room_holds_nobody_up(nursery):
+    """It polls as writable from the first free character on, and a blocking write of more would wait for the rest."""
+    outside, inside = pty.openpty()
+    tty.setraw(inside)
+    fill(inside)
+    while not select.select((), (inside,), (), 0)[1]:
+        os.read(outside, 100)
+    writer = Writer(inside)
+    nursery.start_soon(writer.run)
+    signal.setitimer(signal.ITIMER_REAL, 60)  # a test that waits in the kernel is not cancelled
+    writer.write("x" * 100_000 + "\n")
+    await trio.testing.wait_all_tasks_blocked()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert not writer.idle
+    assert os.get_blocking(inside)
+    os.close(inside)
+    os.close(outside)
+
+
+def fill(terminal):
+    os.set_blocking(terminal, False)
+    with suppress(BlockingIOError):
+        while os.write(terminal, b"y" * 1000):
+            pass
+    os.set_blocking(terminal, True)
 
 
 async def test_a_reader_that_goes_away_is_noticed_and_the_rest_is_dropped(pipe, nursery):
