@@ -2,8 +2,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import own_world
 import pytest
+from own_world import use_own_world
 
 ETC = {
     "passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
@@ -19,10 +19,8 @@ ETC = {
 
 
 def pytest_configure(config):
-    plugin = (
-        own_world.Inside(config) if own_world.inside else own_world.Outside(config, Path(__file__).parent)
-    )
-    config.pluginmanager.register(plugin)
+    namespaces = ("unshare", "--mount", "--uts", "--net", "--ipc", "--")
+    use_own_world(config, Path(__file__).parent, namespaces)
 
 
 @pytest.fixture(scope="session")
