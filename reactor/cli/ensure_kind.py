@@ -115,7 +115,7 @@ class Call:
             texts = {self._line.source.file: self._line.source.text, **error.texts}
             report(error.diagnostics, as_json=self._form == "json", texts=texts)
             raise click.exceptions.Exit(self._bad_usage) from error
-        witness = Witness(self._form, resources=len(entry.program.graph.resources), continuous=False)
+        witness = Witness(self._form, resources=len(entry.program.graph.resources))
         try:
             go_on = self._blocked if outlook.culprits else self._run
             code = go_on(entry, outlook, witness)
@@ -161,8 +161,8 @@ class Call:
 class Witness(Display):
     """A display that keeps the events it has shown."""
 
-    def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
-        super().__init__(form, resources=resources, continuous=continuous)
+    def __init__(self, form: Format, *, resources: int) -> None:
+        super().__init__(form, resources=resources, continuous=False)
         self.form = form
         self.events: list[Event] = []
 

@@ -54,11 +54,10 @@ class Listener:
 
 
 class Audience:
-    """Those who listen to something. ``tell`` hears of who was too slow: more than ``limit`` characters waited for it."""
+    """Those who listen to something. ``tell`` hears of who was too slow: more than `LIMIT` characters waited for it."""
 
-    def __init__(self, tell: Callable[[str], None], limit: int = LIMIT) -> None:
+    def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._limit = limit
         self._listeners: list[Listener] = []
         self._left = trio.Event()
         self.dropped = 0
@@ -83,7 +82,7 @@ class Audience:
         """Let everybody have ``text``; returns at once."""
         for listener in tuple(self._listeners):
             listener.put(text)
-            if listener.size > self._limit:
+            if listener.size > LIMIT:
                 self._drop(listener)
 
     def dismiss(self) -> None:
@@ -110,8 +109,8 @@ class Audience:
 class Broadcast(Audience):
     """A sink that passes every event on to all listeners as a line of JSON. Without any it costs next to nothing."""
 
-    def __init__(self, tell: Callable[[str], None], limit: int = LIMIT) -> None:
-        super().__init__(tell, limit)
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        super().__init__(tell)
         self._encode = JsonSink(self.put)
 
     def __call__(self, event: Event) -> None:

@@ -6,7 +6,6 @@ All state is touched by one thread only, trio's.
 from __future__ import annotations
 
 import gc
-import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import trio
@@ -52,7 +51,6 @@ class Engine:
         *,
         memory: Memory | None = None,
         watchers: Mapping[type[Watch], type[Watcher]] | None = None,
-        rng: random.Random | None = None,
     ) -> None:
         self.options = options
         self.emit = emit
@@ -64,7 +62,6 @@ class Engine:
         self._foregone = Foregone(self.roster, self.ledger, self._redeclare)
         undoing = not (options.noop or options.monitor_only or options.partial)
         self.reversals = Reversals(memory, undoing=undoing, recorded=options.recorded)
-        self._rng = rng or random.Random()  # noqa: S311 - jitter needs no secrecy
         topology, _ = self.roster.adopt(self.reversals.join(graph))
         self.scheduler = Scheduler(
             topology,
@@ -72,7 +69,6 @@ class Engine:
             default_retry=UNLIMITED if options.watch else 0,
             fail_fast=options.fail_fast,
             limits=self.roster.limits,
-            rng=self._rng,
         )
         self._debts = Debts(self.roster, self.ledger, self.scheduler, memory, options.owing)
         self._checking = Checking(self, self._herald, self._foregone, memory)
@@ -181,7 +177,7 @@ class Engine:
         self._declare(sorted(self.roster.present))
         self._watching.start(nursery)
         if self.options.audit_interval is not None:
-            nursery.start_soon(Audit(self, self.options.audit_interval, self._rng).run)
+            nursery.start_soon(Audit(self, self.options.audit_interval).run)
         nursery.start_soon(self._freeze_at_last)
         if self.options.converged_timeout is not None:
             nursery.start_soon(self._end_when_quiet, self.options.converged_timeout)

@@ -29,7 +29,7 @@ class Given(NamedTuple):
 class CommandLine:
     """A command line that is written down word by word, and the ``body`` of the entry it stands for."""
 
-    def __init__(self, words: Iterable[str], name: str, ensure: str | None = None) -> None:
+    def __init__(self, words: Iterable[str], name: str, ensure: str | None) -> None:
         self._words = list(words)
         self._length = len(" ".join(self._words))
         at = self._write(shlex.quote(name))

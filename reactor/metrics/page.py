@@ -23,7 +23,7 @@ from prometheus_client.utils import floatToGoString
 from reactor.engine.engine import Engine
 from reactor.engine.events import Cause
 from reactor.engine.scheduler import Scheduler
-from reactor.metrics.tally import Histogram, Tally
+from reactor.metrics.tally import BOUNDS, Histogram, Tally
 from reactor.resource.watch import WatchState
 
 _REFRESH = int(Cause.REFRESH)
@@ -170,7 +170,7 @@ def _labelled(
 
 
 def _histogram(name: str, text: str, histogram: Histogram) -> Metric:
-    bounds = (*map(floatToGoString, histogram.bounds), "+Inf")
+    bounds = (*map(floatToGoString, BOUNDS), "+Inf")
     family = HistogramMetricFamily(name, text)
     family.add_metric((), list(zip(bounds, accumulate(histogram.counts), strict=True)), histogram.sum)
     return family

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from reactor.engine.events import (
     AuditFound,
@@ -41,16 +41,15 @@ _REFRESH = int(Cause.REFRESH)
 
 
 class Histogram:
-    """How many values lie between neighbouring bounds, and their sum."""
+    """How many values lie between neighbouring `BOUNDS`, and their sum."""
 
-    def __init__(self, bounds: Sequence[float] = BOUNDS) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BOUNDS) + 1)
         self.sum = 0.0
 
     def observe(self, value: float) -> None:
         """Take one value."""
-        self.counts[bisect_left(self.bounds, value)] += 1
+        self.counts[bisect_left(BOUNDS, value)] += 1
         self.sum += value
 
 

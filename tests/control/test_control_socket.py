@@ -308,7 +308,6 @@ async def test_a_reader_that_goes_away_is_forgotten(tmp_path):
 async def test_a_reader_that_does_not_read_holds_up_nothing_and_is_dropped_loudly(tmp_path):
     a = scripted("a")
     async with controlled(tmp_path, a) as world:
-        world.control.broadcast._limit = 100_000
         raw = await Raw(tmp_path).say(b"GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
         await raw.until(b": events")
         while not world.told:
