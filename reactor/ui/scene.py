@@ -14,16 +14,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from reactor.graph.export import lettering
-from reactor.graph.export.layout import BOX_HEIGHT, Block, lay_out
+from reactor.graph.export.layout import BOX_HEIGHT, MARGIN, Block, common_width, lay_out
 from reactor.graph.export.picture import printable
 from reactor.graph.export.reduction import reduced
 from reactor.graph.export.routes import Router
 from reactor.graph.graph import EdgeKind
 
-_MARGIN = 28
-_PADDING = 12
-_NARROWEST, _WIDEST = 110, 260
 _NICENESS = 10
 
 Json = dict[str, Any]
@@ -36,19 +32,24 @@ def scene(vertices: list[list[str]], edges: list[list[Any]]) -> Json:
         outgoing[first][second] = EdgeKind(kind)
     outgoing = reduced(outgoing)
     names = [(printable(kind), printable(name)) for _, kind, name in vertices]
-    box_width = _box_width(names)
+    box_width = common_width(text for pair in names for text in pair)
     layout = lay_out(outgoing, box_width)
     boxes: list[Json] = [{} for _ in vertices]
     ways: list[Json] = []
     for left, top, unmoved in layout.blocks:
-        block = _moved(unmoved, left + _MARGIN, top + _MARGIN)
+        block = _moved(unmoved, left + MARGIN, top + MARGIN)
         router = Router(block, box_width)
         for number, spot in sorted(block.spots.items()):
             ref, (kind, name) = vertices[number][0], names[number]
-            place = {"x": round(spot.x, 1), "y": round(spot.y, 1), "width": box_width, "height": BOX_HEIGHT}
+            place = {
+                "x": round(spot.x, 1),
+                "y": round(spot.y, 1),
+                "width": box_width,
+                "height": BOX_HEIGHT,
+            }
             boxes[number] = {"ref": ref, "kind": kind, "name": name, **place}
             ways += _ways(vertices, number, outgoing[number], router)
-    width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
+    width, height = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
     return {"width": round(width), "height": round(height), "vertices": boxes, "edges": ways}
 
 
@@ -57,12 +58,6 @@ def _moved(block: Block, x: float, y: float) -> Block:
     spots = {number: replace(spot, x=spot.x + x, y=spot.y + y) for number, spot in block.spots.items()}
     tops, bottoms = ([height + y for height in heights] for heights in (block.tops, block.bottoms))
     return replace(block, spots=spots, tops=tops, bottoms=bottoms)
-
-
-def _box_width(names: list[tuple[str, str]]) -> int:
-    """The same for all boxes: enough for the longest name, up to a limit."""
-    widest = max((lettering.width(text) for pair in names for text in pair), default=0)
-    return round(min(max(widest, _NARROWEST) + 2 * _PADDING, _WIDEST))
 
 
 def _ways(

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reactor.graph.digraph import Successors, predecessors
+from reactor.graph.export import lettering
 from reactor.graph.export.layers import Column, columns, components
 
 BOX_HEIGHT = 42
+WIDEST_BOX = 260
+PADDING = 12
+"""Free space at the left and right of the text in a box."""
+
+MARGIN = 28
+"""Free space around the whole picture."""
+
 GUTTER = 68
 """Free space between two columns. Edges run in it, and never a box stands there."""
 
+_NARROWEST_BOX = 110
 _PITCH = BOX_HEIGHT + 18
 _BAND_GAP = 46
 _GROUP_GAP = 44
@@ -57,6 +66,12 @@ class Layout:
     blocks: list[tuple[float, float, Block]]
     width: float
     height: float
+
+
+def common_width(texts: Iterable[str]) -> int:
+    """The width of all boxes: enough for the longest of their ``texts``, up to a limit."""
+    widest = max(map(lettering.width, texts), default=0)
+    return round(min(max(widest, _NARROWEST_BOX) + 2 * PADDING, WIDEST_BOX))
 
 
 def lay_out(successors: Successors, box_width: float) -> Layout:

@@ -7,16 +7,13 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from reactor.graph.export import lettering
-from reactor.graph.export.layout import BOX_HEIGHT, Block, lay_out
+from reactor.graph.export.layout import BOX_HEIGHT, MARGIN, PADDING, WIDEST_BOX, Block, common_width, lay_out
 from reactor.graph.export.picture import Arrow, Picture, Vertex, picture, printable, words
 from reactor.graph.export.routes import Router
 from reactor.graph.export.stylesheet import STYLESHEET
 from reactor.graph.graph import EdgeKind, Graph
 
-_MARGIN = 28
-_PADDING = 12
 _LEGEND_HEIGHT = 34
-_NARROWEST, _WIDEST = 110, 260
 
 
 class LegendItem(NamedTuple):
@@ -46,36 +43,34 @@ def _count(number: int, noun: str) -> str:
 
 
 def _lines(drawn: Picture, items: list[LegendItem]) -> Iterator[str]:
-    box_width = _box_width(drawn.vertices)
+    box_width = common_width(_texts(drawn.vertices))
     outgoing: list[list[Arrow]] = [[] for _ in drawn.vertices]
     for arrow in drawn.arrows:
         outgoing[arrow.first].append(arrow)
     layout = lay_out([[arrow.second for arrow in arrows] for arrows in outgoing], box_width)
-    width = max(layout.width, sum(item.width for item in items), _WIDEST) + 2 * _MARGIN
-    height = layout.height + 2 * _MARGIN + (_LEGEND_HEIGHT if items else 0)
+    width = max(layout.width, sum(item.width for item in items), WIDEST_BOX) + 2 * MARGIN
+    height = layout.height + 2 * MARGIN + (_LEGEND_HEIGHT if items else 0)
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{summary(drawn)}">'
     yield f"<style>\n{STYLESHEET}</style>"
     yield f"<defs>{''.join(map(_arrowhead, EdgeKind))}</defs>"
     yield '<rect class="page" width="100%" height="100%"/>'
     for x, y, block in layout.blocks:
-        yield f'<g transform="translate({_MARGIN + x:.1f},{_MARGIN + y:.1f})">'
+        yield f'<g transform="translate({MARGIN + x:.1f},{MARGIN + y:.1f})">'
         yield from _block(drawn.vertices, outgoing, block, box_width)
         yield "</g>"
-    x = _MARGIN
+    x = MARGIN
     for item in items:
-        yield f'<g transform="translate({x},{height - _MARGIN:.0f})">{item.drawing}</g>'
+        yield f'<g transform="translate({x},{height - MARGIN:.0f})">{item.drawing}</g>'
         x += item.width
     yield "</svg>"
 
 
-def _box_width(vertices: list[Vertex]) -> float:
-    """The same for all boxes: enough for the longest name, up to a limit."""
-    widest = max((lettering.width(vertex.name) for vertex in vertices), default=0)
-    headings = max(
-        (lettering.width(f"{vertex.kind}  {vertex.state or ''}") for vertex in vertices), default=0
-    )
-    return round(min(max(widest, headings, _NARROWEST) + 2 * _PADDING, _WIDEST))
+def _texts(vertices: list[Vertex]) -> Iterator[str]:
+    """The lines of text in the boxes."""
+    for vertex in vertices:
+        yield vertex.name
+        yield f"{vertex.kind}  {vertex.state or ''}"
 
 
 def _block(
@@ -96,11 +91,11 @@ def _edge(arrow: Arrow, path: str) -> str:
 
 
 def _box(number: int, vertex: Vertex, box_width: float) -> str:
-    room = box_width - 2 * _PADDING
+    room = box_width - 2 * PADDING
     name = escape(lettering.fitted(vertex.name, room))
     kind = escape(lettering.fitted(vertex.kind, room))
     state = (
-        f'<text class="state" x="{box_width - _PADDING:.0f}" y="16">{words(vertex.state)}</text>'
+        f'<text class="state" x="{box_width - PADDING:.0f}" y="16">{words(vertex.state)}</text>'
         if vertex.state
         else ""
     )
@@ -108,8 +103,8 @@ def _box(number: int, vertex: Vertex, box_width: float) -> str:
         f' class="vertex {vertex.state or "plain"}" data-vertex="{number}">'
         f"<title>{escape(printable(vertex.ref))}</title>"
         f'<rect width="{box_width:.0f}" height="{BOX_HEIGHT}" rx="7"/>'
-        f'<text class="kind" x="{_PADDING}" y="16">{kind}</text>{state}'
-        f'<text class="name" x="{_PADDING}" y="33">{name}</text>'
+        f'<text class="kind" x="{PADDING}" y="16">{kind}</text>{state}'
+        f'<text class="name" x="{PADDING}" y="33">{name}</text>'
     )
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from reactor.graph.draft import Draft
-from reactor.graph.graph import EdgeKind
-
-_BLOCKING = frozenset((EdgeKind.AUTOMATIC, EdgeKind.REQUIRE, EdgeKind.SUBSCRIBE))
+from reactor.graph.graph import WEAK, EdgeKind
 
 
 def release_declined(draft: Draft) -> None:
@@ -15,5 +13,5 @@ def release_declined(draft: Draft) -> None:
         return
     for below in draft.successors:
         for second in declined & below.keys():
-            if below[second].kind in _BLOCKING:
+            if below[second].kind not in WEAK:
                 below[second] = below[second]._replace(kind=EdgeKind.AFTER)
