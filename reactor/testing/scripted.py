@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import trio
 from pydantic import PrivateAttr
@@ -92,3 +93,19 @@ class Scripted(Resource, kind="scripted"):
     async def _refresh(self) -> None:
         self._script.refreshes.append(trio.current_time())
         self._script.drifted = False
+
+
+def scripted(
+    name: str,
+    *,
+    drifted: bool = True,
+    failures: float = 0,
+    takes: float = 0.0,
+    on_refresh: bool = True,
+    **properties: Any,
+) -> Scripted:
+    """The resource ``scripted#name`` with these ``properties``, and a `Script` that begins like this."""
+    resource = Scripted(name=name, **properties)
+    script = resource.script
+    script.drifted, script.failures, script.takes, script.on_refresh = drifted, failures, takes, on_refresh
+    return resource

@@ -15,18 +15,9 @@ from reactor.control.control import Control
 from reactor.control.question import Question
 from reactor.engine.options import Options
 from reactor.metrics.tally import Tally
-from reactor.testing.scripted import Scripted
 from reactor.testing.story import Story, graph_of
 
 CONTINUOUS = Options(watch=True, audit_interval=None)
-
-
-def scripted(name, **given):
-    script = {key: given.pop(key) for key in ("drifted", "failures", "takes") if key in given}
-    resource = Scripted(name=name, **given)
-    for key, value in script.items():
-        setattr(resource.script, key, value)
-    return resource
 
 
 class Caller(Client):

@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
-from control_worlds import controlled, scripted
+from control_worlds import controlled
 
 from reactor.control.application import application
 from reactor.control.subject import Subject
+from reactor.testing.scripted import scripted
 
 PAGE = (Path(__file__).parents[2] / "docs" / "control.md").read_text()
 

@@ -8,13 +8,14 @@ from contextlib import suppress
 import pytest
 import trio
 import trio.testing
-from control_worlds import controlled, scripted
+from control_worlds import controlled
 
 from reactor.control.client import NoRunError, RefusedError
 from reactor.control.connection import IDLE
 from reactor.control.server import MOST
 from reactor.control.socketpath import SOCKET_FILE
 from reactor.engine.events import Checked, Output
+from reactor.testing.scripted import scripted
 from reactor.testing.story import graph_of
 
 

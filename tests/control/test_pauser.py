@@ -4,12 +4,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 import trio
-from control_worlds import CONTINUOUS, scripted
+from control_worlds import CONTINUOUS
 
 from reactor.control.names import UnknownNameError
 from reactor.control.pauser import Pauser
 from reactor.control.pauses import Pauses
 from reactor.engine.events import Paused, Resumed
+from reactor.testing.scripted import scripted
 from reactor.testing.story import Story, graph_of
 
 EPOCH = 1_000_000.0

@@ -14,7 +14,7 @@ from reactor.engine.events import Cause, Reloaded, Result
 from reactor.engine.options import DEFAULT_JOBS, Options
 from reactor.graph.graph import Edge, EdgeKind, Graph
 from reactor.loading import load
-from reactor.testing.scripted import Scripted
+from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once, graph_of, running
 from resources.exec import Exec, ExecState
 from resources.service.decision import Desired, decide
@@ -29,12 +29,6 @@ ENOUGH = 20
 
 def table(first_cell):
     return rows(PAGE, first_cell)
-
-
-def scripted(name, *, failures=0, drifted=True, **properties):
-    resource = Scripted(name=name, **properties)
-    resource.script.failures, resource.script.drifted = failures, drifted
-    return resource
 
 
 def pair(kind, first, second):

@@ -6,7 +6,7 @@ import pytest
 import trio
 from page_tables import rows
 
-from reactor.testing.scripted import Scripted
+from reactor.testing.scripted import scripted
 from reactor.testing.story import graph_of, running
 
 PAGE = (Path(__file__).parents[2] / "docs" / "engine.md").read_text()
@@ -24,13 +24,11 @@ class Tale:
     """``above``, which drifts, and ``below``, which subscribes to it, with what else ``below`` is to have."""
 
     def __init__(self, **properties):
-        self.above, self.other = Scripted(name="above"), Scripted(name="other")
-        self.below = self.new_below(**properties)
-        for resource in (self.above, self.other, self.below):
-            resource.script.drifted = False
+        self.above, self.other = scripted("above", drifted=False), scripted("other", drifted=False)
+        self.below = self.new_below(drifted=False, **properties)
 
     def new_below(self, **properties):
-        return Scripted(name="below", subscribe=["scripted#above"], **properties)
+        return scripted("below", subscribe=["scripted#above"], **properties)
 
     def change(self, story):
         self.above.script.drifted = True

@@ -13,17 +13,11 @@ from reactor.engine.events import Cause, Ended, Result
 from reactor.engine.options import Options
 from reactor.journal.journal import Journal
 from reactor.resource.base import Meta
-from reactor.testing.scripted import Scripted
+from reactor.testing.scripted import scripted
 from reactor.testing.story import Story, converge_once, graph_of, running
 from resources.file import File
 
 WARN = {"mode": "warn"}
-
-
-def scripted(name, *, drifted=True, **properties):
-    resource = Scripted(name=name, **properties)
-    resource.script.drifted = drifted
-    return resource
 
 
 def managed(path, **more):

@@ -11,16 +11,8 @@ from reactor.engine.options import Options
 from reactor.resource.plan import Action
 from reactor.resource.speech import say
 from reactor.resource.watch import TimerWatch
-from reactor.testing.scripted import Scripted
+from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once, running
-
-
-def scripted(name, meta=None, **properties):
-    script = {k: properties.pop(k) for k in ("drifted", "failures", "takes") if k in properties}
-    resource = Scripted(name=name, meta=meta or {}, **properties)
-    for key, value in script.items():
-        setattr(resource.script, key, value)
-    return resource
 
 
 async def test_a_timeout_fails_the_check_and_says_so(autojump_clock):

@@ -7,7 +7,7 @@ import trio
 
 from reactor.engine.events import Flapping
 from reactor.engine.fights import Fights
-from reactor.testing.scripted import Scripted
+from reactor.testing.scripted import scripted
 from reactor.testing.story import running
 
 HOUR = 3600.0
@@ -62,15 +62,8 @@ def test_a_fight_that_calmed_down_is_told_again_when_it_begins_anew():
     assert news == 2
 
 
-def undoing(name):
-    resource = Scripted(name=name)
-    resource.script.takes = 2.0
-    return resource
-
-
 async def test_two_slow_resources_that_undo_each_other_are_told_of(autojump_clock):
-    a, b = undoing("a"), undoing("b")
-    b.script.drifted = False
+    a, b = scripted("a", takes=2.0), scripted("b", takes=2.0, drifted=False)
     async with running(a, b) as story, trio.open_nursery() as nursery:
 
         async def undo(one, other):
@@ -89,8 +82,7 @@ async def test_two_slow_resources_that_undo_each_other_are_told_of(autojump_cloc
 
 
 async def test_work_that_is_looked_for_on_a_clock_is_no_fight_however_long_it_takes(autojump_clock):
-    worker = Scripted(name="worker", meta={"poll": "10s"})
-    worker.script.takes = 4.0
+    worker = scripted("worker", takes=4.0, meta={"poll": "10s"})
     async with running(worker) as story:
         for runs in range(30):
             await story.until(lambda n=runs: len(worker.script.applies) > n)

@@ -7,18 +7,10 @@ import trio
 
 from reactor.engine.events import Cause, Result
 from reactor.resource.subscription import Quiet
-from reactor.testing.scripted import Scripted
+from reactor.testing.scripted import scripted
 from reactor.testing.story import converge_once, graph_of, running
 
 QUIET = {"quiet": {"for": "2s", "at_most": "30s"}}
-
-
-def scripted(name, **properties):
-    script = {k: properties.pop(k) for k in ("drifted", "failures", "takes") if k in properties}
-    resource = Scripted(name=name, **properties)
-    for key, value in script.items():
-        setattr(resource.script, key, value)
-    return resource
 
 
 def subscriber(**more):

@@ -14,17 +14,9 @@ from reactor.engine.events import Cause, Checked, Converged, Flapping, Reloaded,
 from reactor.engine.options import Options
 from reactor.journal.journal import Journal
 from reactor.resource.watch import TimerWatch, Watch, Watcher
-from reactor.testing.scripted import Scripted
+from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once, graph_of, running
 from resources.file import File
-
-
-def scripted(name, **properties):
-    script = {k: properties.pop(k) for k in ("drifted", "failures", "takes") if k in properties}
-    resource = Scripted(name=name, **properties)
-    for key, value in script.items():
-        setattr(resource.script, key, value)
-    return resource
 
 
 def many(count, **odd):

@@ -8,7 +8,7 @@ import trio
 from reactor.engine.events import Cause, Checked, Reloaded, Reversed, Reversing, Unblocked
 from reactor.engine.options import Options
 from reactor.resource.claim import Claim
-from reactor.testing.scripted import Scripted
+from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import Story, graph_of, running
 
 REVERSE = {"reverse": True}
@@ -107,7 +107,7 @@ async def test_what_can_not_be_undone_yet_is_retried_and_blocks_nobody(autojump_
     async with running(undoable("a"), memory=notes) as story:
         await story.converged()
         notes.recorded["undoable#a"].script.failures = 3
-        free = Scripted(name="free")
+        free = scripted("free")
         story.engine.reload(graph_of([free]))
         await free.script.begun()
         assert not story.all(Reversed)
@@ -119,7 +119,7 @@ async def test_what_can_not_be_undone_yet_is_retried_and_blocks_nobody(autojump_
 async def test_a_start_undoes_what_left_while_nobody_looked(autojump_clock):
     notes = Notes()
     notes.recorded["undoable#a"] = undoes = Undoable(name="a", ensure="absent")
-    async with running(Scripted(name="b"), memory=notes) as story:
+    async with running(scripted("b"), memory=notes) as story:
         await story.converged()
     assert undoes.script.applies
     assert notes.forgotten == ["undoable#a"]
@@ -138,7 +138,7 @@ async def test_what_has_another_owner_now_is_let_go(autojump_clock):
 async def test_a_run_that_is_not_to_change_the_rest_undoes_nothing(autojump_clock, options):
     notes = Notes()
     notes.recorded["undoable#a"] = undoes = Undoable(name="a", ensure="absent")
-    story = Story(graph_of([Scripted(name="b")]), options, memory=notes)
+    story = Story(graph_of([scripted("b")]), options, memory=notes)
     with trio.fail_after(30):
         await story.engine.run()
     assert not undoes.script.checks

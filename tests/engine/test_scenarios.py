@@ -18,18 +18,10 @@ from reactor.engine.events import Checked, Converged, Ended, Result, Skipped, Un
 from reactor.engine.options import Options
 from reactor.resource.plan import ResourceError
 from reactor.resource.watch import Watch, Watcher
-from reactor.testing.scripted import Scripted
+from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once, running
 from resources.file import File
 from resources.scaffold import Scaffold
-
-
-def scripted(name, **properties):
-    script = {k: properties.pop(k) for k in ("drifted", "failures", "takes", "on_refresh") if k in properties}
-    resource = Scripted(name=name, **properties)
-    for key, value in script.items():
-        setattr(resource.script, key, value)
-    return resource
 
 
 def managed(path, content="good\n", **properties):

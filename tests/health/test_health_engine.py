@@ -6,7 +6,7 @@ from health_worlds import free_port, listener
 from reactor.engine.events import Cause, Converged, Result, as_json
 from reactor.engine.options import Options
 from reactor.resource.watch import TimerWatch
-from reactor.testing.scripted import Scripted
+from reactor.testing.scripted import scripted
 from reactor.testing.story import converge_once, running
 from watchers.timers import TimerWatcher
 
@@ -17,11 +17,8 @@ def nagios(code, words="", **properties):
     return {"command": f"/bin/sh -c 'echo {words}; exit {code}'", "name": "chk", **properties}
 
 
-def scripted(name="a", *health_checks, drifted=True, failures=0, **properties):
-    resource = Scripted(name=name, health_checks=health_checks, **properties)
-    resource.script.drifted = drifted
-    resource.script.failures = failures
-    return resource
+def examined(name, *health_checks, **more):
+    return scripted(name, health_checks=health_checks, **more)
 
 
 def port_check(port, **properties):
@@ -31,7 +28,7 @@ def port_check(port, **properties):
 
 async def test_a_resource_that_is_well_is_as_it_would_be_without_checks():
     ended, story = await converge_once(
-        scripted("changed", nagios(0, "fine")), scripted("ok", nagios(0), drifted=False)
+        examined("changed", nagios(0, "fine")), examined("ok", nagios(0), drifted=False)
     )
     assert (ended.counts["changed"], ended.counts["ok"]) == (1, 1)
     [examination] = story.checks("scripted#changed")[0].health
@@ -49,8 +46,8 @@ async def test_a_resource_that_is_well_is_as_it_would_be_without_checks():
 )
 @pytest.mark.parametrize("drifted", [False, True])
 async def test_anything_but_ok_fails_the_resource_whether_it_changed_or_not(code, status, drifted):
-    a = scripted("a", nagios(code, "it hurts"), drifted=drifted)
-    b = scripted("b", require=["scripted#a"])
+    a = examined("a", nagios(code, "it hurts"), drifted=drifted)
+    b = examined("b", require=["scripted#a"])
     ended, story = await converge_once(a, b)
     assert (ended.counts["failed"], ended.counts["blocked"]) == (1, 1)
     assert story.checks("scripted#a")[0].error == f"health check 'chk' is {status}: it hurts"
@@ -59,7 +56,7 @@ async def test_anything_but_ok_fails_the_resource_whether_it_changed_or_not(code
 
 
 async def test_every_check_is_made_and_every_complaint_told():
-    _, story = await converge_once(scripted("a", nagios(2, "one"), nagios(0, "two"), nagios(1, "three")))
+    _, story = await converge_once(examined("a", nagios(2, "one"), nagios(0, "two"), nagios(1, "three")))
     [checked] = story.checks("scripted#a")
     assert [each.status for each in checked.health] == ["critical", "ok", "warning"]
     assert checked.error.splitlines() == [
@@ -69,34 +66,34 @@ async def test_every_check_is_made_and_every_complaint_told():
 
 
 async def test_health_is_looked_at_also_when_the_check_failed():
-    _, story = await converge_once(scripted("a", nagios(2, "one"), failures=1))
+    _, story = await converge_once(examined("a", nagios(2, "one"), failures=1))
     [checked] = story.checks("scripted#a")
     assert checked.error == "the script says so\nhealth check 'chk' is critical: one"
 
 
 async def test_a_blocked_resource_is_not_looked_at(tmp_path):
     check = {"command": f"/bin/touch {tmp_path}/looked"}
-    await converge_once(scripted("a", failures=1), scripted("b", check, require=["scripted#a"]))
+    await converge_once(examined("a", failures=1), examined("b", check, require=["scripted#a"]))
     assert not (tmp_path / "looked").exists()
 
 
 async def test_tries_end_with_the_first_ok(tmp_path):
     counted = f"/bin/sh -c 'echo x >> {tmp_path}/n; test $(wc -l < {tmp_path}/n) -ge 2'"
     check = {"command": counted, "tries": 5, "try_sleep": "1ms"}
-    ended, story = await converge_once(scripted("a", check))
+    ended, story = await converge_once(examined("a", check))
     assert ended.counts["changed"] == 1
     assert story.checks("scripted#a")[0].health[0].tries == 2
     assert (tmp_path / "n").read_text() == "x\nx\n"
 
 
 async def test_all_tries_are_used_before_the_answer_counts():
-    _, story = await converge_once(scripted("a", nagios(1, tries=3, try_sleep="1ms")))
+    _, story = await converge_once(examined("a", nagios(1, tries=3, try_sleep="1ms")))
     assert story.checks("scripted#a")[0].health[0].tries == 3
 
 
 async def test_a_try_that_takes_too_long_has_no_answer():
     check = {"command": "/bin/sleep 60", "timeout": "50ms"}
-    ended, story = await converge_once(scripted("a", check))
+    ended, story = await converge_once(examined("a", check))
     assert (
         story.checks("scripted#a")[0].error == "health check 'sleep 60' is unknown: no answer within 0.05 s"
     )
@@ -104,18 +101,18 @@ async def test_a_try_that_takes_too_long_has_no_answer():
 
 
 async def test_a_command_that_can_not_run_has_no_answer():
-    _, story = await converge_once(scripted("a", {"command": "/no/such/program -x"}))
+    _, story = await converge_once(examined("a", {"command": "/no/such/program -x"}))
     assert "is unknown: the executable /no/such/program does not exist" in story.checks("scripted#a")[0].error
 
 
 async def test_no_check_fills_the_reports():
-    _, story = await converge_once(scripted("a", {"command": "/bin/seq 10000"}))
+    _, story = await converge_once(examined("a", {"command": "/bin/seq 10000"}))
     assert len(story.checks("scripted#a")[0].health[0].output) == 4096
 
 
 async def test_a_sick_resource_is_tried_again_until_it_is_well(autojump_clock):
     port = free_port()
-    a = scripted("a", port_check(port))
+    a = examined("a", port_check(port))
     async with running(a) as story:
         await story.until(lambda: len(story.checks("scripted#a")) == 3)
         assert story.result("scripted#a") is Result.FAILED
@@ -130,8 +127,8 @@ async def test_a_sick_resource_is_tried_again_until_it_is_well(autojump_clock):
 
 async def test_what_requires_a_sick_resource_goes_on_when_it_is_well(autojump_clock):
     port = free_port()
-    b = scripted("b", subscribe=["scripted#a"], drifted=False)
-    async with running(scripted("a", port_check(port)), b) as story:
+    b = examined("b", subscribe=["scripted#a"], drifted=False)
+    async with running(examined("a", port_check(port)), b) as story:
         await story.until(lambda: story.result("scripted#b") is Result.BLOCKED)
         assert not b.script.checks
         with listener(port=port):
@@ -141,8 +138,8 @@ async def test_what_requires_a_sick_resource_goes_on_when_it_is_well(autojump_cl
 
 async def test_a_refresh_is_not_made_again_because_health_is_bad(autojump_clock):
     port = free_port()
-    b = scripted("b", port_check(port), subscribe=["scripted#a"], drifted=False)
-    async with running(scripted("a"), b) as story:
+    b = examined("b", port_check(port), subscribe=["scripted#a"], drifted=False)
+    async with running(examined("a"), b) as story:
         await story.until(lambda: len(story.checks("scripted#b")) == 4)
         assert len(b.script.refreshes) == 1
         with listener(port=port):
@@ -153,7 +150,7 @@ async def test_a_refresh_is_not_made_again_because_health_is_bad(autojump_clock)
 async def test_an_interval_finds_what_no_event_tells(autojump_clock):
     listening = listener()
     port = listening.getsockname()[1]
-    a = scripted("a", port_check(port, interval="10s"))
+    a = examined("a", port_check(port, interval="10s"))
     async with running(a, watchers=TIMERS) as story:
         await story.converged()
         listening.close()
@@ -167,15 +164,15 @@ async def test_an_interval_finds_what_no_event_tells(autojump_clock):
 
 async def test_without_an_interval_nothing_is_looked_at_again(autojump_clock):
     with listener() as listening:
-        a = scripted("a", port_check(listening.getsockname()[1]))
-        b = scripted("b", port_check(listening.getsockname()[1], interval="10s"))
+        a = examined("a", port_check(listening.getsockname()[1]))
+        b = examined("b", port_check(listening.getsockname()[1], interval="10s"))
         async with running(a, b, watchers=TIMERS) as story:
             await b.script.begun(5)
     assert len(story.checks("scripted#a")) == 1
 
 
 async def test_noop_looks_at_what_is_as_desired_and_not_at_what_would_change():
-    a, b = scripted("a", nagios(2), drifted=False), scripted("b", nagios(2))
+    a, b = examined("a", nagios(2), drifted=False), examined("b", nagios(2))
     ended, story = await converge_once(a, b, options=Options(noop=True))
     assert (ended.counts["failed"], ended.counts["would_change"]) == (1, 1)
     assert story.checks("scripted#b")[0].health == ()
@@ -183,7 +180,7 @@ async def test_noop_looks_at_what_is_as_desired_and_not_at_what_would_change():
 
 
 async def test_monitor_only_checks_and_changes_nothing():
-    a, b, c = scripted("a", nagios(0), failures=1), scripted("b", nagios(2)), scripted("c")
+    a, b, c = examined("a", nagios(0), failures=1), examined("b", nagios(2)), examined("c")
     ended, story = await converge_once(a, b, c, options=Options(monitor_only=True))
     assert [each.script.checks for each in (a, b, c)] == [[], [], []]
     assert (ended.counts["ok"], ended.counts["failed"]) == (2, 1)
@@ -191,15 +188,15 @@ async def test_monitor_only_checks_and_changes_nothing():
 
 
 async def test_one_resource_may_be_only_monitored():
-    a = scripted("a", nagios(2), meta={"monitor_only": True})
-    b = scripted("b")
+    a = examined("a", nagios(2), meta={"monitor_only": True})
+    b = examined("b")
     ended, _ = await converge_once(a, b)
     assert (ended.counts["failed"], ended.counts["changed"]) == (1, 1)
     assert not a.script.checks
 
 
 async def test_an_event_tells_of_health_only_where_there_are_checks():
-    _, story = await converge_once(scripted("a", nagios(0, "fine")), scripted("b"))
+    _, story = await converge_once(examined("a", nagios(0, "fine")), examined("b"))
     with_checks, without = (as_json(story.checks(f"scripted#{name}")[0]) for name in "ab")
     [told] = with_checks["health"]
     assert {**told, "duration": 0} == {
@@ -210,6 +207,6 @@ async def test_an_event_tells_of_health_only_where_there_are_checks():
 
 async def test_a_runner_with_a_bug_is_no_answer(monkeypatch):
     monkeypatch.setattr("resources.health.nagios.Nagios.examine", None)
-    ended, story = await converge_once(scripted("a", nagios(0)))
+    ended, story = await converge_once(examined("a", nagios(0)))
     assert ended.counts["failed"] == 1
     assert "is unknown: TypeError" in story.checks("scripted#a")[0].error

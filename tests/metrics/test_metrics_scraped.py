@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from control_worlds import controlled, scripted
+from control_worlds import controlled
 from processes_of_cli import Done, environment, finish, spawned, wait_until
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from scrapes import scrape_port, scrape_socket, scraped
@@ -17,6 +17,7 @@ from scrapes import scrape_port, scrape_socket, scraped
 from reactor.control.address import Address, AddressError, parse_address
 from reactor.control.port import MetricsPort
 from reactor.engine.events import Cause
+from reactor.testing.scripted import scripted
 
 LOOPBACK = Address("127.0.0.1", 0)
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()

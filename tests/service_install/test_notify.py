@@ -13,7 +13,7 @@ from reactor.engine.events import Cause, ReloadRejected
 from reactor.engine.options import Options
 from reactor.service.notify import Notifier
 from reactor.service.reporter import INTERVAL, Reporter, standing
-from reactor.testing.scripted import Scripted
+from reactor.testing.scripted import scripted
 from reactor.testing.story import graph_of
 
 
@@ -111,9 +111,8 @@ async def reported(notifier, *resources):
 
 
 async def test_the_status_follows_the_resources_but_once_a_second(manager, notifier, autojump_clock):
-    bad = Scripted(name="bad")
-    bad.script.failures = 1
-    async with reported(notifier, bad, Scripted(name="low", require=["scripted#bad"])):
+    bad = scripted("bad", failures=1)
+    async with reported(notifier, bad, scripted("low", require=["scripted#bad"])):
         await trio.sleep(INTERVAL / 2)
         first, *failing = manager.heard()
         await trio.sleep(60)
@@ -123,10 +122,8 @@ async def test_the_status_follows_the_resources_but_once_a_second(manager, notif
 
 
 async def test_what_is_wrong_is_named(notifier, autojump_clock):
-    resources = [Scripted(name=f"bad{number}") for number in range(5)]
-    for resource in resources:
-        resource.script.failures = 99
-    async with reported(notifier, *resources, Scripted(name="low", require=["scripted#bad1"])) as (engine, _):
+    resources = [scripted(f"bad{number}", failures=99) for number in range(5)]
+    async with reported(notifier, *resources, scripted("low", require=["scripted#bad1"])) as (engine, _):
         await trio.sleep(0.01)
         names = "scripted#bad0, scripted#bad1, scripted#bad2, ..."
         assert standing(engine) == f"5 failed ({names}), 1 blocked, of 6 resources"
@@ -136,11 +133,11 @@ async def test_what_is_wrong_is_named(notifier, autojump_clock):
 
 
 async def test_a_reload_begins_and_ends_whatever_comes_of_it(manager, notifier, autojump_clock):
-    async with reported(notifier, Scripted(name="a")) as (engine, reporter):
+    async with reported(notifier, scripted("a")) as (engine, reporter):
         await trio.sleep(2)
         manager.heard()
         reporter.loading()
-        engine.reload(graph_of([Scripted(name="b")]))
+        engine.reload(graph_of([scripted("b")]))
         reporter.loading()
         reporter(ReloadRejected(1.0, ("x",)))
         reloads = [message for message in manager.heard() if message.keys() & {"READY", "RELOADING"}]
@@ -150,7 +147,7 @@ async def test_a_reload_begins_and_ends_whatever_comes_of_it(manager, notifier, 
 
 
 async def test_signs_of_life_come_twice_as_often_as_needed(manager, tmp_path, autojump_clock):
-    async with reported(Notifier(str(tmp_path / "notify"), watchdog=10.0), Scripted(name="a")):
+    async with reported(Notifier(str(tmp_path / "notify"), watchdog=10.0), scripted("a")):
         signs = 0
         for _ in range(53):
             signs += sum("WATCHDOG" in message for message in manager.heard())

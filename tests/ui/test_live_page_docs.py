@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from control_worlds import scripted
 from page_worlds import paged, reading
 from starlette.routing import Route
 
 from reactor.control.broadcast import LIMIT
+from reactor.testing.scripted import scripted
 from reactor.ui import news, pulse
 from reactor.ui.application import application
 from reactor.ui.details import RECENT

@@ -7,10 +7,10 @@ from urllib.parse import quote
 import h11
 import pytest
 import trio
-from control_worlds import scripted
 from page_worlds import GUARD, paged, reading
 
 from reactor.engine.events import Cause, Checked, Output, Result
+from reactor.testing.scripted import scripted
 from reactor.ui import news, pulse
 
 

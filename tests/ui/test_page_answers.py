@@ -6,12 +6,13 @@ from pathlib import Path, PurePath
 
 import pytest
 import trio
-from control_worlds import CONTINUOUS, scripted
+from control_worlds import CONTINUOUS
 from page_worlds import GUARD, paged
 
 from reactor.engine.events import Cause, Checked, Result
 from reactor.graph.export.reduction import LARGEST
 from reactor.journal.state_directory import PAUSES_FILE
+from reactor.testing.scripted import scripted
 from reactor.ui import diffs, drawing
 from reactor.ui.diffs import Diffs
 

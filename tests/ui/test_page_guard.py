@@ -1,11 +1,11 @@
 """Who the live page answers, and with which headers: over real HTTP."""
 
 import pytest
-from control_worlds import scripted
 from page_worlds import paged
 
 from reactor.control.address import Address
 from reactor.journal.state_directory import PAUSES_FILE
+from reactor.testing.scripted import scripted
 from reactor.ui.access import Access
 from reactor.ui.guard import HEADERS
 from reactor.ui.token import FILE, kept_token
