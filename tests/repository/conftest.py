@@ -1,20 +1,14 @@
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-
-from resources.package import providers
-
-sys.path.append(
-    str(Path(__file__).parent.parent / "package")
-)  # for the systems of their own that packages have
-
 from apt_root import AptRoot
 from deb_packages import Deb
 from dnf_root import DnfRoot
 from rpm_packages import Rpm, write_repository
+
+from resources.package import providers
 
 
 class Signer(NamedTuple):

@@ -26,13 +26,9 @@ from unittest.mock import patch
 import click
 import pytest
 import trustme
-from unit_worlds import ETC, systemctl
-
-sys.path.append(str(Path(__file__).parent.parent / "cli"))
-sys.path.append(str(Path(__file__).parent.parent / "package"))
-
 from deb_packages import Deb, write_repository
 from processes_of_cli import environment
+from unit_worlds import ETC, systemctl
 
 from reactor.cli.group import reactor as reactor_group
 

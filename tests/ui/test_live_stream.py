@@ -191,7 +191,6 @@ async def test_a_page_that_does_not_read_holds_up_nobody_and_is_dropped_loudly(t
     a = scripted("a")
     async with paged(tmp_path, a) as world:
         await world.story.converged()
-        world.page.pulse._audience._limit = 200_000
         stalled = trio.socket.socket()
         stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         await stalled.connect(("127.0.0.1", world.address.port))

@@ -1,12 +1,6 @@
 """One browser for all tests of the page; each has a tab of its own, which must have nothing to complain of."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "cli"))
-
 from chromium import browser
 from live_pages import PageTab
 
