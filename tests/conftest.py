@@ -3,8 +3,13 @@ import signal
 import tempfile
 
 import pytest
+from files_of_cli import put
 from hypothesis import HealthCheck, settings
+from processes_of_cli import Done
 from xdist.scheduler import LoadScopeScheduling
+
+from reactor.cli.group import reactor as command
+from reactor.resource import secrecy
 
 # The same examples in every run, however busy the machine is: what fails has been broken by the change at hand. To look
 # for more, run with --hypothesis-profile=default.
@@ -41,6 +46,39 @@ def state_directory(tmp_path_factory, monkeypatch):
     directory = tmp_path_factory.mktemp("state") / "reactor"
     monkeypatch.setenv("REACTOR_STATE_DIR", str(directory))
     return directory
+
+
+@pytest.fixture(autouse=True)
+def no_secrets_stay():
+    """What is secret in one test is not masked in the next."""
+    yield
+    secrecy.forget_all()
+
+
+@pytest.fixture
+def reactor(capfd):
+    """Run a command in this process, through the real option parser and the real engine."""
+
+    def call(*args):
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            command([str(arg) for arg in args], prog_name="reactor")
+        return Done(ended.value.code or 0, *capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def manifest(tmp_path):
+    """Write a manifest; ``{dir}`` is a directory of the test, ``{own}`` the properties every file needs."""
+
+    def write(text, name="manifest.yaml"):
+        own = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0644"'
+        path = tmp_path / name
+        put(path, text.replace("{dir}", str(tmp_path)).replace("{own}", own))
+        return path
+
+    return write
 
 
 @pytest.fixture

@@ -1,25 +1,7 @@
 import json
 import subprocess
-from typing import NamedTuple
 
 import pytest
-
-from reactor.cli.group import reactor as command
-from reactor.resource import secrecy
-
-
-class Done(NamedTuple):
-    """How a command ended and what it said."""
-
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture(autouse=True)
-def no_secrets():
-    yield
-    secrecy.forget_all()
 
 
 @pytest.fixture
@@ -37,19 +19,6 @@ def world(tmp_path):
         return directory / "manifest.yaml"
 
     return lay_out
-
-
-@pytest.fixture
-def reactor(capfd):
-    """A command of reactor, in this process; returns its exit code, stdout and stderr."""
-
-    def call(*arguments):
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            command(list(map(str, arguments)), prog_name="reactor")
-        return Done(ended.value.code or 0, *capfd.readouterr())
-
-    return call
 
 
 @pytest.fixture

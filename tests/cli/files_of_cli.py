@@ -1,4 +1,11 @@
-"""What a command may have done to a file."""
+"""The files that commands are run on, and what may have been done to them."""
+
+
+def put(path, text):
+    """Replace a file in one step, as editors do: nobody sees half of it."""
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(text)
+    new.replace(path)
 
 
 def written(path):

@@ -62,6 +62,12 @@ def finish(process):
     return Done(process.returncode, out.decode(), err.decode())
 
 
+def refused(*args):
+    """What a run says that can't begin; it would need its state directory if it did."""
+    with spawned("run", *args, env=environment(REACTOR_STATE_DIR="/nonexistent")) as process:
+        return finish(process)
+
+
 def pids_running(marker):
     """The processes whose command line holds ``marker``."""
     found = []

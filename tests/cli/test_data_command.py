@@ -3,8 +3,6 @@ import os
 
 import pytest
 
-from reactor.resource import secrecy
-
 SITE = """
 hierarchy:
   order: ["role:${ lookup('facts.role') }", "os:${ lookup('facts.os') }"]
@@ -25,12 +23,6 @@ overrides:
 resources:
   - nonsense: [{x: 1}]
 """
-
-
-@pytest.fixture(autouse=True)
-def no_secrets_stay():
-    yield
-    secrecy.forget_all()
 
 
 @pytest.fixture

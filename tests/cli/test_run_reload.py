@@ -10,6 +10,7 @@ import threading
 import pytest
 import trio
 import trio.testing
+from files_of_cli import put
 from processes_of_cli import finish, spawned, wait_until
 
 from reactor.cli.reloading import Generation, Reloader
@@ -28,13 +29,6 @@ def manifest_text(root, contents, extra=""):
     return (
         f"resources:\n  - file:\n      - defaults: {{{ids}, mode: '0644', ensure: present}}\n{files}{extra}"
     )
-
-
-def replace(path, text):
-    """As editors do it."""
-    new = path.with_name(path.name + ".new")
-    new.write_text(text)
-    new.replace(path)
 
 
 def overwrite(path, text):
@@ -67,13 +61,13 @@ def test_a_pipe_in_place_of_the_manifest_is_refused_and_keeps_no_later_one_out(f
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "pipe").replace(path)
     assert "the manifest is a pipe" in heard("reloadrejected")["problems"][0]
-    replace(path, manifest_text(tmp_path, {"a": "one", "b": "changed"}))
+    put(path, manifest_text(tmp_path, {"a": "one", "b": "changed"}))
     assert heard("reloaded")["changed"] == [f"file#{tmp_path}/b"]
     heard("converged")
     assert (tmp_path / "b").read_text() == "changed"
 
 
-@pytest.mark.parametrize("edit", [replace, overwrite])
+@pytest.mark.parametrize("edit", [put, overwrite])
 def test_an_edit_of_the_manifest_is_in_force_at_once(follow, tmp_path, edit):
     _, path, heard = follow
     edit(path, manifest_text(tmp_path, {"a": "one", "b": "changed", "c": "new"}))
@@ -101,13 +95,13 @@ def test_scenario_23_an_invalid_manifest_changes_nothing_and_is_explained(
     follow, tmp_path, invalid, line, words
 ):
     process, path, heard = follow
-    replace(path, manifest_text(tmp_path, {"a": "must not happen"}, f"  {invalid}\n"))
+    put(path, manifest_text(tmp_path, {"a": "must not happen"}, f"  {invalid}\n"))
     [problem] = heard("reloadrejected")["problems"]
     assert problem.startswith(f"{path}:{line}:")
     (tmp_path / "a").write_text("drift")
     assert heard("checked")["result"] == "changed", "the old graph goes on"
     assert (tmp_path / "a").read_text() == "one"
-    replace(path, manifest_text(tmp_path, {"a": "three", "b": "two"}))
+    put(path, manifest_text(tmp_path, {"a": "three", "b": "two"}))
     assert heard("reloaded")["changed"] == [f"file#{tmp_path}/a"]
     heard("converged")
     assert (tmp_path / "a").read_text() == "three"
@@ -138,7 +132,7 @@ def test_a_manifest_that_a_file_made_invalid_is_in_force_when_that_is_mended(
     _, path, heard = follow
     template, c = tmp_path / "t.templ", f"      - {tmp_path}/c: {{{uses}}}\n"
     template.write_text(bad)
-    replace(path, manifest_text(tmp_path, {"a": "three", "b": "two"}, c))
+    put(path, manifest_text(tmp_path, {"a": "three", "b": "two"}, c))
     heard("reloadrejected")
     template.write_text(good)
     wait_until((tmp_path / "c").exists)
@@ -154,7 +148,7 @@ def test_what_an_edit_leaves_out_of_a_part_of_the_manifest_is_said_once(tmp_path
     with spawned("run", "--exclude", "file#*/b", "--format", "json", path) as process:
         said = up_to(process, "converged")
         for contents in ({"a": "other", "b": "two"}, {"a": "one", "b": "two"}):
-            replace(path, manifest_text(tmp_path, contents, needs_b))
+            put(path, manifest_text(tmp_path, contents, needs_b))
             said += up_to(process, "reloaded")
         process.send_signal(signal.SIGTERM)
         finish(process)
@@ -310,7 +304,7 @@ def test_a_file_of_variables_that_comes_or_goes_is_in_force_at_once(tmp_path):
     with spawned("run", path, cwd=tmp_path) as process:
         for setting, content in ((None, "<>"), ("one", "<one>"), (None, "<>"), ("two", "<two>")):
             if setting:
-                replace(tmp_path / ".env", f"WORD_OF_A_TEST={setting}\n")
+                put(tmp_path / ".env", f"WORD_OF_A_TEST={setting}\n")
             else:
                 (tmp_path / ".env").unlink(missing_ok=True)
             wait_until(

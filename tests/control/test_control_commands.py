@@ -10,31 +10,20 @@ import sys
 import pytest
 from processes_of_cli import environment, finish, spawned, wait_until
 
-OWN = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0644"'
 NO_TEXT = os.fsdecode(b"file#/\xff")
 FILES = """
 resources:
   - file:
-      - {dir}/a: {{ ensure: present, content: x, {own} }}
-      - {dir}/b: {{ ensure: present, content: x, {own} }}
+      - {dir}/a: { ensure: present, content: x, {own} }
+      - {dir}/b: { ensure: present, content: x, {own} }
 """
 TROUBLE = """
 resources:
   - exec:
-      - fail: {{ command: "false", meta: {{ delay: 1h }} }}
-      - low: {{ command: "true", require: "exec#fail" }}
-      - fine: {{ command: "true" }}
+      - fail: { command: "false", meta: { delay: 1h } }
+      - low: { command: "true", require: "exec#fail" }
+      - fine: { command: "true" }
 """
-
-
-@pytest.fixture
-def manifest(tmp_path):
-    def write(text):
-        path = tmp_path / "site.yaml"
-        path.write_text(text.format(dir=tmp_path, own=OWN))
-        return path
-
-    return write
 
 
 def call(*args, **variables):
@@ -256,7 +245,7 @@ def test_without_a_run_a_pause_that_is_taken_back_is_named_whatever_else_is_paus
 
 
 def test_a_name_with_control_characters_does_nothing_to_the_terminal(manifest):
-    with spawned("run", manifest('resources: [{{exec: [{{"a\\n\\e[31m": {{command: "true"}}}}]}}]')):
+    with spawned("run", manifest('resources: [{exec: [{"a\\n\\e[31m": {command: "true"}}]}]')):
         converged()
         _, out, _ = call("pause", "--for", "1h", "--reason", "x")
         assert out.startswith("exec#a\\x0a\\x1b[31m  paused")
@@ -266,8 +255,8 @@ def test_a_name_with_control_characters_does_nothing_to_the_terminal(manifest):
 ALIASES = """
 resources:
   - exec:
-      - "true": {{ alias: calm }}
-      - "false": {{ alias: wild }}
+      - "true": { alias: calm }
+      - "false": { alias: wild }
 """
 
 

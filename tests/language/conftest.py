@@ -4,7 +4,6 @@ import pytest
 
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
-from reactor.resource import secrecy
 
 
 @pytest.fixture
@@ -24,9 +23,3 @@ def site(tmp_path):
 
     site.filled = filled
     return site
-
-
-@pytest.fixture(autouse=True)
-def no_secrets():
-    yield
-    secrecy.forget_all()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 from control_worlds import controlled
-from processes_of_cli import Done, environment, finish, spawned, wait_until
+from processes_of_cli import Done, environment, finish, refused, spawned, wait_until
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from scrapes import scrape_port, scrape_socket, scraped
 
@@ -177,11 +177,6 @@ def manifest(tmp_path):
         f"resources:\n  - file:\n      - {tmp_path}/a: {{ ensure: present, content: x, {own} }}\n"
     )
     return path
-
-
-def refused(*args):
-    with spawned("run", *args, env=environment(REACTOR_STATE_DIR="/nonexistent")) as process:
-        return finish(process)
 
 
 @pytest.mark.parametrize(

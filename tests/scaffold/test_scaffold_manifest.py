@@ -6,18 +6,11 @@ from scaffold_worlds import converge, grow, look, tree
 from reactor.engine.events import Checked
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
-from reactor.resource import secrecy
 from reactor.resource.plan import ResourceError
 from reactor.testing.story import running
 
 DATA = "data: {port: 80, password: hunter2hunter}\n"
 SECRET = "data:\n  port: 80\n  # @secret\n  password: hunter2hunter\n"
-
-
-@pytest.fixture(autouse=True)
-def no_secrets():
-    yield
-    secrecy.forget_all()
 
 
 @pytest.fixture

@@ -10,32 +10,13 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 import trio
+from files_of_cli import put
 from page_worlds import GUARD, reading
-from processes_of_cli import Done, environment, finish, spawned, wait_until
+from processes_of_cli import Done, environment, finish, refused, spawned, wait_until
 
 from reactor.control.address import Address
 from reactor.resource.secrecy import MASK
 from reactor.ui.token import FILE
-
-
-@pytest.fixture
-def manifest(tmp_path):
-    """Write a manifest; ``{dir}`` is a directory of the test, ``{own}`` the properties every file needs."""
-
-    def write(text):
-        own = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0644"'
-        path = tmp_path / "site.yaml"
-        put(path, text.replace("{dir}", str(tmp_path)).replace("{own}", own))
-        return path
-
-    return write
-
-
-def put(path, text):
-    """Replace a file in one step: nobody sees half of it."""
-    path.with_suffix(".new").write_text(text)
-    path.with_suffix(".new").replace(path)
-
 
 ONE = 'resources:\n  - file:\n      - {dir}/a: { ensure: present, content: "x\\n", {own} }\n'
 TWO = ONE + "      - {dir}/b: { ensure: present, content: y, require: ['file#{dir}/a'], {own} }\n"
@@ -216,11 +197,6 @@ async def test_no_answer_holds_a_secret(tmp_path, manifest):
 
 
 # ---- the command line ----
-
-
-def refused(*args):
-    with spawned("run", *args, env=environment(REACTOR_STATE_DIR="/nonexistent")) as process:
-        return finish(process)
 
 
 @pytest.mark.parametrize(
