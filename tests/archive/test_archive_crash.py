@@ -1,18 +1,15 @@
 """``kill -9`` at any moment of a download and of an unpacking: the next run repairs, and leaves no litter."""
 
-import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 import trio
 from archive_worlds import ME, make, packed, sha256, tree
+from kill_server import KillServer
 
 from reactor.engine.events import Result
 from reactor.testing.story import converge_once
@@ -24,22 +21,8 @@ NEW = packed(NEW_FILES, "tar.gz")
 
 @pytest.fixture(scope="module")
 def children():
-    program = Path(__file__).with_name("archive_crash_server.py")
-    with subprocess.Popen(
-        [sys.executable, str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process
-        process.stdin.close()
-
-
-def start(children, **job):
-    children.stdin.write(json.dumps(job) + "\n")
-    children.stdin.flush()
-    return int(children.stdout.readline())
-
-
-def ended(children):
-    return int(children.stdout.readline())
+    with KillServer() as server:
+        yield server
 
 
 def properties(root, server, body, **more):
@@ -83,8 +66,8 @@ def test_killed_at_each_step_of_an_upgrade(children, server, tmp_path, step, whe
     server.serve(OLD)
     settle(tmp_path, server, OLD)
     server.serve(NEW)
-    start(children, properties=properties(tmp_path, server, NEW), die=[*step, when])
-    assert ended(children) == signal.SIGKILL
+    children.start("archive", properties(tmp_path, server, NEW), die=[*step, when])
+    assert children.was_killed()
     assert (tmp_path / "app.tar.gz").read_bytes() in (OLD, NEW)
     settle(tmp_path, server, NEW)
     assert contents(tmp_path) == the_new_one()
@@ -95,8 +78,8 @@ def test_killed_at_each_step_of_an_upgrade(children, server, tmp_path, step, whe
 def test_killed_while_cleaning_up(children, server, tmp_path, when):
     server.serve(NEW)
     wanted = properties(tmp_path, server, NEW, cleanup=True)
-    start(children, properties=wanted, die=["unlink", 1, when])
-    assert ended(children) == signal.SIGKILL
+    children.start("archive", wanted, die=["unlink", 1, when])
+    assert children.was_killed()
     settle(tmp_path, server, NEW, cleanup=True)
     assert contents(tmp_path) == {
         path: text for path, text in the_new_one(archive=False).items() if "kept" not in path
@@ -112,13 +95,13 @@ def test_killed_at_any_moment(children, server, tmp_path):
     for _ in range(100):
         if killed == 8:
             break
-        child = start(children, properties=properties(tmp_path, server, NEW))
+        child = children.start("archive", properties(tmp_path, server, NEW))
         deadline = time.monotonic() + chance.random() * 0.1
         while time.monotonic() < deadline:
             assert (tmp_path / "app.tar.gz").read_bytes() in (OLD, NEW)
         with suppress(ProcessLookupError):  # it has ended by itself
             os.kill(child, signal.SIGKILL)
-        killed += ended(children) == signal.SIGKILL
+        killed += children.was_killed()
         settle(tmp_path, server, NEW)
         assert contents(tmp_path) == the_new_one()
         (tmp_path / "app.tar.gz").write_bytes(OLD)

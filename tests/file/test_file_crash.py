@@ -1,39 +1,28 @@
 """``kill -9`` at any moment: the file is the old one or the new one, and the next run leaves no litter."""
 
-import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 import trio
-from file_worlds import converge, make, names_in
+from file_worlds import ME, MY_GROUP, converge, make, names_in
+from kill_server import KillServer
 
 OLD, NEW = "old " * 30_000, "new " * 20_000
 
 
 @pytest.fixture(scope="module")
 def server():
-    program = Path(__file__).with_name("file_crash_server.py")
-    with subprocess.Popen(
-        [sys.executable, str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process
-        process.stdin.close()
+    with KillServer() as server:
+        yield server
 
 
-def start(server, **job) -> int:
-    server.stdin.write(json.dumps(job) + "\n")
-    server.stdin.flush()
-    return int(server.stdout.readline())
-
-
-def was_killed(server) -> bool:
-    return int(server.stdout.readline()) == signal.SIGKILL
+def states(path, *contents):
+    own = {"owner": ME, "group": MY_GROUP, "mode": "0755"}
+    return [{"name": str(path), "ensure": "present", "content": content, **own} for content in contents]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -41,8 +30,8 @@ def was_killed(server) -> bool:
 def test_killed_at_each_step_of_a_write(server, tmp_path: Path, call: str, when: str):
     path = tmp_path / "f"
     path.write_text(OLD)
-    start(server, path=str(path), contents=[NEW], die=[call, when])
-    assert was_killed(server)
+    server.start("file", *states(path, NEW), die=[call, 1, when])
+    assert server.was_killed()
     renamed = (call, when) == ("rename", "after")
     assert path.read_text() == (NEW if renamed else OLD)
     assert len(names_in(tmp_path)) == (1 if renamed else 2)
@@ -59,14 +48,15 @@ def test_killed_at_any_moment_while_somebody_reads(server, tmp_path: Path):
     seen = set()
     for _ in range(50):
         before = path.read_text()
-        child = start(server, path=str(path), contents=[NEW, OLD] if before == OLD else [OLD, NEW])
+        other = NEW if before == OLD else OLD
+        child = server.start("file", *states(path, other, before), endless=True)
         deadline = time.monotonic() + 60
         while path.read_text() == before:
             assert time.monotonic() < deadline
         for _ in range(chance.randrange(60)):
             seen.add(path.read_text())
         os.kill(child, signal.SIGKILL)
-        assert was_killed(server)
+        assert server.was_killed()
         seen.add(path.read_text())
     assert seen == {OLD, NEW}
     trio.run(converge, make(path, content=NEW))
