@@ -7,7 +7,7 @@ from pathlib import Path
 import namespaced
 import pytest
 import trio
-from namespaced import AS_NOBODY, can_unshare, run_namespaced
+from namespaced import AS_NOBODY, run_namespaced
 from trio.testing import wait_all_tasks_blocked
 from watch_recorder import Recorder, Watching, open_descriptors, overflow_queue, watch_count, watching
 
@@ -40,35 +40,26 @@ async def test_a_directory_made_while_the_queue_was_full_is_watched_afterwards(
     await sink.until(lambda: (0, 0.0) in sink.marks)
 
 
-needs_namespaces = pytest.mark.skipif(not can_unshare(), reason="needs user namespaces")
-
-
-@needs_namespaces
 def test_without_watches_left_paths_are_polled_until_there_are_some(tmp_path: Path):
     run_namespaced(namespaced.out_of_watches_is_polled_until_there_are_some, tmp_path)
 
 
-@needs_namespaces
 def test_a_directory_that_comes_when_no_watch_is_left_is_polled(tmp_path: Path):
     run_namespaced(namespaced.a_directory_that_comes_when_no_watch_is_left_is_polled, tmp_path)
 
 
-@needs_namespaces
 def test_a_directory_that_may_not_be_read_is_polled_until_it_may(tmp_path: Path):
     run_namespaced(namespaced.an_unreadable_directory_is_polled, tmp_path, AS_NOBODY)
 
 
-@needs_namespaces
 def test_a_mount_over_an_ancestor_is_noticed(tmp_path: Path):
     run_namespaced(namespaced.a_mount_over_an_ancestor_is_noticed, tmp_path)
 
 
-@needs_namespaces
 def test_a_file_that_is_a_mount_point_is_heard(tmp_path: Path):
     run_namespaced(namespaced.a_file_that_is_a_mount_point_is_heard, tmp_path)
 
 
-@needs_namespaces
 def test_a_directory_that_is_a_mount_point_is_heard(tmp_path: Path):
     run_namespaced(namespaced.a_directory_that_is_a_mount_point_is_heard, tmp_path)
 
@@ -146,6 +137,5 @@ async def test_the_descriptor_is_not_inherited_by_commands(watch: Watching):
     assert not os.get_inheritable(watch.watcher._descriptor.fileno())
 
 
-@needs_namespaces
 def test_without_instances_left_the_error_names_the_remedy_and_nothing_stays_open(tmp_path: Path):
     run_namespaced(namespaced.out_of_instances_is_an_error_that_names_the_remedy, tmp_path)

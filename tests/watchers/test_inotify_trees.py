@@ -6,7 +6,7 @@ from pathlib import Path
 
 import namespaced
 import pytest
-from namespaced import can_unshare, run_namespaced
+from namespaced import run_namespaced
 from trio.testing import wait_all_tasks_blocked
 from watch_recorder import Recorder, Watching, open_descriptors, overflow_queue, watch_count
 
@@ -219,14 +219,9 @@ async def test_two_who_watch_one_tree_hear_both(tree: Tree, sink: Recorder):
     assert other.heard.take() is None
 
 
-needs_namespaces = pytest.mark.skipif(not can_unshare(), reason="needs user namespaces")
-
-
-@needs_namespaces
 def test_a_directory_of_a_tree_for_which_no_watch_is_left_is_polled_until_there_is_one(tmp_path: Path):
     run_namespaced(namespaced.a_tree_out_of_watches_is_polled, tmp_path)
 
 
-@needs_namespaces
 def test_once_a_polled_directory_has_gone_the_tree_is_relied_upon_again(tmp_path: Path):
     run_namespaced(namespaced.a_tree_is_relied_upon_once_what_was_polled_has_gone, tmp_path)
