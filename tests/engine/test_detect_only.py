@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
+from engine_worlds import managed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,14 +14,8 @@ from reactor.journal.journal import Journal
 from reactor.resource.base import Meta
 from reactor.testing.scripted import scripted
 from reactor.testing.story import Story, converge_once, graph_of, running
-from resources.file import File
 
 WARN = {"mode": "warn"}
-
-
-def managed(path, **more):
-    ids = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
-    return File(name=str(path), ensure="present", content="good\n", **ids, **more)
 
 
 async def test_drift_is_told_and_left_alone(tmp_path):

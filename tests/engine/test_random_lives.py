@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import pytest
 import trio
+from engine_worlds import Unhurried
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock
@@ -21,7 +22,6 @@ from trio.testing import MockClock
 from reactor.engine.engine import Engine
 from reactor.engine.events import Cause
 from reactor.engine.options import Options
-from reactor.journal.journal import Journal
 from reactor.resource.base import Resource
 from reactor.resource.plan import Action, ResourceError
 from reactor.testing.story import graph_of
@@ -135,17 +135,6 @@ class Part(Resource, kind="part"):
     def fail_if(self, when):
         if self.world.failing.get(self.name) == when:
             raise ResourceError(f"it fails {when} the change")
-
-
-class Unhurried(Journal):
-    """Writes on the spot: a jumping clock does not wait for threads."""
-
-    async def _attempt_in_thread(self, batch, durable):
-        return self._attempt(batch, durable=durable)
-
-    def die(self):
-        """Let go of the file as a killed process does: what waits to be written is gone."""
-        self._store._connection.close()
 
 
 def resources_of(world):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import trio
 import trio.testing
+from engine_worlds import managed
 
 from reactor.engine.events import Checked, Converged, Ended, Result, Skipped, Unblocked, WatcherChanged
 from reactor.engine.options import Options
@@ -20,14 +21,7 @@ from reactor.resource.plan import ResourceError
 from reactor.resource.watch import Watch, Watcher
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once, running
-from resources.file import File
 from resources.scaffold import Scaffold
-
-
-def managed(path, content="good\n", **properties):
-    owner = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
-    return File(name=str(path), ensure="present", content=content, **{**owner, **properties})
-
 
 # ---- 1: critical path ----
 

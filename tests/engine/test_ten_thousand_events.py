@@ -7,22 +7,15 @@ from contextlib import closing
 
 import pytest
 import trio
+from engine_worlds import Unhurried
 
 from reactor.engine.events import Flapping
 from reactor.engine.options import Options
 from reactor.journal.history import History
-from reactor.journal.journal import Journal
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import Story, graph_of
 
 EVENTS = 10_000
-
-
-class Unhurried(Journal):
-    """Writes on the spot: a jumping clock does not wait for threads."""
-
-    async def _attempt_in_thread(self, batch, durable):
-        return self._attempt(batch, durable=durable)
 
 
 class Recorded(Story):

@@ -2,10 +2,18 @@
 
 from pathlib import Path
 
+import pytest
 from own_world import use_own_world
+from unit_worlds import Unit
 
 HERE = Path(__file__).parent
 
 
 def pytest_configure(config):
     use_own_world(config, HERE, [HERE / "with-systemd"])
+
+
+@pytest.fixture
+def app():
+    """A unit that was written just now; systemd does not know of it."""
+    return Unit().write()

@@ -22,11 +22,6 @@ from watchers.units import pin
 OWNERS = {"owner": "root", "group": "root", "mode": "0644"}
 
 
-@pytest.fixture
-def app():
-    return Unit().write()
-
-
 async def apply(*resources, **options):
     """Converge once; the checks of the last resource."""
     _, story = await converge_once(*resources, options=Options(**options))

@@ -27,11 +27,6 @@ def done(story, ref, since=0):
     return [action for check in story.checks(ref)[since:] for action in check.actions]
 
 
-@pytest.fixture
-def app():
-    return Unit().write()
-
-
 async def test_a_stopped_unit_is_running_again(app):
     async with running(Service(name=app.name)) as story:
         await story.converged()

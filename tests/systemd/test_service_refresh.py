@@ -27,11 +27,6 @@ resources:
 """
 
 
-@pytest.fixture
-def app():
-    return Unit().write()
-
-
 async def test_unit_file_and_configuration_changed_before_the_first_start_cost_one_start(tmp_path):
     app = Unit()
     unit_file = File(name=str(app.path), ensure="present", content=app.text("Nice=3"), **OWNERS)

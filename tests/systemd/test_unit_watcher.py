@@ -28,11 +28,6 @@ def library(request, monkeypatch):
     monkeypatch.setattr("watchers.dbus.connections.DEFAULT", request.param)
 
 
-@pytest.fixture
-def app():
-    return Unit().write()
-
-
 class Sink(WatchSink):
     def __init__(self):
         self.marks = Counter()

@@ -1,0 +1,23 @@
+"""What several tests of the engine do with a real file and a real journal."""
+
+import os
+
+from reactor.journal.journal import Journal
+from resources.file import File
+
+
+def managed(path, content="good\n", **properties):
+    """A file of ours."""
+    owner = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
+    return File(name=str(path), ensure="present", content=content, **{**owner, **properties})
+
+
+class Unhurried(Journal):
+    """Writes on the spot: a jumping clock does not wait for threads."""
+
+    async def _attempt_in_thread(self, batch, durable):
+        return self._attempt(batch, durable=durable)
+
+    def die(self):
+        """Let go of the file as a killed process does: what waits to be written is gone."""
+        self._store._connection.close()
