@@ -12,7 +12,7 @@ from pydantic import AfterValidator
 
 from reactor import ResourceError
 from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import MILLISECOND, Milliseconds, Rule
+from resources.health.goss.rule import Milliseconds, Rule, answer_within
 
 _TYPED = re.compile(r"(A|AAAA|CAA|CNAME|MX|NS|PTR|SRV|TXT):(.+)")
 _SERVER = re.compile(r"\[([^\]]+)\](?::(\d{1,5}))?|([^:]+)(?::(\d{1,5}))?|([0-9A-Fa-f:]+)")
@@ -46,11 +46,8 @@ class DnsRule(Rule):
 
     async def find(self, key: str) -> Mapping[str, Any]:
         """Resolve. Raises ResourceError when there is no answer in time."""
-        try:
-            with trio.fail_after(self.timeout * MILLISECOND):
-                addresses = await self._resolve(self.resolve or key)
-        except trio.TooSlowError:
-            raise ResourceError(f"no answer within {self.timeout} ms") from None
+        with answer_within(self.timeout):
+            addresses = await self._resolve(self.resolve or key)
         return {"resolvable": bool(addresses), "addrs": sorted(addresses)}
 
     async def _resolve(self, name: str) -> list[str]:

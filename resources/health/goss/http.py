@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import trio
 from pydantic import AfterValidator, Field
 
-from reactor import Flag, ResourceError
+from reactor import Flag
 from resources.health.goss.matchers import Expected, Text
-from resources.health.goss.rule import MILLISECOND, Milliseconds, Rule
+from resources.health.goss.rule import Milliseconds, Rule, answer_within
 
 
 def _check_url(text: str) -> str:
@@ -63,9 +62,6 @@ class HttpRule(Rule):
         """Make the request. Raises ResourceError when there is no answer."""
         from resources.health.goss.request import fetch  # noqa: PLC0415 - httpx is slow to import, and rarely needed
 
-        try:
-            with trio.fail_after(self.timeout * MILLISECOND):
-                status, headers, body = await fetch(self, self.url or key)
-        except trio.TooSlowError:
-            raise ResourceError(f"no answer within {self.timeout} ms") from None
+        with answer_within(self.timeout):
+            status, headers, body = await fetch(self, self.url or key)
         return {"status": status, "headers": Text(headers), "body": Text(body)}

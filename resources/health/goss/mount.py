@@ -6,11 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import trio
-
-from reactor import ResourceError, in_thread, mounts
+from reactor import in_thread, mounts
 from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import MILLISECOND, Milliseconds, Rule
+from resources.health.goss.rule import Milliseconds, Rule, answer_within
 
 
 class MountRule(Rule):
@@ -45,9 +43,6 @@ class MountRule(Rule):
 
     async def _usage(self, path: str) -> int:
         """Percent of the blocks that are used."""
-        try:
-            with trio.fail_after(self.timeout * MILLISECOND):
-                status = await in_thread(os.statvfs, path, abandon_on_cancel=True)
-        except trio.TooSlowError:
-            raise ResourceError(f"no answer within {self.timeout} ms") from None
+        with answer_within(self.timeout):
+            status = await in_thread(os.statvfs, path, abandon_on_cancel=True)
         return round(100 * (1 - status.f_bfree / status.f_blocks)) if status.f_blocks else 0

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any
 
+import trio
 from pydantic import BaseModel, ConfigDict, Field
 
-from reactor import Flag
+from reactor import Flag, ResourceError
 from resources.health.goss.matchers import complaint, matches
 
 MILLISECOND = 0.001
@@ -16,6 +18,16 @@ MILLISECOND = 0.001
 
 Milliseconds = Annotated[int, Field(gt=0)]
 """goss writes times as whole numbers."""
+
+
+@contextmanager
+def answer_within(timeout: Milliseconds) -> Iterator[None]:
+    """Raises ResourceError when the block takes longer."""
+    try:
+        with trio.fail_after(timeout * MILLISECOND):
+            yield
+    except trio.TooSlowError:
+        raise ResourceError(f"no answer within {timeout} ms") from None
 
 
 def hyphenated(name: str) -> str:
