@@ -29,7 +29,7 @@ def complete_manifest(
 
 
 def complete_journal(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The resources that the journal of the state directory knows: also those of a run that goes on."""
+    """The resources of the newest manifest that the journal knows: also those of a run that goes on."""
     from reactor.cli.running import directory_of
 
     with suppress(click.UsageError):
@@ -88,6 +88,6 @@ def _remembered(directory: str) -> list[str]:
 
     try:
         with closing(History(directory, at_once=True)) as history:
-            return [*history.refs(), *history.aliases()]
+            return [*history.present(), *history.aliases()]
     except HistoryError:
         return []

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from reactor.control.names import unknown_among
+from reactor.control.names import UnknownNameError, unknown_among
 from reactor.control.pauses import Pause, Pauses, effective
 from reactor.control.question import Question
 from reactor.engine.events import Result
@@ -18,15 +18,15 @@ _FINE = ("ok", "changed")
 
 
 def last_status(pauses: Pauses, history: History, question: Question) -> dict[str, Any]:
-    """What the journal knows; ``run`` of the answer is None. Raises UnknownNameError."""
+    """What the journal knows of those in the last manifest; ``run`` of the answer is None. Raises UnknownNameError."""
     living = pauses.living(time.time())
-    called: dict[str, tuple[str, ...]] = {ref: (ref,) for ref in sorted(history.refs())}
+    called: dict[str, tuple[str, ...]] = {ref: (ref,) for ref in sorted(history.present())}
     for alias, ref in history.aliases().items():
         if ref in called:
             called[ref] = (ref, alias)
     every_name = [name for names in called.values() for name in names]
     if question.match is not None and not question.means(every_name):
-        raise unknown_among(every_name, question.match)
+        raise _unknown(question.match, every_name, history)
     end, former = (*history.last_ends(), None, None)[:2]
     before = 0 if former is None else former.id
     records = {names: _record(history, names, living, before) for names in called.values()}
@@ -43,6 +43,14 @@ def last_status(pauses: Pauses, history: History, question: Question) -> dict[st
         "watchers": [],
         "resources": shown,
     }
+
+
+def _unknown(asked: str, every_name: list[str], history: History) -> UnknownNameError:
+    if history.has_left(asked):
+        return UnknownNameError(
+            asked, f"it has left the manifest; 'reactor why {asked}' tells what became of it"
+        )
+    return unknown_among(every_name, asked)
 
 
 def _is_fine(record: dict[str, Any]) -> bool:

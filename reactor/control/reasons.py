@@ -35,8 +35,8 @@ class Reasons:
         last = self._history.last(ref)
         if last is None and not self._history.knows(ref):
             return None
-        lines = list(self._entry(last, "") if last else self._calm(ref))
-        return [*lines, *self._consequences(ref)]
+        lines = [f"{ref} is not in the manifest any more."] if self._history.has_left(ref) else []
+        return [*lines, *(self._entry(last, "") if last else self._calm(ref)), *self._consequences(ref)]
 
     def _calm(self, ref: str) -> Iterator[str]:
         since = self._history.applied_since(ref)

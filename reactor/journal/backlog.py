@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class Batch:
 
     ``refreshes`` maps a pair to (owed since, last paid); ``resources`` a ref to (digest, time), and ``originals`` a ref
     to what was there before, either to None where that is to be forgotten. ``aliases`` maps each other name to its
-    ref, all of them; None: they are as they were.
+    ref, all of them, and ``members`` holds the refs of the newest generation; None: they are as they were.
     """
 
     refreshes: dict[Pair, tuple[float | None, float | None]] = field(default_factory=dict)
@@ -41,6 +41,7 @@ class Batch:
     generations: list[Generation] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     aliases: dict[str, str] | None = None
+    members: Collection[str] | None = None
 
     def __bool__(self) -> bool:
         said = self.refreshes or self.originals or self.resources or self.generations or self.rows
@@ -95,9 +96,10 @@ class Backlog:
         if gone:
             self._batch.resources[ref] = None
 
-    def add_generation(self, generation: Generation) -> None:
-        """A manifest was loaded."""
+    def add_generation(self, generation: Generation, members: Collection[str]) -> None:
+        """A manifest was loaded that holds ``members``."""
         self._batch.generations.append(generation)
+        self._batch.members = members
 
     def set_aliases(self, aliases: dict[str, str]) -> None:
         """The resources that have another name, by that."""
@@ -145,4 +147,5 @@ class Backlog:
             batch.generations + late.generations,
             batch.rows + late.rows,
             batch.aliases if late.aliases is None else late.aliases,
+            batch.members if late.members is None else late.members,
         )

@@ -12,7 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from reactor.journal.schema import FILE_NAME, UnusableError, address, provide_aliases, refuse_foreign
+from reactor.journal.schema import (
+    FILE_NAME,
+    KNOWN,
+    UnusableError,
+    address,
+    provide_later_tables,
+    refuse_foreign,
+)
 
 POLL_INTERVAL = 0.2
 """Seconds between two looks for news; a look reads a page of shared memory."""
@@ -39,6 +46,12 @@ WHERE event = 'ended' ORDER BY id DESC LIMIT 2
 _REFRESHES = """
 SELECT source, subscriber, owed_since, paid FROM refreshes
 WHERE (:source IS NULL OR source = :source) AND (:subscriber IS NULL OR subscriber = :subscriber)
+"""
+_MEMBERS = """
+SELECT ref FROM members UNION
+SELECT ref FROM originals WHERE kind IS NOT NULL AND EXISTS (
+    SELECT 1 FROM events WHERE ref = originals.ref AND generation = (SELECT max(id) FROM generations)
+)
 """
 
 
@@ -165,9 +178,17 @@ class History:
         )
 
     def refs(self) -> list[str]:
-        """Every ref that is known."""
-        query = "SELECT ref FROM resources UNION SELECT ref FROM events WHERE ref IS NOT NULL"
-        return [ref for (ref,) in self._query(query)]
+        """Every ref that is known, also those that have left the manifest."""
+        return [ref for (ref,) in self._query(KNOWN)]
+
+    def present(self) -> list[str]:
+        """Of these refs, those that the newest manifest has, and those that it has yet to undo."""
+        members = set(self._query(_MEMBERS))
+        return [ref for ref in self.refs() if (ref,) in members]
+
+    def has_left(self, ref: str) -> bool:
+        """Whether ``ref`` is known, and not from the newest manifest."""
+        return ref in self.refs() and ref not in self.present()
 
     def aliases(self) -> dict[str, str]:
         """The other names in the newest manifest, each with the ref it stands for."""
@@ -225,7 +246,7 @@ def _checked(uri: str) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True)
     try:
         refuse_foreign(connection)
-        provide_aliases(connection)
+        provide_later_tables(connection)
         connection.execute("PRAGMA query_only = ON")
     except BaseException:
         connection.close()

@@ -200,7 +200,7 @@ class Journal:
         before = self._generation
         if before is None or (before.manifest, before.digest) != (self._manifest, digest):
             self._generation = Generation(before.id + 1 if before else 1, time.time(), self._manifest, digest)
-            self._backlog.add_generation(self._generation)
+            self._backlog.add_generation(self._generation, in_force)
             self._news.set()
 
     def _note_aliases(self, aliases: dict[str, str]) -> None:
@@ -340,7 +340,7 @@ class Journal:
         store.in_force, self._store = self._store.in_force, store
         self._backlog.restate(self._debts.pairs(), self._originals.rows(), self._digests, self._aliases)
         if self._generation:
-            self._backlog.add_generation(self._generation)
+            self._backlog.add_generation(self._generation, store.in_force)
         return True
 
 

@@ -61,6 +61,12 @@ CREATE TABLE IF NOT EXISTS aliases (
 """
 """Only for people who ask: a journal of before has none, and is as good."""
 
+MEMBERS = "CREATE TABLE IF NOT EXISTS members (ref TEXT NOT NULL)"
+"""Who is in the newest generation. It is made when that is first written: without it, nobody knows."""
+
+KNOWN = "SELECT ref FROM resources UNION SELECT ref FROM events WHERE ref IS NOT NULL"
+"""The query for every ref that anything is known of."""
+
 
 class UnusableError(Exception):
     """The file is there and is no journal that this version can use."""
@@ -120,11 +126,18 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_size_limit = 4194304")
 
 
-def provide_aliases(connection: sqlite3.Connection) -> None:
-    """Let a connection that only reads find the table of aliases, empty, where the file has none yet."""
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'aliases'").fetchone():
-        connection.execute("PRAGMA temp_store = MEMORY")
+def provide_later_tables(connection: sqlite3.Connection) -> None:
+    """Let a connection that only reads find what a file of before lacks: no aliases, and all that is known as members."""
+    connection.execute("PRAGMA temp_store = MEMORY")
+    if not has_table(connection, "aliases"):
         connection.execute(_ALIASES.replace("TABLE", "TEMP TABLE"))
+    if not has_table(connection, "members"):
+        connection.execute(f"CREATE TEMP VIEW members AS {KNOWN}")
+
+
+def has_table(connection: sqlite3.Connection, name: str) -> bool:
+    """Whether the file has that table."""
+    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone())
 
 
 def refuse_foreign(connection: sqlite3.Connection) -> None:

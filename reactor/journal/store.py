@@ -17,7 +17,7 @@ from reactor.journal.debts import Pair
 from reactor.journal.originals import Original
 from reactor.journal.records import troubled
 from reactor.journal.salvage import ORIGINALS, OWED, Salvage, salvage
-from reactor.journal.schema import FILE_NAME, UnusableError, address, open_for_writing
+from reactor.journal.schema import FILE_NAME, MEMBERS, UnusableError, address, has_table, open_for_writing
 
 ROW_LIMIT = 100_000
 """Events that are kept."""
@@ -102,8 +102,12 @@ class Store:
         newest = execute(
             "SELECT id, time, manifest, digest FROM generations ORDER BY id DESC LIMIT 1"
         ).fetchone()
+        generation = Generation(*newest) if newest else None
+        if generation and not has_table(self._connection, "members"):
+            # The same manifest begins a new generation, and so it is told who is in it.
+            generation = generation._replace(digest="")
         aliases = dict(execute("SELECT name, ref FROM aliases"))
-        return Found(owed, originals, in_trouble, Generation(*newest) if newest else None, aliases)
+        return Found(owed, originals, in_trouble, generation, aliases)
 
     def digests(self, refs: Sequence[str]) -> dict[str, str]:
         """The digests of those of ``refs`` that were ever applied."""
@@ -192,13 +196,22 @@ class Store:
             "INSERT OR REPLACE INTO generations (id, time, manifest, digest) VALUES (?, ?, ?, ?)",
             batch.generations,
         )
-        if batch.aliases is not None:
-            self._connection.execute("DELETE FROM aliases")
-            many("INSERT INTO aliases (name, ref) VALUES (?, ?)", batch.aliases.items())
+        self._insert_names(batch)
         many(
             "INSERT INTO events (time, event, ref, result, generation, record) VALUES (?, ?, ?, ?, ?, ?)",
             batch.rows,
         )
+
+    def _insert_names(self, batch: Batch) -> None:
+        """All that the newest manifest has, in place of what was there."""
+        execute, many = self._connection.execute, self._connection.executemany
+        if batch.aliases is not None:
+            execute("DELETE FROM aliases")
+            many("INSERT INTO aliases (name, ref) VALUES (?, ?)", batch.aliases.items())
+        if batch.members is not None:
+            execute(MEMBERS)
+            execute("DELETE FROM members")
+            many("INSERT INTO members (ref) VALUES (?)", ((ref,) for ref in batch.members))
 
     def _insert_originals(self, batch: Batch) -> None:
         """In the order of the changes, which their ids keep."""

@@ -192,6 +192,38 @@ def test_what_the_last_run_found_as_desired_is_ok_whoever_had_changed_it_before(
         assert call("status")[1].splitlines()[-1] == counts
 
 
+def test_without_a_run_status_is_about_those_in_the_manifest_of_the_last(manifest):
+    assert call("run", "--converge-once", manifest(ALIASES))[0] == 1
+    assert call("run", "--converge-once", manifest('resources: [{{exec: [{{"true": {{}}}}]}}]'))[0] == 0
+    assert call("status")[1].splitlines()[1:] == ["ok 0  changed 1"]
+    assert [each["ref"] for each in status("--all")["resources"]] == ["exec#true"]
+    code, out, err = call("status", "exec#false")
+    assert (code, out) == (2, "")
+    assert "hint: it has left the manifest; 'reactor why exec#false' tells what became of it" in err
+    told = call("why", "exec#false")[1].splitlines()
+    assert told[0] == "exec#false is not in the manifest any more."
+    assert told[1].startswith("exec#false failed ")
+    assert "exec#false" in call("events", "--failed")[1]
+
+
+UNDONE = """
+resources:
+  - file:
+      - {dir}/d: {{ ensure: directory, {own}, meta: {{ reverse: true }} }}
+"""
+
+
+def test_without_a_run_what_could_not_be_undone_is_told_until_it_is(manifest, tmp_path):
+    call("run", "--converge-once", manifest(UNDONE))
+    (tmp_path / "d" / "of somebody").touch()
+    for _ in range(2):
+        assert call("run", "--converge-once", manifest("resources: []"))[0] == 1
+        assert [each["state"] for each in status("--all")["resources"]] == ["failed"]
+    (tmp_path / "d" / "of somebody").unlink()
+    assert call("run", "--converge-once", manifest("resources: []"))[0] == 0
+    assert status("--all")["resources"] == []
+
+
 def test_a_one_shot_run_opens_no_socket_and_imports_no_server(manifest, state_directory):
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "reactor", "run", "--converge-once", manifest(FILES)],

@@ -300,6 +300,52 @@ def test_a_journal_of_before_there_were_aliases_is_read_and_gone_on_with(directo
     assert [entry.ref for entry in entries(directory, ref="file#conf")] == ["file#/a"]
 
 
+def test_who_left_the_manifest_is_known_and_not_present(directory):
+    with journal_in(directory) as journal:
+        journal.begin_generation([file(), Exec(name="x")])
+        journal.record(changed())
+        journal.record(failed("exec#x"))
+        assert_present(directory, [], "nothing is on the disk yet")
+    assert_present(directory, ["exec#x", "file#/a"])
+    with journal_in(directory) as journal:
+        journal.begin_generation([file()])
+    assert_present(directory, ["file#/a"], left="exec#x")
+    with journal_in(directory) as journal:
+        journal.begin_generation([])
+    assert_present(directory, [], left="file#/a")
+
+
+def assert_present(directory, refs, why=None, left=None):
+    with history_of(directory) as history:
+        assert history.present() == refs, why
+        assert left is None or (left in history.refs() and history.has_left(left))
+
+
+def test_in_a_journal_of_before_members_were_kept_all_are_until_the_next_run(directory):
+    resource = file()
+    with journal_in(directory) as journal:
+        journal.begin_generation([resource])
+        journal.record(changed())
+        journal.record(failed("exec#x"))
+    with closing(sqlite3.connect(directory / FILE_NAME, isolation_level=None)) as connection:
+        connection.execute("DROP TABLE members")
+    assert_present(directory, ["exec#x", "file#/a"])
+    with journal_in(directory) as journal:
+        journal.begin_generation([resource])
+    assert_present(directory, ["file#/a"], left="exec#x")
+
+
+async def test_a_journal_that_is_begun_anew_knows_who_is_in_the_manifest(directory):
+    with journal_in(directory) as journal:
+        journal.begin_generation([file()])
+        await journal.catch_up()
+        (directory / FILE_NAME).unlink()
+        await journal.renew()
+        journal.record(changed())
+        journal.record(failed("exec#x"))
+    assert_present(directory, ["file#/a"], left="exec#x")
+
+
 def test_who_has_read_leaves_no_files_beside_the_journal(directory):
     with journal_in(directory) as journal:
         journal.record(changed())
