@@ -9,10 +9,17 @@ import trio
 
 from reactor.control.socketpath import SOCKET_FILE
 from reactor.journal.schema import FILE_NAME
-from reactor.journal.state_directory import LOCK_FILE, LockedError, StateDirectory, StateDirectoryError
+from reactor.journal.state_directory import (
+    LOCK_FILE,
+    PAUSES_FILE,
+    LockedError,
+    StateDirectory,
+    StateDirectoryError,
+)
 
 if TYPE_CHECKING:
     from reactor.control.control import Control
+    from reactor.control.pauser import Pauser
     from reactor.journal.journal import Journal
 
 LOOK_EVERY = 5.0
@@ -50,7 +57,7 @@ async def keep_state(
 async def _replaced(directory: StateDirectory, journal: Journal | None, control: Control | None) -> list[str]:
     """Replace what is lost; return the names. Raises LockedError and StateDirectoryError."""
     lost = []
-    if directory.is_lost():
+    if is_new := directory.is_lost():
         directory.renew()
         lost.append(LOCK_FILE)
     if journal is not None and journal.is_lost():
@@ -59,4 +66,17 @@ async def _replaced(directory: StateDirectory, journal: Journal | None, control:
     if control is not None and control.is_lost():
         control.renew()
         lost.append(SOCKET_FILE)
+    if control is not None and control.pauser is not None:
+        is_lost = control.pauser.is_lost()
+        if is_lost or is_new:
+            _write_back(control.pauser)
+        lost += [PAUSES_FILE] * is_lost
     return lost
+
+
+def _write_back(pauser: Pauser) -> None:
+    """Raises StateDirectoryError."""
+    try:
+        pauser.renew()
+    except OSError as error:
+        raise StateDirectoryError.of(error, f"can't write {PAUSES_FILE}") from error

@@ -41,6 +41,18 @@ class Pauser:
         self._pauses = self._file.read()
         self.apply()
 
+    def is_lost(self) -> bool:
+        """Whether somebody has removed the file, so that the pauses would end with the process."""
+        return bool(self._pauses) and self._file.is_lost()
+
+    def renew(self) -> None:
+        """Write the pauses to a new file, or take over those in one that somebody else has begun. Raises OSError."""
+        if self._pauses:
+            self._pauses = self._file.put_back(self._pauses, self._clock())
+            self.apply()
+        else:
+            self.load()
+
     async def run(self) -> None:
         """End each pause at its time, until cancelled."""
         while True:

@@ -92,6 +92,16 @@ class Pauses:
             pauses[:] = _living(pauses, now)
         return tuple(pauses)
 
+    def is_lost(self) -> bool:
+        """Whether there is no file."""
+        return not os.path.lexists(self._path)
+
+    def put_back(self, known: Sequence[Pause], now: float) -> tuple[Pause, ...]:
+        """Write down what is ``known`` from a file that was removed. Returns all pauses: what came meanwhile goes on top."""
+        with self._changing() as pauses:
+            pauses[:] = _living([*known, *(pause for pause in pauses if pause not in known)], now)
+        return tuple(pauses)
+
     def _read(self) -> tuple[Pause, ...]:
         """All pauses. A file that makes no sense is moved aside. Raises OSError where even that can't be."""
         try:

@@ -197,6 +197,42 @@ def test_a_state_directory_that_is_removed_under_a_run_is_made_anew(
     assert f"somebody has removed {lost} from the state directory {state_directory}" in done.err
 
 
+@pytest.mark.parametrize("removed", ["", "pauses.json"])
+def test_pauses_that_are_removed_under_a_run_hold_for_the_next_one_too(
+    reactor, manifest, state_directory, tmp_path, removed
+):
+    with spawned("run", manifest(TWO), program=QUICK_LOOKS) as process:
+        wait_until(lambda: reactor("status").code == 0)
+        assert reactor("pause", "--for", "2h", "--reason", "an experiment").code == 0
+        assert reactor("resume", "exec#restart").code == 0
+        (state_directory / removed).rename(tmp_path / "removed")
+        wait_until((state_directory / "pauses.json").exists)
+        process.send_signal(signal.SIGINT)
+        assert "pauses.json from the state directory" in finish(process).err
+    told = json.loads(reactor("status", "--all", "--format", "json").out)["resources"]
+    assert {each["ref"]: bool(each["paused"]) for each in told} == {
+        "exec#restart": False,
+        f"file#{tmp_path}/a": True,
+    }
+
+
+def test_a_pause_that_is_asked_for_while_the_state_directory_is_gone_holds_beside_the_others(
+    reactor, manifest, state_directory, tmp_path
+):
+    slow_looks = with_constant("reactor.cli.custody", "LOOK_EVERY", 1.0)
+    with spawned("run", manifest(TWO), program=slow_looks) as process:
+        wait_until(lambda: reactor("status").code == 0)
+        reactor("pause", "file#*", "--for", "2h", "--reason", "an experiment")
+        state_directory.rename(tmp_path / "removed")
+        reactor("pause", "exec#restart", "--for", "2h", "--reason", "another one")
+        wait_until(lambda: b"made anew" in process.stderr.readline())
+        wait_until(lambda: "paused" in reactor("status", "exec#restart").out)
+        assert "paused" in reactor("status", f"file#{tmp_path}/a").out
+        pauses = (state_directory / "pauses.json").read_text()
+    assert "an experiment" in pauses
+    assert "another one" in pauses
+
+
 def test_a_state_directory_that_another_run_has_is_left_to_it_until_its_end(reactor, manifest, tmp_path):
     path, place = manifest(TWO), tmp_path / "place"
     place.symlink_to(tmp_path / "ours")
