@@ -128,6 +128,27 @@ def test_a_clock_far_ahead_on_a_host_that_has_just_started_costs_no_history(dire
     assert kept_refs(directory) == ["file#/old", "file#/new"]
 
 
+@pytest.mark.parametrize(
+    ("set_by", "settling", "left"),
+    [
+        (80 * 365 * 86400, 60, ["file#/old", "file#/new"]),
+        (80 * 365 * 86400, 0, ["file#/new"]),
+        (clock.STEP / 2, 60, ["file#/new"]),
+    ],
+)
+def test_a_clock_that_is_set_under_a_run_costs_no_history_before_it_has_settled(
+    directory, monkeypatch, set_by, settling, left
+):
+    monkeypatch.setattr(clock, "SETTLING", settling)
+    monkeypatch.setattr(store, "is_settled", clock.Clock().is_settled)
+    right = time.time
+    with journal_in(directory) as journal:
+        journal.record(changed("file#/old", moment=right() - store.AGE_LIMIT))
+        monkeypatch.setattr(time, "time", lambda: right() + set_by)
+        journal.record(changed("file#/new"))
+    assert kept_refs(directory) == left
+
+
 def test_filters_choose_by_time_ref_and_failure(directory):
     with journal_in(directory) as journal:
         journal.record(changed("file#/etc/a", moment=1000.0 + time.time()))
