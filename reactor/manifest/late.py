@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from reactor.expression.errors import ExpressionError
 from reactor.expression.secret import holds_secret
+from reactor.manifest.declaration import Declaration
 from reactor.manifest.evaluation import (
     MisplacedError,
     NotYetError,
@@ -17,10 +18,13 @@ from reactor.manifest.evaluation import (
     expressives,
     unevaluated,
 )
+from reactor.manifest.source import Problems
+from reactor.manifest.validation import Inspector
+from reactor.manifest.values import Values
 from reactor.manifest.wording import shown
 from reactor.manifest.world import World
 from reactor.resource.base import Resource
-from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath
+from reactor.resource.diagnostic import PropertyPath
 from reactor.resource.late import Late, Outputs
 from reactor.resource.plan import ResourceError
 from reactor.resource.secrecy import remember
@@ -63,19 +67,20 @@ class UndecidedError(Exception):
 
 
 class LateBinding(Late):
-    """Binds ``plain`` values and the ``trees`` of late ones to a resource of ``model``."""
+    """Binds ``values``, plain ones and those that are late, to a resource of ``model``."""
 
     def __init__(
         self,
         model: type[Resource],
-        plain: dict[str, Any],
-        trees: dict[str, Any],
+        declaration: Declaration,
+        values: Values,
         conditions: tuple[Condition, ...],
         world: World,
     ) -> None:
         self._model = model
-        self._plain = plain
-        self._trees = trees
+        self._declaration = declaration
+        self._plain = {**values.plain}
+        self._trees = values.late
         self._conditions = conditions
         self._world = world
         self._values: dict[str, Any] | None = None
@@ -155,12 +160,24 @@ class LateBinding(Late):
 
     def _remade(self, resource: Resource, values: Mapping[str, Any]) -> Resource:
         secret = _secret_keys(values)  # before anything can complain about them
+        known = {**self._plain, **values}
         try:
-            settled = self._model.model_validate({**self._plain, **values}, context=self._world.context)
+            settled = self._model.model_validate(known, context=self._world.context)
         except ValidationError as error:
-            raise ResourceError(_complaint(error), "the value comes from an expression") from error
+            raise self._refused(error, known) from error
         settled.become(resource, resource.secrets | secret)
         return settled
+
+    def _refused(self, error: ValidationError, known: dict[str, Any]) -> ResourceError:
+        """What is wrong with the values, as if they stood in the manifest."""
+        problems = Problems(self._world.source)
+        Inspector(problems, self._model, self._declaration, self._model.kind).report(error, Values(known))
+        found = problems.sorted()
+        hints = dict.fromkeys(each.hint for each in found if each.hint)
+        return ResourceError(
+            "\n".join(f"{each.place}: {each.message}" for each in found),
+            "; ".join(hints) or "the value comes from an expression",
+        )
 
     def _taken(self) -> dict[str, PropertyPath]:
         calls = [(path, each.template.calls(_OUTPUT)) for path, each in expressives(self._trees)]
@@ -178,16 +195,3 @@ def _secret_keys(values: Mapping[str, Any]) -> frozenset[str]:
     found = frozenset(key for key, value in values.items() if holds_secret(value))
     remember([values[key] for key in found])
     return found
-
-
-def _complaint(error: ValidationError) -> str:
-    """What is wrong with the values, in one line."""
-    words = []
-    for details in error.errors(include_url=False):
-        cause = details.get("ctx", {}).get("error")
-        if isinstance(cause, InvalidPropertiesError):
-            words += [problem.message for problem in cause.problems]
-        else:
-            path = ".".join(map(str, details["loc"]))
-            words.append(f"{path}: {details['msg'].removeprefix('Value error, ')}")
-    return "; ".join(words)

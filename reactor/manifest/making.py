@@ -123,7 +123,7 @@ class Maker:
         conditions = self._conditions(model, declaration, values)
         if not (values.late or conditions):
             return None
-        late = LateBinding(model, {**values.plain}, values.late, conditions, self._world)
+        late = LateBinding(model, declaration, values, conditions, self._world)
 
         def report(found: MisplacedError) -> None:
             report_expression(found.error, self._problems, found.expressive.at, found.expressive.text)

@@ -210,7 +210,7 @@ def test_an_output_in_a_property_that_is_read_at_load_is_refused(site):
     assert "only known when resources are checked" in caught.value.diagnostics[0].message
 
 
-async def test_a_late_value_that_the_property_can_not_take_fails_the_resource(site):
+async def test_a_late_value_that_the_property_can_not_take_fails_the_resource_and_says_where(site, tmp_path):
     graph = site("""
 resources:
   - exec:
@@ -219,7 +219,28 @@ resources:
 """).graph
     ended, story = await converge_once(graph=graph)
     assert ended.counts["failed"] == 1
-    assert story.checks("exec#a")[0].error == "creates: the path must be absolute: start it with /"
+    [check] = story.checks("exec#a")
+    assert check.error == f"{tmp_path}/site.yaml:5:42: creates: the path must be absolute: start it with /"
+    assert check.hint == "the value comes from an expression"
+
+
+async def test_everything_wrong_with_late_values_is_told_in_the_words_of_any_manifest(site, tmp_path):
+    graph = site("""
+resources:
+  - exec:
+      - v: {command: /bin/echo relative}
+  - exec:
+      - defaults: {cwd: "${ output('exec#v').stdout }"}
+      - a:
+          command: /bin/true
+          environment: {A: "${ output('exec#v').stdout }"}
+""").graph
+    _, story = await converge_once(graph=graph)
+    [check] = story.checks("exec#a")
+    assert check.error.splitlines() == [
+        f"{tmp_path}/site.yaml:6:25: cwd: the path must be absolute: start it with /",
+        f"{tmp_path}/site.yaml:9:24: environment wants a list, not a map",
+    ]
 
 
 async def test_a_reload_with_other_data_reaches_values_that_wait(site, tmp_path):
