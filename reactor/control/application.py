@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from reactor.control.connection import stay
 from reactor.control.failures import failure_handlers
 from reactor.control.metrics import METRICS, metrics_response
 from reactor.control.pauses import is_sane
@@ -87,7 +88,7 @@ class EventStream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream until the run ends, the client leaves, or the client is too slow and dropped."""
-        listener = self._broadcast.join(scope["state"]["drop"])
+        listener = self._broadcast.join(stay(scope).cancel)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_leave, receive, nursery.cancel_scope)

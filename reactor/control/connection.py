@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
@@ -12,17 +13,20 @@ from hypercorn.events import Closed
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
-from starlette.applications import Starlette
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 IDLE = 30
 """Seconds that a client may let pass without a request."""
 
+PATIENCE = 60
+"""Seconds that a request may take from its head to when the client has taken the answer. Hypercorn sets no limit there."""
+
 
 def connection_handler(
-    application: Starlette, tell: Callable[[str], None]
+    application: ASGIApp, tell: Callable[[str], None]
 ) -> Callable[[trio.SocketStream], Awaitable[None]]:
     """What serves ``application`` to one accepted stream. Whatever a client does, it costs only that client its connection."""
-    wrapped = ASGIWrapper(cast(Any, application))
+    wrapped = ASGIWrapper(cast(Any, _limited(application)))
     config = Config()
     config.errorlog = None
     config.include_server_header = False
@@ -33,13 +37,30 @@ def connection_handler(
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_close_when_cancelled, stream)
-                state = ConnectionState({"drop": nursery.cancel_scope.cancel})
+                state = ConnectionState({"connection": nursery.cancel_scope})
                 await _Server(wrapped, config, context, state, cast(Any, stream))
                 nursery.cancel_scope.cancel()
         except Exception as error:  # noqa: BLE001 - a bug met by one client must not end the run
             tell(f"a connection of a client failed: {type(error).__name__}: {error}")
 
     return serve
+
+
+def stay(scope: Scope) -> trio.CancelScope:
+    """The connection of a request whose answer may last, until somebody cancels it."""
+    connection: trio.CancelScope = scope["state"]["connection"]
+    connection.deadline = math.inf
+    return connection
+
+
+def _limited(application: ASGIApp) -> ASGIApp:
+    """``application``, with a limit in time to each request; `stay` lifts it."""
+
+    async def limited(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["state"]["connection"].deadline = trio.current_time() + PATIENCE
+        await application(scope, receive, send)
+
+    return limited
 
 
 class _Server(TCPServer):

@@ -6,6 +6,7 @@ import trio
 from starlette.datastructures import Headers, QueryParams
 from starlette.types import Receive, Scope, Send
 
+from reactor.control.connection import stay
 from reactor.ui.live import LivePage
 
 _DIGITS = 20
@@ -20,7 +21,7 @@ class Stream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one client."""
-        with self._page.pulse.listening(scope["state"]["drop"], _heard(scope)) as listener:
+        with self._page.pulse.listening(stay(scope).cancel, _heard(scope)) as listener:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_leave, receive, nursery.cancel_scope)
                 headers = [(b"content-type", b"text/event-stream")]

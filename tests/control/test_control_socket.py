@@ -11,7 +11,7 @@ import trio.testing
 from control_worlds import controlled
 
 from reactor.control.client import NoRunError, RefusedError
-from reactor.control.connection import IDLE
+from reactor.control.connection import IDLE, PATIENCE
 from reactor.control.server import MOST
 from reactor.control.socketpath import SOCKET_FILE
 from reactor.engine.events import Checked, Output
@@ -180,6 +180,35 @@ async def test_clients_that_have_gone_leave_their_places_at_once_and_without_a_w
         with trio.fail_after(IDLE / 2):
             assert (await answer(tmp_path, "GET /v1/health"))[0] == 200
         assert world.told == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b"GET /v1", b"POST /v1/pause HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{",
+     b"GET /v1/status?all=true HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ids=["half a head", "half a body", "an answer that is not read"],
+)  # fmt: skip
+async def test_clients_that_stand_still_lose_their_places(tmp_path, said, mock_clock):
+    async with controlled(tmp_path, scripted("a" * 1_000_000)) as world:
+        crowd = [await Raw(tmp_path).say(said) for _ in range(MOST)]
+        await until(lambda: len(os.listdir("/proc/self/fd")) > 2 * MOST)
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        mock_clock.jump(PATIENCE)
+        assert (await answer(tmp_path, "GET /v1/health"))[0] == 200
+        for each in crowd:
+            each.socket.close()
+        assert world.told == []
+
+
+async def test_the_live_stream_lasts(tmp_path, mock_clock):
+    async with controlled(tmp_path, scripted("a")) as world:
+        raw = await Raw(tmp_path).say(b"GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
+        await raw.until(b": events")
+        mock_clock.jump(100 * PATIENCE)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        world.engine.emit(Output(0.0, "scripted#a", "still here"))
+        await raw.until(b"still here")
+        raw.socket.close()
 
 
 async def test_a_crowd_of_clients_waits_in_turn_and_takes_no_open_files_from_repairs(tmp_path):
