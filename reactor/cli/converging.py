@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from reactor.cli.signals import Interruption
     from reactor.control.address import Address
     from reactor.engine.events import Ended
-    from reactor.graph.graph import Graph
     from reactor.graph.select import Selection
     from reactor.journal.state_directory import Location
     from reactor.loading import Program
@@ -57,12 +56,11 @@ class Run(NamedTuple):
             program, selection = self._load()
         notifier = Notifier.from_environment()
         reporter = None if notifier is None else Reporter(notifier)
-        anew = partial(self._generation, reporter)
-        left_out = _left_out(program, selection)
-        reloader = Reloader(self.manifest, program.files, program.inputs, anew, read_at, left_out)
+        generation = self._generation(program, selection)
+        reloader = Reloader(self.manifest, generation, partial(self._anew, reporter), read_at)
         with listening(exposure, self.bad_usage) as port, page_window(ui, self.bad_usage) as window:
             company = Company(reloader, metrics_port=port, reporter=reporter)
-            return self._converge(program, selection, company, window)
+            return self._converge(program, generation, company, window)
 
     def _load(self) -> tuple[Program, Selection | None]:
         program = load(self.manifest, self.inputs())
@@ -73,12 +71,17 @@ class Run(NamedTuple):
 
         return program, select(program.graph, self.only, self.exclude)
 
-    def _generation(self, reporter: Reporter | None) -> Generation:
+    def _anew(self, reporter: Reporter | None) -> Generation:
         if reporter is not None:
             reporter.loading()
-        program, selection = self._load()
-        graph, options = _graph(program, selection), self._paced(program)
-        return Generation(graph, options, program.files, program.inputs, _left_out(program, selection))
+        return self._generation(*self._load())
+
+    def _generation(self, program: Program, selection: Selection | None) -> Generation:
+        graph = selection.graph if selection else program.graph
+        left_out = _left_out(program, selection)
+        return Generation(
+            graph, self._paced(program), program.files, program.inputs, program.warnings, left_out
+        )
 
     def _paced(self, program: Program) -> Options:
         """The options with what the settings of the manifest say; ``jobs`` of the command line goes before."""
@@ -88,13 +91,13 @@ class Run(NamedTuple):
         return self.options._replace(jobs=self.jobs or settings.jobs or DEFAULT_JOBS, fail_fast=fail_fast)
 
     def _converge(
-        self, program: Program, selection: Selection | None, company: Company, window: Window | None
+        self, program: Program, generation: Generation, company: Company, window: Window | None
     ) -> tuple[Ended, Interruption]:
-        graph, options = _graph(program, selection), self._paced(program)
+        graph, options = generation.graph, generation.options
         display = Display(self.form, resources=len(graph.resources), continuous=options.watch)
         try:
             with self._remembering(program, display) as state:
-                _introduce(program, selection, display)
+                _introduce(generation, program.pre_message, display)
                 options = options._replace(owing=state.owing, recorded=state.recorded)
                 company = company._replace(
                     directory=state.directory, journal=state.journal, backups=state.backups
@@ -124,17 +127,13 @@ def _has_pauses(state: State) -> bool:
     return state.path is not None and os.path.exists(os.path.join(state.path, PAUSES_FILE))
 
 
-def _graph(program: Program, selection: Selection | None) -> Graph:
-    return selection.graph if selection else program.graph
-
-
-def _introduce(program: Program, selection: Selection | None, display: Display) -> None:
-    for warning in program.warnings:
+def _introduce(generation: Generation, message: str | None, display: Display) -> None:
+    for warning in generation.warnings:
         display.warn(warning)
-    if program.pre_message:
-        display.say(program.pre_message, message_record(program.pre_message))
-    if left_out := _left_out(program, selection):
-        display.say(*left_out)
+    if message:
+        display.say(message, message_record(message))
+    if generation.left_out:
+        display.say(*generation.left_out)
 
 
 def _left_out(program: Program, selection: Selection | None) -> tuple[str, dict[str, Any]] | None:

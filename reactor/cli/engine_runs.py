@@ -62,8 +62,7 @@ def converge(
         engine, display.tell, reload=reloader.request if reloader and options.watch else None
     )
     if reloader:
-        reloader.attach(engine, sinks)
-        reloader.say = display.say
+        reloader.attach(engine, display)
         reloader.adopted = company.page.drawing.adopt if company.page else None
     if company.journal:
         company.journal.begin_generation(graph.resources.values())
@@ -148,7 +147,7 @@ async def _accompanied(
             nursery.start_soon(display.run)
             nursery.start_soon(_stop_without_reader, engine, display)
             if company.reloader:
-                nursery.start_soon(company.reloader.run, engine, engine.emit)
+                nursery.start_soon(company.reloader.run)
         if company.journal:
             nursery.start_soon(company.journal.run)
         if company.backups:

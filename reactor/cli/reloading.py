@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import trio
 
 from reactor.cli.manifests import report
 from reactor.engine.engine import Engine
-from reactor.engine.events import Event, ReloadRejected
+from reactor.engine.events import ReloadRejected
 from reactor.engine.options import Options
 from reactor.graph.graph import Graph
 from reactor.loading import is_elsewhere, located, shown, with_site
@@ -22,6 +22,9 @@ from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.threads import in_thread
 from reactor.resource.watch import PathWatch
+
+if TYPE_CHECKING:
+    from reactor.console.display import Display
 
 _Result = TypeVar("_Result")
 
@@ -41,13 +44,14 @@ FACTS_INTERVAL = 10.0
 class Generation(NamedTuple):
     """A valid version of the manifest: what to run and how, and the files and facts it was made of.
 
-    ``left_out`` says what of it is left aside, for people and for programs, if anything is.
+    People are to know its ``warnings``, and, as programs are, what of it is ``left_out``, if anything is.
     """
 
     graph: Graph
     options: Options
     files: tuple[str, ...] = ()
     inputs: Inputs = NO_INPUTS
+    warnings: tuple[str, ...] = ()
     left_out: tuple[str, dict[str, Any]] | None = None
 
 
@@ -60,28 +64,21 @@ class Reloader:
     """Keeps a run on the latest valid manifest. An invalid one changes nothing, and is told with all its problems.
 
     ``load`` reads the manifest at ``path``, or raises ManifestError; it is called in a thread, so that checks go on
-    meanwhile. ``files``, ``inputs`` and ``left_out`` are those of the version the run starts with, and ``read_at`` is
-    when reading it began, in nanoseconds since 1970. ``adopted`` is told each graph that is just about to come into
-    force, and ``say`` what a version leaves aside, where that is not what the last one did.
+    meanwhile. ``generation`` is the version the run starts with, and ``read_at`` is when reading it began, in
+    nanoseconds since 1970. ``adopted`` is told each graph that is just about to come into force.
     """
 
+    _engine: Engine
+    _display: Display
+
     def __init__(
-        self,
-        path: str,
-        files: Iterable[str],
-        inputs: Inputs,
-        load: Callable[[], Generation],
-        read_at: int,
-        left_out: tuple[str, dict[str, Any]] | None = None,
+        self, path: str, generation: Generation, load: Callable[[], Generation], read_at: int
     ) -> None:
         self.adopted: Callable[[Graph], None] | None = None
-        self.say: Callable[[str, dict[str, Any]], None] | None = None
         self._name = path
-        self._files = tuple(files)
-        self._inputs = inputs
+        self._generation = generation
         self._load = load
         self._read_at = read_at
-        self._left_out = left_out
         self._listening: dict[str, int] = {}
         self._wanted = trio.Event()
         self._loading = trio.Lock()
@@ -90,24 +87,28 @@ class Reloader:
         """Ask for a reload; several requests may be one."""
         self._wanted.set()
 
-    def attach(self, engine: Engine, emit: Callable[[Event], None]) -> None:
-        """Reload when the engine asks for it, and if it watches, when the manifest or what it pulls in changes."""
-        engine.renew = partial(self._renew_in_turn, engine, emit)
-        self._follow(engine, self._files)
+    def attach(self, engine: Engine, display: Display) -> None:
+        """Reload when the engine asks for it, and if it watches, when the manifest or what it pulls in changes.
 
-    async def run(self, engine: Engine, emit: Callable[[Event], None]) -> None:
+        ``display`` shows what there is to know of a version, where that is not what the last one said.
+        """
+        self._engine, self._display = engine, display
+        engine.renew = self._renew_in_turn
+        self._follow(self._generation.files)
+
+    async def run(self) -> None:
         """Reload on request, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._follow_facts)
-            if any(map(is_elsewhere, (self._name, self._inputs.site or ""))):
+            if any(map(is_elsewhere, (self._name, self._generation.inputs.site or ""))):
                 nursery.start_soon(self._refetch)
-            await self._reload_on_request(engine, emit)
+            await self._reload_on_request()
 
     async def _follow_facts(self) -> None:
         """Not every fact has an event: ask now and then whether one that the manifest uses has changed."""
         while True:
             await trio.sleep(FACTS_INTERVAL)
-            inputs = self._inputs
+            inputs = self._generation.inputs
             if not inputs.fact_paths:
                 continue
             with suppress(OSError):  # then it is asked again
@@ -119,53 +120,55 @@ class Reloader:
         while True:
             await trio.sleep(REFETCH_INTERVAL)
             with suppress(ManifestError, OSError):
-                if not await _read(self._fetched) <= {*self._files}:
+                if not await _read(self._fetched) <= {*self._generation.files}:
                     self.request()
 
     def _fetched(self) -> set[str]:
         """Where the newest of what is behind a URL is on this host."""
-        site = with_site(self._inputs, lambda _: None).site
-        return {
-            os.path.abspath(each)
-            for each in (located(self._name, self._inputs, lambda _: None), site)
-            if each
-        }
+        inputs = self._generation.inputs
+        site = with_site(inputs, lambda _: None).site
+        return {os.path.abspath(each) for each in (located(self._name, inputs, lambda _: None), site) if each}
 
-    async def _reload_on_request(self, engine: Engine, emit: Callable[[Event], None]) -> None:
+    async def _reload_on_request(self) -> None:
         while True:
             await self._wanted.wait()
             await trio.sleep(SETTLE)
             self._wanted = trio.Event()
-            await self._renew_in_turn(engine, emit)
+            await self._renew_in_turn()
 
-    async def _renew_in_turn(self, engine: Engine, emit: Callable[[Event], None]) -> bool:
+    async def _renew_in_turn(self) -> bool:
         """An edit and an `apply` may ask at the same time: what was read first must not come into force last."""
         async with self._loading:
-            return await self._renew(engine, emit)
+            return await self._renew()
 
-    async def _renew(self, engine: Engine, emit: Callable[[Event], None]) -> bool:
+    async def _renew(self) -> bool:
         """Load the manifest, and put it into force if it is valid; return whether it is."""
         read_at = time.time_ns()
         try:
             generation = await self._loaded()
         except ManifestError as error:
             self._read_at = read_at
-            self._follow(engine, (*self._listening, *error.files))
+            self._follow((*self._listening, *error.files))
             problems = tuple(
                 f"{each.place or shown(self._name)}: {each.message}" for each in error.diagnostics
             )
             report(error.diagnostics, as_json=False, texts=error.texts)
-            emit(ReloadRejected(time.time(), problems))
+            self._engine.emit(ReloadRejected(time.time(), problems))
             return False
-        self._inputs, self._files, self._read_at = generation.inputs, generation.files, read_at
-        self._follow(engine, generation.files)
+        before, self._generation, self._read_at = self._generation, generation, read_at
+        self._follow(generation.files)
         if self.adopted is not None:
             self.adopted(generation.graph)
-        if generation.left_out not in (None, self._left_out) and self.say is not None:
-            self.say(*generation.left_out)
-        self._left_out = generation.left_out
-        engine.reload(generation.graph, generation.options)
+        self._introduce(generation, before)
+        self._engine.reload(generation.graph, generation.options)
         return True
+
+    def _introduce(self, generation: Generation, before: Generation) -> None:
+        for warning in generation.warnings:
+            if warning not in before.warnings:
+                self._display.warn(warning)
+        if generation.left_out not in (None, before.left_out):
+            self._display.say(*generation.left_out)
 
     async def _loaded(self) -> Generation:
         """Raises ManifestError, also for what could be read when the run began and can't be now."""
@@ -180,8 +183,9 @@ class Reloader:
             raise _refusal("the manifest is a pipe, which can be read only once", "put a file in its place")
         return self._load()
 
-    def _follow(self, engine: Engine, files: Iterable[str]) -> None:
+    def _follow(self, files: Iterable[str]) -> None:
         """Listen to ``files`` and to no others. After an invalid version, those of the last valid one are kept too."""
+        engine = self._engine
         if not engine.options.watch:
             return
         wanted = {*map(os.path.abspath, files)}

@@ -14,11 +14,11 @@ from files_of_cli import put
 from processes_of_cli import finish, spawned, wait_until
 
 from reactor.cli.reloading import Generation, Reloader
+from reactor.console.display import Display
 from reactor.engine.engine import Engine
 from reactor.engine.events import WatcherChanged
 from reactor.engine.options import Options
 from reactor.loading import load
-from reactor.manifest.inputs import NO_INPUTS
 from reactor.resource.diagnostic import ManifestError
 from reactor.resource.watch import WatchState
 
@@ -212,6 +212,16 @@ def test_settings_that_are_edited_are_in_force_without_a_restart(tmp_path):
     assert len(list(here.glob("begun?"))) == 3
 
 
+def test_a_new_version_tells_the_warnings_that_the_last_one_had_not(follow, tmp_path):
+    _, path, heard = follow
+    resources = manifest_text(tmp_path, {"a": "one"})
+    replace(path, f"data:\n  x: 1 # @requird\n{resources}")
+    assert "unknown annotation @requird" in heard("warning")["text"]
+    heard("reloaded")
+    replace(path, f"data:\n  x: 1 # @requird\n  y: 1 # @scret\n{resources}")
+    assert "unknown annotation @scret" in heard("warning")["text"]
+
+
 class Asked(Reloader):
     """Counts how often it was asked for a reload."""
 
@@ -227,14 +237,15 @@ async def test_an_edit_that_nobody_could_hear_yet_is_found_when_listening_begins
     path.write_text(manifest_text(tmp_path, {"a": "one"}))
     second = 10**9 if edited == "before it was read" else -(10**9)
     program, armed = load(str(path)), trio.Event()
-    reloader = Asked(str(path), [str(path)], program.inputs, None, read_at=path.stat().st_ctime_ns + second)
+    generation = Generation(program.graph, Options(), (str(path),))
+    reloader = Asked(str(path), generation, None, read_at=path.stat().st_ctime_ns + second)
 
     def note(event):
         if type(event) is WatcherChanged and event.state is WatchState.ARMED:
             armed.set()
 
     engine = Engine(program.graph, Options(watch=True, audit_interval=None), note)
-    reloader.attach(engine, note)
+    reloader.attach(engine, Display("json", resources=1, continuous=True))
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(engine.run)
@@ -258,9 +269,9 @@ async def test_of_two_reloads_at_once_the_one_that_read_the_manifest_last_is_in_
             assert may_end.wait(60)
         return generation
 
-    reloader = Reloader(str(path), [], program.inputs, slowly_at_first, read_at=0)
+    reloader = Reloader(str(path), Generation(program.graph, Options()), slowly_at_first, read_at=0)
     engine = Engine(program.graph, Options(watch=True, audit_interval=None), str)
-    reloader.attach(engine, str)
+    reloader.attach(engine, Display("json", resources=1, continuous=True))
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             await nursery.start(engine.run)
@@ -287,10 +298,10 @@ async def test_a_run_that_ends_does_not_wait_for_a_manifest_that_is_being_loaded
         raise ManifestError([])
 
     (tmp_path / "site.yaml").write_text("resources: []")
-    engine = Engine(load(str(tmp_path / "site.yaml")).graph, Options(), str)
-    reloader = Reloader(str(tmp_path), [], NO_INPUTS, load_for_long, read_at=0)
+    generation = Generation(load(str(tmp_path / "site.yaml")).graph, Options())
+    reloader = Reloader(str(tmp_path), generation, load_for_long, read_at=0)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(reloader.run, engine, str)
+        nursery.start_soon(reloader.run)
         reloader.request()
         await trio.to_thread.run_sync(begun.wait)
         nursery.cancel_scope.cancel()
