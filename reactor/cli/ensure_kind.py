@@ -16,6 +16,7 @@ from reactor.cli.formats import Format
 from reactor.cli.inputs import entry_options
 from reactor.cli.kind_options import KindOptions
 from reactor.cli.manifests import report
+from reactor.cli.messages import fail
 from reactor.cli.running import state_dir_option
 from reactor.cli.state import refuse_managed
 from reactor.console.display import Display
@@ -85,7 +86,7 @@ def found_kind(kind: str) -> type[Resource]:
     """The class of the kind. Raises ClickException when it can't be loaded."""
     model = look_up(INSTALLED, kind)
     if isinstance(model, UnusableKind):
-        raise click.ClickException(f"{model.message}; {model.hint}")
+        fail(model.message, model.hint, 1)
     return model
 
 

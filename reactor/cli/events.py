@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.formats import Format, format_option
+from reactor.cli.messages import fail, hinted
 from reactor.cli.running import TEXT, directory_of, state_dir_option, warn_if_unknown
 from reactor.console.jsonlines import line
 from reactor.console.past import entry_line, headline
@@ -35,8 +36,8 @@ def _moment(_context: click.Context, _parameter: click.Parameter, value: str | N
     try:
         return datetime.fromisoformat(value).timestamp()
     except (ValueError, OverflowError, OSError):
-        text = f"{value!r} is no time: write a duration such as 1h30m, or a time such as 2026-01-31T14:00"
-        raise click.BadParameter(text) from None
+        refusal = click.BadParameter(f"{value!r} is no time")
+        raise hinted(refusal, "write a duration such as 1h30m, or a time such as 2026-01-31T14:00") from None
 
 
 @click.command(short_help="Show what has happened.")
@@ -84,7 +85,7 @@ def events(
                 warn_if_unknown(history, ref)
             _show(_found(history, wanted, follow=follow), form)
     except HistoryError as error:
-        raise click.ClickException(str(error)) from error
+        fail(str(error), None, 1)
 
 
 def _found(history: History, wanted: Filter, *, follow: bool) -> Iterator[Entry]:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from reactor.cli.messages import fail, hinted
+
 _DIRECTORY = "/srv/reactor-example"
 _OWNER = "owner: root"
 _GROUP = "group: root"
@@ -37,7 +39,8 @@ def example(name: str, directory: Path) -> None:
     """
     target = directory.absolute() / f"{name}.yaml"
     if not re.fullmatch(r"[\w./+@-]+", str(target), re.ASCII):
-        raise click.BadParameter("the path goes into commands unquoted: keep to letters, digits and ./+@_-")
+        error = click.BadParameter("the path goes into commands unquoted", param_hint="'DIRECTORY'")
+        raise hinted(error, "keep to letters, digits and ./+@_-")
     _write_new(target, _tailored(name, target.parent))
     click.echo(f"wrote {target}")
     command = "validate" if name == "broken" else "run --converge-once"
@@ -58,4 +61,4 @@ def _write_new(target: Path, text: str) -> None:
             file.write(text)
     except FileExistsError:
         if target.read_text() != text:
-            raise click.ClickException(f"{target} is there already; name another directory") from None
+            fail(f"{target} is there already", "name another directory", 1)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import click
+from typing import TYPE_CHECKING
 
-from reactor.engine.events import Ended, Result
+if TYPE_CHECKING:
+    from reactor.engine.events import Ended
 
 DETAILED = "--detailed-exitcodes"
 
@@ -14,12 +15,6 @@ NOT_CONVERGED = 1
 CHANGED_BIT = 2
 FAILED_BIT = 4
 SIGNAL_BASE = 128
-
-
-class DetailedUsageError(click.UsageError):
-    """Wrong usage with detailed exit codes, where 2 means "changed"."""
-
-    exit_code = BAD_USAGE_DETAILED
 
 
 def of_bad_usage(*, detailed: bool) -> int:
@@ -33,6 +28,8 @@ def of_run(ended: Ended, *, once: bool, detailed: bool) -> int:
     What a one-shot run left out is not as desired either, while to stop is how a continuous one ends well. In noop,
     what would change counts as changed.
     """
+    from reactor.engine.events import Result
+
     failed = not is_all_well(ended) or bool(once and ended.left)
     if not detailed:
         return NOT_CONVERGED if failed else 0
@@ -42,6 +39,8 @@ def of_run(ended: Ended, *, once: bool, detailed: bool) -> int:
 
 def is_all_well(ended: Ended) -> bool:
     """Whether nothing failed and nothing is blocked."""
+    from reactor.engine.events import Result
+
     return not (ended.counts[Result.FAILED] or ended.counts[Result.BLOCKED])
 
 

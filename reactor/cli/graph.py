@@ -14,6 +14,7 @@ from reactor.cli import exitcodes
 from reactor.cli.completing import complete_manifest
 from reactor.cli.inputs import MANIFEST, inputs_options
 from reactor.cli.manifests import rejecting
+from reactor.cli.messages import fail, hinted
 
 if TYPE_CHECKING:
     from reactor.graph.graph import Graph
@@ -84,9 +85,10 @@ def graph(
     """
     form = form or _guess(output)
     if depth is not None and around is None:
-        raise click.UsageError("--depth tells how far to go around a resource: name it with --around REF")
+        error = click.UsageError("--depth tells how far to go around a resource, and none is named")
+        raise hinted(error, "name it with --around REF")
     if form == "png" and output is None and sys.stdout.isatty():
-        raise click.UsageError("a PNG would garble the terminal: write it to a file with -o FILE")
+        raise hinted(click.UsageError("a PNG would garble the terminal"), "write it to a file with -o FILE")
     with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
         whole, shown = _load(manifest, inputs, around, DEFAULT_DEPTH if depth is None else depth)
     states = _states(whole) if state else None
@@ -99,9 +101,8 @@ def _guess(output: Path | None) -> str:
     for form, suffixes in FORMATS.items():
         if output.suffix.lower() in suffixes:
             return form
-    raise click.UsageError(
-        f"the name {output.name} does not tell a format: add --format, one of {', '.join(FORMATS)}"
-    )
+    error = click.UsageError(f"the name {output.name} does not tell a format")
+    raise hinted(error, f"add --format, one of {', '.join(FORMATS)}")
 
 
 def _load(manifest: str, inputs: Callable[[], Inputs], centre: str | None, depth: int) -> tuple[Graph, Graph]:
@@ -129,7 +130,7 @@ def _exported(shown: Graph, form: str, states: dict[str, str] | None) -> bytes:
     try:
         picture = export(shown, form, states)
     except GraphvizError as error:
-        raise click.ClickException(str(error)) from error
+        fail(str(error), None, 1)
     return picture if isinstance(picture, bytes) else picture.encode()
 
 
@@ -145,7 +146,7 @@ def _write(picture: bytes, output: Path | None) -> None:
         else:
             replace_file(str(output.resolve()), picture, 0o666 & ~_umask())
     except OSError as error:
-        raise click.ClickException(f"can't write {output}: {error.strerror}") from error
+        fail(f"can't write {output}: {error.strerror}", None, 1)
 
 
 def _umask() -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import click
 
+from reactor.cli import exitcodes
+from reactor.cli.messages import telling_errors
 from reactor.cli.nearest import NearestGroup
 
 COMMANDS = (
@@ -55,37 +55,17 @@ class LazyGroup(NearestGroup):
     ) -> click.Context:
         """Parse the command line, which may already write: a help, the version."""
         words = tuple(args)
-        with _telling_refusals():
+        with telling_errors(bad_usage=_bad_usage(words)):
             return super().make_context(info_name, args, parent, obj=words, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Wherever it finds wrong usage, that respects ``--detailed-exitcodes``."""
-        try:
-            with _telling_refusals():
-                return super().invoke(ctx)
-        except click.UsageError as error:
-            from reactor.cli.exitcodes import DETAILED, DetailedUsageError
-
-            if DETAILED not in ctx.obj:
-                raise
-            raise DetailedUsageError(error.format_message(), error.ctx) from error
+        with telling_errors(bad_usage=_bad_usage(ctx.obj)):
+            return super().invoke(ctx)
 
 
-@contextmanager
-def _telling_refusals() -> Iterator[None]:
-    """What the system refuses on the way is told in a line."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise  # click ends quietly
-    except OSError as error:
-        gone = isinstance(error, FileNotFoundError) and error.filename is None  # as os.getcwd says it
-        words = (
-            "the current directory was removed: go to another one, or name files by their whole paths"
-            if gone
-            else str(error)
-        )
-        raise click.ClickException(words) from error
+def _bad_usage(words: tuple[str, ...]) -> int:
+    return exitcodes.of_bad_usage(detailed=exitcodes.DETAILED in words)
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn, TypeVar
 
 import click
 
 from reactor.cli import exitcodes
+
+_Error = TypeVar("_Error", bound=click.ClickException)
 
 
 def fail(message: str, hint: str | None, exit_code: int = exitcodes.BAD_USAGE) -> NoReturn:
@@ -17,6 +21,49 @@ def fail(message: str, hint: str | None, exit_code: int = exitcodes.BAD_USAGE) -
     raise click.exceptions.Exit(exit_code)
 
 
+def hinted(error: _Error, hint: str) -> _Error:
+    """``error``, with how to mend it."""
+    error.add_note(hint)
+    return error
+
+
+@contextmanager
+def telling_errors(*, bad_usage: int) -> Iterator[None]:
+    """End the command as `fail` does for what Click finds wrong, and for what the system refuses."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise  # the help is its message
+    except click.UsageError as error:
+        fail(_sentence(error), _hint(error), bad_usage)
+    except click.ClickException as error:
+        fail(error.format_message(), None, error.exit_code)
+    except BrokenPipeError:
+        raise  # click ends quietly
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and error.filename is None:  # as os.getcwd says it
+            fail(
+                "the current directory was removed",
+                "go to another one, or name files by their whole paths",
+                1,
+            )
+        fail(str(error), None, 1)
+
+
 def warn(message: str) -> None:
     """Something the person should know."""
     click.echo(f"warning: {message}", err=True)
+
+
+def _sentence(error: click.UsageError) -> str:
+    """What is wrong, in the form of our own messages: Click begins with a capital and may end with a full stop."""
+    text = error.message if isinstance(error, click.NoSuchOption) else error.format_message()
+    return f"{text[:1].lower()}{text[1:].removesuffix('.')}"
+
+
+def _hint(error: click.UsageError) -> str | None:
+    if notes := getattr(error, "__notes__", None):
+        return "; ".join(notes)
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        return f"did you mean {' or '.join(error.possibilities)}?"
+    return f"'{error.ctx.command_path} --help' tells how it is used" if error.ctx else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reactor.cli.messages import fail
+from reactor.cli.messages import fail, hinted
 
 if TYPE_CHECKING:
     from reactor.control.address import Address
@@ -58,13 +58,15 @@ def refuse_exposure(context: click.Context) -> None:
     address, token = context.params.get("metrics"), context.params.get("metrics_token_file")
     if address is None:
         if token is not None:
-            raise click.UsageError("--metrics-token-file does nothing without --metrics", context)
+            error = click.UsageError("--metrics-token-file does nothing without --metrics", context)
+            raise hinted(error, "say with --metrics HOST:PORT where to show them")
         return
     if context.params.get("converge_once"):
-        raise click.UsageError("--metrics is for a run that stays: leave --converge-once out", context)
+        error = click.UsageError("--metrics is for a run that stays", context)
+        raise hinted(error, "leave --converge-once out")
     if token is None and not address.is_loopback:
-        text = f"anybody who can reach {address} could read the metrics: give a token with --metrics-token-file, or listen on 127.0.0.1"
-        raise click.UsageError(text, context)
+        error = click.UsageError(f"anybody who can reach {address} could read the metrics", context)
+        raise hinted(error, "give a token with --metrics-token-file, or listen on 127.0.0.1")
 
 
 @contextmanager
@@ -111,8 +113,6 @@ def _token(_context: click.Context, _parameter: click.Parameter, value: Any) -> 
     except (OSError, UnicodeDecodeError) as error:
         raise click.BadParameter(f"can't read {value.name}: {error}") from error
     if len(token) < _SHORTEST_TOKEN or not (token.isascii() and token.isprintable() and " " not in token):
-        hint = f"'openssl rand -hex 32 >{value.name}' makes one"
-        raise click.BadParameter(
-            f"{value.name} holds no token, of {_SHORTEST_TOKEN} or more characters and on one line: {hint}"
-        )
+        text = f"{value.name} holds no token, of {_SHORTEST_TOKEN} or more characters and on one line"
+        raise hinted(click.BadParameter(text), f"'openssl rand -hex 32 >{value.name}' makes one")
     return token

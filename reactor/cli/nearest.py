@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from reactor.cli.messages import hinted
+
 
 class NearestGroup(click.Group):
     """A group of commands, each of which is a ``noun``. It must say all their names, in `list_commands`."""
@@ -20,5 +22,5 @@ class NearestGroup(click.Group):
 
             close = get_close_matches(name, names, n=1, cutoff=0.5)
             hint = f"did you mean {close[0]!r}?" if close else f"{self.noun}s: {', '.join(names)}"
-            raise click.UsageError(f"there is no {self.noun} {name!r}; {hint}", ctx)
+            raise hinted(click.UsageError(f"there is no {self.noun} {name!r}", ctx), hint)
         return super().resolve_command(ctx, args)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reactor.cli.messages import fail
+from reactor.cli.messages import fail, hinted
 from reactor.cli.metrics import address_of, refusing_port
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def ui_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def refuse_page(context: click.Context) -> None:
     """Raises UsageError where the option makes no sense."""
     if context.params.get("ui") is not None and context.params.get("converge_once"):
-        raise click.UsageError("--ui is for a run that stays: leave --converge-once out", context)
+        raise hinted(click.UsageError("--ui is for a run that stays", context), "leave --converge-once out")
 
 
 class Window(NamedTuple):

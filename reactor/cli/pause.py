@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.completing import complete_journal
-from reactor.cli.messages import fail, warn
+from reactor.cli.messages import fail, hinted, warn
 from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ def _duration(_context: click.Context, _parameter: click.Parameter, value: str) 
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
     if not is_sane(seconds):
-        raise click.BadParameter("a pause lasts some time, and at most a year: write 30s, 10m or 2h")
+        refusal = click.BadParameter("a pause lasts some time, and at most a year")
+        raise hinted(refusal, "write 30s, 10m or 2h")
     return seconds
 
 

@@ -46,9 +46,7 @@ def restore(path: str, wanted: str | None, listing: bool, state_dir: str | None)
     path = f"/{os.path.abspath(path).lstrip('/')}"
     versions = store.versions(path)
     if not versions:
-        raise click.ClickException(
-            f"no version of {path} is kept in {directory}; write the path as the manifest does"
-        )
+        fail(f"no version of {path} is kept in {directory}", "write the path as the manifest does", 1)
     if listing:
         _show(versions)
     else:
@@ -59,11 +57,11 @@ def restore(path: str, wanted: str | None, listing: bool, state_dir: str | None)
 def _choose(versions: list[Version], wanted: str | None) -> Version:
     if wanted is None:
         return versions[0]
-    for version in versions:
-        if version.name.id == wanted:
-            return version
-    path = versions[0].path
-    raise click.ClickException(f"{path} has no version {wanted}; see reactor restore --list {path}")
+    chosen = next((version for version in versions if version.name.id == wanted), None)
+    if chosen is None:
+        path = versions[0].path
+        fail(f"{path} has no version {wanted}", f"reactor restore --list {path} shows those there are", 1)
+    return chosen
 
 
 def _show(versions: list[Version]) -> None:
@@ -86,7 +84,7 @@ def _restore(store: Store, version: Version) -> None:
     try:
         content = store.content(version)
     except OSError as error:
-        raise click.ClickException(f"version {version.name.id} can't be read: {error.strerror}") from error
+        fail(f"version {version.name.id} can't be read: {error.strerror}", None, 1)
     verdict = trio.run(_put_back, store, version, content)
     if verdict.outcome is Outcome.FAILED:
         fail(str(verdict.error), verdict.hint, 1)

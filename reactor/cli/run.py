@@ -12,6 +12,7 @@ from reactor.cli import exitcodes
 from reactor.cli.completing import complete_manifest
 from reactor.cli.formats import Format, format_option
 from reactor.cli.inputs import MANIFEST, inputs_options
+from reactor.cli.messages import hinted
 from reactor.cli.metrics import Exposure, metrics_options, refuse_exposure
 from reactor.cli.page import refuse_page, ui_option
 from reactor.cli.running import state_dir_option
@@ -52,7 +53,8 @@ class RunCommand(click.Command):
 
 def _without_contradictions(context: click.Context) -> click.Context:
     if context.params.get("noop") and context.params.get("monitor_only"):
-        raise click.UsageError("--noop and --monitor-only can't go together: choose one of them", context)
+        error = click.UsageError("--noop and --monitor-only can't go together", context)
+        raise hinted(error, "choose one of them")
     refuse_exposure(context)
     refuse_page(context)
     return context

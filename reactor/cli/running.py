@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reactor.cli.messages import fail, warn
+from reactor.cli.messages import fail, hinted, warn
 
 if TYPE_CHECKING:
     from reactor.journal.history import History
@@ -48,10 +48,8 @@ def directory_of(option: str | None) -> str:
 
     location = locate(option)
     if location is None:
-        text = (
-            f"you have no home directory; name the state directory with --state-dir or {ENVIRONMENT_VARIABLE}"
-        )
-        raise click.UsageError(text)
+        error = click.UsageError("you have no home directory to keep state in")
+        raise hinted(error, f"name the state directory with --state-dir or {ENVIRONMENT_VARIABLE}")
     return location.path
 
 

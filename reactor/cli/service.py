@@ -13,7 +13,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import rejecting
-from reactor.cli.messages import fail
+from reactor.cli.messages import fail, hinted
 from reactor.cli.nearest import NearestGroup
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def service() -> None:
 def _unit_name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
     name = value.removesuffix(".service")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name):
-        raise click.BadParameter(f"{value!r} can't name a unit: use letters, digits, '-', '_' and '.'")
+        error = click.BadParameter(f"{value!r} can't name a unit")
+        raise hinted(error, "use letters, digits, '-', '_' and '.'")
     return name
 
 

@@ -73,7 +73,7 @@ def new(directory: str | None) -> None:
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
-            raise click.ClickException(f"{path} is there already; name another directory") from None
+            fail(f"{path} is there already", "name another directory", 1)
     click.echo(f"export REACTOR_SESSION={shlex.quote(path)}")
 
 

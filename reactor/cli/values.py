@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 import click
 
+from reactor.cli.messages import fail
 from reactor.console.style import Style, printable, wants_colour
 
 Form = Literal["text", "json", "yaml"]
@@ -42,11 +43,10 @@ def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:
     try:
         return find(values, query)
     except ValueError as error:
-        raise click.ClickException(f"can't look up {query}: {error}") from error
+        fail(f"can't look up {query}: {error}", None, 1)
     except KeyError:
         hint = did_you_mean(query, {path for leaf, _ in leaves(dict(values)) for path in _beginnings(leaf)})
-        hint = hint or "without a path, all are shown"
-        raise click.ClickException(f"there is no {what} {query!r}; {hint}") from None
+        fail(f"there is no {what} {query!r}", hint or "without a path, all are shown", 1)
 
 
 def show(value: Any, form: Form | None) -> None:

@@ -39,6 +39,6 @@ def why(ref: str, state_dir: str | None) -> None:
             if told is None:
                 fail(f"the journal knows no resource {ref}", hint_from(history, ref), 1)
     except HistoryError as error:
-        raise click.ClickException(str(error)) from error
+        fail(str(error), None, 1)
     for text in told:
         click.echo(printable(text))

@@ -159,7 +159,7 @@ def test_what_is_no_text_is_no_manifest_either_but_has_a_place(reactor, site, tm
 def test_a_missing_key_is_an_error_with_the_nearest_one(reactor, site):
     done = reactor("data", site, "web.prt")
     assert done.code == 1
-    assert "there is no key 'web.prt'; did you mean 'web.port'?" in done.err
+    assert "there is no key 'web.prt'\nhint: did you mean 'web.port'?" in done.err
 
 
 def test_a_missing_manifest_or_file_is_bad_usage(reactor, site, tmp_path):

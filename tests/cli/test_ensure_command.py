@@ -189,7 +189,7 @@ def test_all_that_is_wrong_is_told_at_once(reactor):
     [
         (["fil", "x"], "did you mean 'file'?"),
         (["zzz", "x"], "kinds: address"),
-        (["file"], "Missing argument 'NAME'"),
+        (["file"], "missing argument 'NAME'"),
         (["exec", "x", "--meta", "noop"], "is not KEY=VALUE"),
         (["exec", "x", "--meta", "noop=true", "--meta", "noop=false"], "given twice"),
         (["exec", "x", "--check-tries", "2"], "--check"),

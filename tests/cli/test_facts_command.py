@@ -87,7 +87,7 @@ def test_a_fact_file_that_is_skipped_is_a_warning(reactor, fact_file):
 def test_a_missing_fact_is_an_error_with_the_nearest_one(reactor):
     done = reactor("facts", "host.info.hostnam")
     assert (done.code, done.out) == (1, "")
-    assert "there is no fact 'host.info.hostnam'; did you mean 'host.info.hostname'?" in done.err
+    assert "there is no fact 'host.info.hostnam'\nhint: did you mean 'host.info.hostname'?" in done.err
     assert "without a path" in reactor("facts", "zzz").err
 
 

@@ -31,14 +31,30 @@ def test_a_help_fits_a_terminal_of_80_columns(reactor, monkeypatch, words):
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        (("rum",), "there is no command 'rum'; did you mean 'run'?"),
-        (("zzz",), "there is no command 'zzz'; commands: run, validate"),
-        (("ensure", "fil"), "there is no kind 'fil'; did you mean 'file'?"),
-        (("service", "instal"), "there is no command 'instal'; did you mean 'install'?"),
-        (("ensure", "api", "pip"), "there is no command 'pip'; did you mean 'pipe'?"),
+        (("rum",), "there is no command 'rum'\nhint: did you mean 'run'?"),
+        (("zzz",), "there is no command 'zzz'\nhint: commands: run, validate"),
+        (("ensure", "fil"), "there is no kind 'fil'\nhint: did you mean 'file'?"),
+        (("service", "instal"), "there is no command 'instal'\nhint: did you mean 'install'?"),
+        (("ensure", "api", "pip"), "there is no command 'pip'\nhint: did you mean 'pipe'?"),
     ],
 )
 def test_a_misspelt_command_is_answered_with_the_nearest_in_every_group(reactor, words, answer):
     done = reactor(*words)
     assert done.code == 2
     assert answer in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("run", "error: missing argument 'MANIFEST'\nhint: 'reactor run --help' tells how it is used\n"),
+        ("run --convergeonce x", "error: no such option '--convergeonce'\nhint: did you mean --converge-once or "),
+        ("run --noop --monitor-only x", "error: --noop and --monitor-only can't go together\nhint: choose one of them\n"),
+        ("events --since soon", "error: invalid value for '--since': 'soon' is no time\nhint: write "),
+        ("status x y", "error: got unexpected extra argument (y)\nhint: 'reactor status --help' tells how it is used\n"),
+    ],
+)  # fmt: skip
+def test_every_error_has_the_same_form_whoever_found_it(reactor, words, said):
+    done = reactor(*words.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(said)

@@ -143,7 +143,7 @@ def test_a_path_or_an_id_without_a_version_is_an_error_that_changes_nothing(rest
     assert f"no version of {tmp_path}/nothing is kept in {tmp_path}/state" in done.err
     done = restore("--from", "00000000", motd)
     assert done.code == 1
-    assert f"{motd} has no version 00000000; see reactor restore --list {motd}" in done.err
+    assert f"{motd} has no version 00000000\nhint: reactor restore --list {motd} " in done.err
     assert look(motd)[0] == "third"
 
 

@@ -76,7 +76,7 @@ def test_a_relative_name_means_nothing_in_a_directory_that_was_removed(reactor, 
     done = reactor("validate", "site.yaml")
     assert (done.code, done.err) == (
         1,
-        "Error: the current directory was removed: go to another one, or name files by their whole paths\n",
+        "error: the current directory was removed\nhint: go to another one, or name files by their whole paths\n",
     )
 
 
