@@ -66,6 +66,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
     """Show what the command writes, line by line."""
 
     _ran: bool = PrivateAttr(default=False)
+    _fruitless: bool = PrivateAttr(default=False)
     _result: Completed | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
@@ -124,16 +125,23 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         """
         creates_exists = None if self.creates is None else _exists(self.creates)
         if creates_exists:
+            self._fruitless = False
             return ExecState(creates_exists=True, ran=self._ran)
         onlyif_ok = await self._ask("onlyif", self.onlyif)
         unless_ok = None if onlyif_ok is False else await self._ask("unless", self.unless)
-        return ExecState(creates_exists, onlyif_ok, unless_ok, self._ran)
+        return ExecState(creates_exists, onlyif_ok, unless_ok, self._ran, self._fruitless)
 
     def plan(self, state: ExecState, *, refresh: bool) -> Plan:
-        """Run on a refresh, whatever the guards say; else if they let it; without any, once in a generation."""
+        """Run on a refresh, whatever the guards say; else if they let it; without any, once in a generation.
+
+        A command that did not make what it ``creates`` is not run again because that is still missing: it would be run
+        again for every directory on the way there that it makes itself.
+        """
         if refresh:
             return (Action("Would have executed via subscribe", "executed via subscribe", self._execute),)
         if (state.ran and self.unconditional) or state.declined or self.refreshonly:
+            return ()
+        if state.fruitless and self.meta.poll is None:
             return ()
         return (Action("Would have executed", "executed", self._execute),)
 
@@ -176,11 +184,11 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         """Run the command. Raises ResourceError unless it ends as ``returns`` says, or ``creates`` is there."""
         completed = await run(self._command(self._text), say if self.logoutput else None)
         self._result = completed
-        if completed.exit_code not in self.returns and not (
-            self.creates is not None and _exists(self.creates)
-        ):
+        is_made = self.creates is not None and _exists(self.creates)
+        if completed.exit_code not in self.returns and not is_made:
             raise ResourceError(self._complain(completed))
         self._ran = True
+        self._fruitless = self.creates is not None and not is_made
 
     def _complain(self, completed: Completed) -> str:
         accepted = ", ".join(map(str, self.returns))

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 class ExecState:
     """The answers of the guards; None where there is no such guard, or an earlier one had decided.
 
-    ``ran`` tells that the command has succeeded in this generation of the manifest.
+    ``ran`` tells that the command has succeeded in this generation of the manifest, ``fruitless`` that it has without
+    making what it ``creates``, which has not been there since.
     """
 
     creates_exists: bool | None = None
     onlyif_ok: bool | None = None
     unless_ok: bool | None = None
     ran: bool = False
+    fruitless: bool = False
 
     @property
     def declined(self) -> bool:

@@ -12,6 +12,7 @@ ONLYIF = {"onlyif": "true"}
 UNLESS = {"unless": "true"}
 ALL = CREATES | ONLYIF | UNLESS
 REFRESHONLY = {"refreshonly": True}
+POLL = {"meta": {"poll": "60s"}}
 
 RUN = [("Would have executed", "executed")]
 VIA_SUBSCRIBE = [("Would have executed via subscribe", "executed via subscribe")]
@@ -23,6 +24,9 @@ TABLE = [
     ("and again on a refresh", NO_GUARD, ExecState(ran=True), True, VIA_SUBSCRIBE),
     ("creates is missing", CREATES, ExecState(creates_exists=False), False, RUN),
     ("creates went after a run", CREATES, ExecState(creates_exists=False, ran=True), False, RUN),
+    ("creates did not come with a run", CREATES, ExecState(False, ran=True, fruitless=True), False, NOTHING),
+    ("nor did it, and it is polled", CREATES | POLL, ExecState(False, ran=True, fruitless=True), False, RUN),
+    ("a refresh beats that", CREATES, ExecState(False, ran=True, fruitless=True), True, VIA_SUBSCRIBE),
     ("creates is there", CREATES, ExecState(creates_exists=True), False, NOTHING),
     ("a refresh beats creates", CREATES, ExecState(creates_exists=True), True, VIA_SUBSCRIBE),
     ("onlyif succeeds", ONLYIF, ExecState(onlyif_ok=True), False, RUN),

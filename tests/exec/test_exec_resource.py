@@ -5,7 +5,10 @@ import trio
 
 from reactor.resource.plan import ResourceError
 from reactor.resource.speech import speaker
+from reactor.resource.watch import PathWatch
+from reactor.testing.story import running
 from resources.exec import Exec, ExecState
+from watchers.inotify import InotifyWatcher
 
 
 async def check(resource, *, refresh=False):
@@ -130,6 +133,26 @@ async def test_it_runs_again_when_what_it_creates_goes(tmp_path):
     made.unlink()
     assert await check(resource) == RAN
     assert made.exists()
+
+
+async def test_what_creates_its_directory_only_does_not_run_again_for_that(tmp_path):
+    log, made = tmp_path / "log", tmp_path / "late/deep/made"
+    command = f"echo x >> {log}; rm -rf {tmp_path}/late; mkdir -p {made.parent}"
+    resource = Exec(name=command, provider="shell", creates=str(made))
+    async with running(resource, watchers={PathWatch: InotifyWatcher}) as story:
+        await story.until(lambda: len(story.checks(resource.ref)) > 1)
+        await story.rest()
+    assert log.read_text() == "x\n"
+
+
+async def test_what_its_command_did_not_create_may_come_and_go_later(tmp_path):
+    made = tmp_path / "made"
+    resource = Exec(name="/bin/true", creates=str(made))
+    assert [await check(resource), await check(resource)] == [RAN, STABLE]
+    made.touch()
+    assert await check(resource) == STABLE
+    made.unlink()
+    assert await check(resource) == RAN
 
 
 async def test_a_dangling_link_does_not_count_as_created(tmp_path):
