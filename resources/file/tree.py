@@ -51,8 +51,14 @@ def _telling(parent: str) -> Callable[[object, str, _Caught], None]:
 def _mounted_in(directory: int, base: str) -> str | None:
     """The mount point at or below ``base`` that came last; None where there is none, or nobody can tell."""
     with suppress(OSError):
-        top = os.path.join(os.readlink(f"/proc/self/fd/{directory}"), base)
-        for mount in reversed(mounts()):
-            if f"{mount.point}/".startswith(f"{top}/"):
-                return mount.point
+        points = mount_points_in(os.path.join(os.readlink(f"/proc/self/fd/{directory}"), base))
+        return points[-1] if points else None
     return None
+
+
+def mount_points_in(top: str) -> list[str]:
+    """The mount points at or below the path ``top``, which no symlink is part of, in the order in which they came.
+
+    Raises OSError when there is no /proc.
+    """
+    return [mount.point for mount in mounts() if f"{mount.point}/".startswith(f"{top}/")]

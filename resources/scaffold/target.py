@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from resources.file.errors import Explaining
 from resources.file.litter import is_litter
 from resources.file.stamp import Stamp, settled, stamp_of
 from resources.file.state import Attributes, Change
+from resources.file.tree import mount_points_in
 from resources.scaffold.state import Difference, ScaffoldState, Wish
 
 _FILE_MODE = 0o644
@@ -61,6 +63,8 @@ class TargetTree:
         """What differs at each path of the scaffold, in order."""
         self._missing: set[str] = set()
         self._others: set[str] = set()
+        self._mounted: frozenset[str] = frozenset()
+        """Where something is mounted below the root: what is in there and no file of the scaffold is not of this tree."""
         self._directories: tuple[Difference, ...] = ()
 
     def compare(self, files: Mapping[str, str], wish: Wish) -> ScaffoldState:
@@ -72,10 +76,11 @@ class TargetTree:
         self._paths = {path: self.absolute(path) for path in sorted(files)}
         self._files = {path: self._compare(path, files[path], found.get(path), wish) for path in self._paths}
         self._missing = files.keys() - found.keys()
+        self._mounted = self._find_mounted()
         self._others = {
             path
             for path, entry in found.items()
-            if path not in files and not stat.S_ISDIR(entry.st_mode) and not self._is_spared(path)
+            if path not in files and not stat.S_ISDIR(entry.st_mode) and not self._is_left_alone(path)
         }
         self._wish = wish
         return self._state()
@@ -97,7 +102,7 @@ class TargetTree:
             if path in files:
                 self._files[path] = self._compare(path, files[path], found, wish)
                 (self._missing.add if found is None else self._missing.discard)(path)
-            elif self._is_spared(path):
+            elif self._is_left_alone(path):
                 continue
             elif found is None and path not in self._others and not _is_temporary(path):
                 return None  # it may have been a directory
@@ -117,12 +122,16 @@ class TargetTree:
             litter=tuple(path for path in map(self.absolute, temporary) if self._is_litter(path)),
         )
 
-    def _is_spared(self, path: str) -> bool:
-        while self._spared and path:
-            if path in self._spared:
-                return True
-            path = os.path.dirname(path)
-        return False
+    def _is_left_alone(self, path: str) -> bool:
+        """Whether ``path``, which is no file of the scaffold, belongs to others. What a killed run left does not."""
+        return _is_within(path, self._spared) or (_is_within(path, self._mounted) and not _is_temporary(path))
+
+    def _find_mounted(self) -> frozenset[str]:
+        with suppress(OSError):
+            top = os.path.realpath(self.root)
+            points = mount_points_in(top)
+            return frozenset(os.path.relpath(point, top) for point in points if point != top)
+        return frozenset()
 
     def _is_litter(self, path: str) -> bool:
         return is_litter(path, 0 if self._wish is None else self._wish.uid or 0)
@@ -233,6 +242,15 @@ def _lstat(path: str) -> os.stat_result | None:
         return os.lstat(path)
     except FileNotFoundError:
         return None
+
+
+def _is_within(path: str, tops: Collection[str]) -> bool:
+    """Whether ``path`` is one of ``tops``, or below one."""
+    while tops and path:
+        if path in tops:
+            return True
+        path = os.path.dirname(path)
+    return False
 
 
 def _directories_above(path: str, root: str) -> Iterator[str]:

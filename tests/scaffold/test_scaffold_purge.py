@@ -1,5 +1,9 @@
 """What a scaffold that purges leaves alone: what other resources of the manifest manage in its target."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from scaffold_worlds import grow, tree
 
@@ -50,3 +54,38 @@ async def test_what_no_other_manages_any_more_goes(site, tmp_path):
         story.engine.reload(site(SCAFFOLD))
         await story.converged(2)
         assert tree(tmp_path / "out") == {"a": "A"}
+
+
+IN_A_NAMESPACE = """
+import subprocess, sys, trio
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from scaffold_worlds import converge, make, tree
+top = Path({top!r})
+for source, point in (("data", "out/mnt/data"), ("one", "out/one"), ("made", "out/made")):
+    subprocess.run(["mount", "--bind", top / source, top / point], check=True)
+scaffold = make(top, purge=True)
+print(trio.run(converge, scaffold), tree(top / "out"))
+scaffold._heard.take()
+Path(top, "out/mnt/data/later").write_text("")
+scaffold._heard.add(str(top / "out/mnt/data/later"))
+print(trio.run(converge, scaffold))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts")
+def test_what_is_mounted_in_the_target_is_not_purged(tmp_path):
+    """Directories and single files alike; what the templates make is made there, too."""
+    grow(tmp_path, {"data/deep/precious": "P", "one": "1", "made/b": "old", "made/other": "O", "out/one": ""})
+    grow(tmp_path, {"templates/made/b": "B", "out/mnt/data/below": "?", "out/made/b": "?", "out/stray": "?"})
+    grow(tmp_path / "data", {".killed.0123456789ab.reactor": ""})
+    program = IN_A_NAMESPACE.format(tests=os.path.dirname(__file__), top=str(tmp_path))
+    ran = subprocess.run(
+        ["unshare", "-m", sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    after = {"made/b": "B", "made/other": "O", "mnt/data/deep/precious": "P", "one": "1"}
+    assert ran.stdout.splitlines() == [f"['changed 2 scaffold files'] {after}", "[]"]
