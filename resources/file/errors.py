@@ -9,7 +9,7 @@ from reactor import ResourceError
 
 _HINTS = {
     errno.EACCES: "run as root, or as a user who may use every directory of the path",
-    errno.EPERM: "run as root, and see whether lsattr shows the file as immutable",
+    errno.EPERM: "run as root; if lsattr -d shows i or a for it or its directory, take that away with chattr -ia",
     errno.EROFS: "the file system is mounted read-only: mount it writable",
     errno.ENOSPC: "the file system is full: free some space or inodes",
     errno.EDQUOT: "the disk quota is used up: free some space or raise it",

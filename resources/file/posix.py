@@ -37,6 +37,9 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SPECIAL_BITS = 0o7000
 _READABLE_BY_ALL = 0o444
 
+_left: dict[str, str] = {}
+"""By the target, the temporary file that an attempt could not remove, as in a directory that is only appended to."""
+
 
 async def store(
     path: str, content: Content, attributes: Attributes, validator: Validator | None = None
@@ -47,7 +50,9 @@ async def store(
     """
     try:
         with Parent(path) as (directory, base):
-            with _Temporary(directory, base, attributes.mode, same_suffix=validator is not None) as temporary:
+            with _Temporary(
+                path, directory, base, attributes.mode, same_suffix=validator is not None
+            ) as temporary:
                 await content.copy_to(temporary.fd)
                 if validator is not None:
                     temporary.finish_writing()
@@ -114,10 +119,13 @@ async def remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
 class _Temporary:
     """A file that becomes ``base`` or goes: it never outlives the block, however that ends.
 
+    Where it can't be removed, there is one at most: the next attempt for ``path`` begins with removing it.
+
     Until it is given its owner, nobody may do more with it than everybody may with the file that has ``mode``.
     """
 
-    def __init__(self, directory: int, base: str, mode: int, *, same_suffix: bool) -> None:
+    def __init__(self, path: str, directory: int, base: str, mode: int, *, same_suffix: bool) -> None:
+        self._path = path
         self._directory = directory
         self._base = base
         self._mode = 0o644 if mode & _READABLE_BY_ALL == _READABLE_BY_ALL else 0o600
@@ -126,6 +134,9 @@ class _Temporary:
         self.fd = -1
 
     def __enter__(self) -> Self:
+        if self._path in _left:
+            self._remove(_left[self._path])
+            del _left[self._path]
         while True:
             self.name = temporary_name(self._base, same_suffix=self._same_suffix)
             try:
@@ -141,8 +152,16 @@ class _Temporary:
     ) -> None:
         os.close(self.fd)
         if self.name:
-            with suppress(FileNotFoundError):
-                os.unlink(self.name, dir_fd=self._directory)
+            try:
+                self._remove(self.name)
+            except OSError:
+                _left[self._path] = self.name
+                if error is None:
+                    raise
+
+    def _remove(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self._directory)
 
     def finish_writing(self) -> None:
         """Go on with a descriptor that can only read: a program that somebody may write to can't be started."""

@@ -2,12 +2,14 @@
 
 import fcntl
 import os
+import struct
 from pathlib import Path
 
 import pytest
 import trio
 from file_worlds import converge, look, make, names_in
 
+from reactor.resource.plan import ResourceError
 from resources.file.litter import temporary_name
 
 
@@ -111,3 +113,49 @@ def test_only_a_validator_gets_a_temporary_file_that_ends_like_the_target():
     """Programs that read every ``*.conf`` of a directory must not find half of one."""
     assert temporary_name("app.conf").endswith(".reactor")
     assert temporary_name("app.conf", same_suffix=True).endswith(".reactor.conf")
+
+
+_GET_FLAGS, _SET_FLAGS = 0x80086601, 0x40086602  # ioctl_iflags(2), of a long
+_APPEND_ONLY = 0x20
+
+
+def set_append_only(directory: Path, *, on: bool) -> None:
+    """As chattr(1) does with ``+a`` and ``-a``. Raises OSError where that can't be."""
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        (flags,) = struct.unpack("l", fcntl.ioctl(fd, _GET_FLAGS, bytes(8)))
+        wanted = flags | _APPEND_ONLY if on else flags & ~_APPEND_ONLY
+        fcntl.ioctl(fd, _SET_FLAGS, struct.pack("l", wanted))
+    finally:
+        os.close(fd)
+
+
+@pytest.fixture
+def append_only(tmp_path: Path):
+    place = tmp_path / "log"
+    place.mkdir()
+    try:
+        set_append_only(place, on=True)
+    except OSError:
+        pytest.skip("may not set flags of a directory here")
+    yield place
+    set_append_only(place, on=False)
+
+
+async def test_where_nothing_can_be_removed_one_attempt_leaves_something_and_no_other_does(append_only: Path):
+    file = make(append_only / "f", content="x")
+    for _ in range(3):
+        with pytest.raises(ResourceError) as caught:
+            await converge(file)
+        assert caught.value.message == f"cannot write {append_only}/f: Operation not permitted"
+        assert "chattr -ia" in caught.value.hint
+        assert len(names_in(append_only)) == 1
+    set_append_only(append_only, on=False)
+    await converge(file)
+    assert names_in(append_only) == ["f"]
+
+
+async def test_what_a_validator_says_is_told_also_where_nothing_can_be_removed(append_only: Path):
+    file = make(append_only / "f", content="x", validate="test ! -e {path}")
+    with pytest.raises(ResourceError, match="validate: exit code 1"):
+        await converge(file)
