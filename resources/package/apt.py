@@ -36,6 +36,7 @@ _OPTIONS: Final = (
     "-o", "APT::Cmd::Pattern-Only=true",  # an unknown name is no regular expression
     "-o", "APT::Get::AutomaticRemove=false",  # what nobody needs any more may be wanted by a resource
 )  # fmt: skip
+_STATUS: Final = "-oAPT::Status-Fd="
 _OPTION_FOR: Final = {Step.DOWNGRADE: "--allow-downgrades", Step.REINSTALL: "--reinstall"}
 _NO_LISTS: Final = frozenset(("lock", "partial", "auxfiles"))
 """What is in the directory of the lists where none was fetched."""
@@ -102,7 +103,7 @@ class Apt(Provider):
         await released(f"{self._lists}/lock")
         self._catalog.forget()
         completed = await self._programs.run(
-            "apt-get", "-q", "-o", "APT::Update::Error-Mode=any", *options, "update"
+            "apt-get", "-q", "-o", "APT::Update::Error-Mode=any", *options, "update", status=_STATUS
         )
         if completed.exit_code != 0:
             raise ResourceError(
@@ -157,7 +158,7 @@ class Apt(Provider):
     async def _apt_get(self, command: str, *words: str) -> Completed:
         """Who only downloads holds just the lock of the archives, for which apt-get does not wait."""
         await released(self._archives_lock)
-        return await self._programs.run("apt-get", command, *_OPTIONS, *words)
+        return await self._programs.run("apt-get", command, *_OPTIONS, *words, status=_STATUS)
 
     async def _policy(self, names: Collection[str]) -> dict[str, Offer]:
         """The answer leaves out the architecture of the host, also where it was asked for."""

@@ -23,6 +23,8 @@ from resources.package.state import PackageState
 from resources.package.versions import rpm
 from resources.process import Completed, missing_rights
 
+_AT_ONCE: Final = {"PYTHONUNBUFFERED": "1"}
+"""What dnf says while it works is heard while it does."""
 _THERE_ARE_UPGRADES: Final = 100
 _NO_MATCH: Final = "Unable to find a match"
 _SECTION: Final = re.compile(r"^\[(.+)\]\s*$", re.MULTILINE)
@@ -53,7 +55,7 @@ class Dnf(Provider):
         # What is excluded, the streams of modules that are enabled, and the locks.
         self._choices = tuple(f"{root}/etc/dnf/{part}" for part in ("dnf.conf", "modules.d", "plugins"))
         self._options = ("-y", *((f"--installroot={root}",) if root else ()), *options)
-        self._programs = Programs(environment or {})
+        self._programs = Programs({**_AT_ONCE, **(environment or {})})
         self._refreshed = -math.inf
         super().__init__(RpmDatabase(root, self._programs), Catalog(self._query, self._catalog_stamp))
         self._upgrades = Catalog(self._check_update, self._catalog_stamp)
@@ -112,13 +114,13 @@ class Dnf(Provider):
         """`install` moves to a version that is named, up or down, and leaves alone what is installed otherwise."""
         self._upgrades.forget()
         return await self._dnf(
-            "-q", "install", *(_specification(change.name, change.version) for change in changes.values())
+            "install", *(_specification(change.name, change.version) for change in changes.values())
         )
 
     async def _remove(self, changes: Changes) -> Completed:
         """What nobody needs any more stays, as with apt: it may be what another resource wants to be there."""
         keep = "--setopt=clean_requirements_on_remove=0"
-        return await self._dnf("-q", keep, "remove", *(change.name for change in changes.values()))
+        return await self._dnf(keep, "remove", *(change.name for change in changes.values()))
 
     async def _let_through(self, name: str, installed: str, newest: str) -> str:  # noqa: ARG002 - dnf knows it
         """What the plugin `versionlock` keeps back is newest for `repoquery`, and no upgrade for `check-update`."""
@@ -137,7 +139,7 @@ class Dnf(Provider):
 
     async def _check_update(self, names: Collection[str]) -> dict[str, Offer]:
         answer = await self._programs.read(
-            "dnf", *self._options, "-q", "check-update", *names, also_well=_THERE_ARE_UPGRADES
+            "dnf", *self._options, "check-update", *names, also_well=_THERE_ARE_UPGRADES
         )
         return parse_upgrades(answer)
 

@@ -23,8 +23,13 @@ async def released(path: str) -> None:
     while (holder := _holder(path)) is not None:
         if holder != told:
             told = holder
-            say(f"waiting for {_name(holder)} (process {holder}), which holds {path}")
+            say(f"{waiting_for(holder)} (it holds {path})")
         await trio.sleep(PATIENCE)
+
+
+def waiting_for(holder: int) -> str:
+    """What to say when that process has to end first."""
+    return f"waiting for {_name(holder)} (process {holder}) to be done, however long that takes"
 
 
 def _holder(path: str) -> int | None:

@@ -1,11 +1,14 @@
-"""Starts the programs of a package manager: none of them asks questions, and what they answer is read whole."""
+"""Starts the programs of a package manager: none of them asks questions, and what takes long is narrated."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+
+import trio
 
 from reactor import ResourceError
 from resources.package.complaints import complaint
+from resources.package.narration import Narration
 from resources.process import ENVIRONMENT, Command, Completed, run
 
 
@@ -15,9 +18,12 @@ class Programs:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = {**ENVIRONMENT, **environment}
 
-    async def run(self, *arguments: str) -> Completed:
-        """Run a program to its end, however that is."""
-        return await run(Command(arguments, "/", self._environment))
+    async def run(self, *arguments: str, status: str = "") -> Completed:
+        """Run a program to its end, however that is.
+
+        ``status``: the option that has it write its progress to the descriptor whose number ends that.
+        """
+        return await self._run(arguments, status=status)
 
     async def read(self, *arguments: str, also_well: int = 0) -> str:
         """All lines that a program writes, warnings among them. Raises ResourceError when it fails.
@@ -25,9 +31,33 @@ class Programs:
         ``also_well``: an exit code that means success as 0 does.
         """
         lines: list[str] = []
-        completed = await run(Command(arguments, "/", self._environment), lines.append)
+        completed = await self._run(arguments, lines.append)
         if completed.exit_code not in (0, also_well):
             raise ResourceError(
                 f"{arguments[0]} failed with exit code {completed.exit_code}{complaint(completed)}"
             )
         return "\n".join(lines)
+
+    async def _run(
+        self, arguments: Sequence[str], tell: Callable[[str], None] | None = None, status: str = ""
+    ) -> Completed:
+        narration = Narration(arguments[0], tell)
+        failure: ResourceError | None = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(narration.speak)
+            with narration.status(nursery) as descriptor:
+                try:
+                    completed = await run(self._command(arguments, status, descriptor), narration.hear)
+                except ResourceError as error:  # a nursery would wrap it
+                    failure = error
+            nursery.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+        return completed
+
+    def _command(self, arguments: Sequence[str], status: str, descriptor: int) -> Command:
+        if not status:
+            return Command(arguments, "/", self._environment)
+        program, *others = arguments
+        told = (program, f"{status}{descriptor}", *others)
+        return Command(told, "/", self._environment, inherited=(descriptor,))

@@ -40,7 +40,8 @@ _MAY_ENTER = "run as root, or as a user who may enter every directory of the pat
 class Command:
     """What to start: arguments with the program first, and all that surrounds it. ``timeout`` is in seconds.
 
-    ``input`` is what it reads. Others can see the arguments of a process, but not that.
+    ``input`` is what it reads. Others can see the arguments of a process, but not that. ``inherited`` are descriptors
+    of ours that it has, too, under their numbers.
     """
 
     arguments: Sequence[str]
@@ -48,6 +49,7 @@ class Command:
     environment: Mapping[str, str]
     timeout: float = math.inf
     input: bytes = field(default=b"", repr=False)
+    inherited: tuple[int, ...] = ()
 
 
 class Completed(NamedTuple):
@@ -109,6 +111,7 @@ def _start(command: Command) -> Iterator[_Child]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
+            pass_fds=command.inherited,
             start_new_session=True,  # a group of its own, and no terminal to ask for a password on
         )
     except OSError as error:
