@@ -7,12 +7,14 @@ import os
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 import trio
 
 from reactor import ResourceError, in_thread
+from resources.network.sharing import Sharing
 from watchers.netlink_socket import (
     NLM_F_ACK,
     NLM_F_DUMP,
@@ -40,6 +42,7 @@ _NETLINK_CAP_ACK = 10  # an error does not repeat the request
 _NETLINK_EXT_ACK = 11  # it tells in words what is wrong
 _NETLINK_GET_STRICT_CHK = 12  # a dump is only of what the question names
 _HEADER_SIZE = 16
+_tables: Sharing[list[Frame]] = Sharing()
 _HINTS = {
     errno.EPERM: "run as root, or with CAP_NET_ADMIN",
     errno.ENETUNREACH: "its gateway must be in the network of an address of the link",
@@ -79,6 +82,7 @@ class Conversation:
     """
 
     def __init__(self, netns: str | None) -> None:
+        self._netns = netns
         try:
             self._socket = open_socket(netns)
         except FileNotFoundError as error:
@@ -107,13 +111,22 @@ class Conversation:
     async def dump(self, question: Frame, holding: bytes = b"") -> list[Frame]:
         """Every answer to ``question`` that has the bytes ``holding`` in it: a whole table takes long to decode.
 
-        A table that was changed while it was read is read again. Raises OSError as the kernel does.
+        A table that was changed while it was read is read again. Raises OSError as the kernel does, and ResourceError
+        when the namespace is gone.
         """
+        table = await _tables.read(
+            (self._netns, question),
+            partial(self._table, question),
+            partial(_table_afresh, self._netns, question),
+        )
+        return [answer for answer in table if holding in answer.body]
+
+    async def _table(self, question: Frame) -> list[Frame]:
         for _ in range(DUMP_ATTEMPTS):
             self._socket.send(pack(question._replace(flags=NLM_F_REQUEST | NLM_F_DUMP)))
             answers = await self._answers()
             if not any(answer.flags & NLM_F_DUMP_INTR for answer in answers):
-                return [each for each in answers if each.type != NLMSG_DONE and holding in each.body]
+                return [answer for answer in answers if answer.type != NLMSG_DONE]
         raise OSError(errno.EAGAIN, "the kernel's table changes faster than it can be read")
 
     async def change(self, request: Frame) -> None:
@@ -147,6 +160,12 @@ class Conversation:
                 return self._socket.recv(READ_SIZE)
             except BlockingIOError:
                 await trio.lowlevel.wait_readable(self._socket)
+
+
+async def _table_afresh(netns: str | None, question: Frame) -> list[Frame]:
+    """The table for all who asked: by now that name may be another namespace's than when the first of them did."""
+    with Conversation(netns) as kernel:
+        return await kernel._table(question)  # noqa: SLF001 - of the same class
 
 
 def _with_answer(request: Frame) -> bytes:
