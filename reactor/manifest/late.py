@@ -120,7 +120,7 @@ class LateBinding(Late):
         except MisplacedError as found:
             spot = found.expressive
             place = self._world.place(spot.at, spot.text, found.error)
-            raise ResourceError(f"{place}: {found.error.message}", found.error.hint) from found
+            raise ResourceError(f"{place}: {found.error.message}", found.error.hint, may_come=True) from found
         finally:
             self._read_by_values = frozenset(reads)
         if values == self._values:
@@ -136,7 +136,7 @@ class LateBinding(Late):
         except UndecidedError as found:
             error = found.error
             place = self._world.place(found.condition.at, found.condition.text, error)
-            raise ResourceError(f"{place}: {error.message}", error.hint) from found
+            raise ResourceError(f"{place}: {error.message}", error.hint, may_come=True) from found
 
     def texts(self) -> dict[str, Any]:
         """The late properties as they are written."""
@@ -177,6 +177,7 @@ class LateBinding(Late):
         return ResourceError(
             "\n".join(f"{each.place}: {each.message}" for each in found),
             "; ".join(hints) or "the value comes from an expression",
+            may_come=True,
         )
 
     def _taken(self) -> dict[str, PropertyPath]:

@@ -33,7 +33,8 @@ class ResourceError(Exception):
     """A resource could not be observed or changed. It is the state of one vertex, never the end of a run.
 
     ``hint`` says how to mend it, when the kind knows. ``may_come``: something is missing that a command may make of
-    which nobody knows what it makes, as an account or a repository. A rehearsal then can't tell.
+    which nobody knows what it makes, as an account, a repository or a file that an expression reads. A rehearsal then
+    can't tell.
     """
 
     def __init__(self, message: str, hint: str | None = None, *, may_come: bool = False) -> None:

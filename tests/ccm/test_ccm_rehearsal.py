@@ -38,3 +38,28 @@ def test_outside_of_rehearsals_an_account_is_missing_all_the_same(world, run):
     code, events, _ = run(manifest)
     assert code == 1
     assert [each["result"] for each in events if each["event"] == "checked"] == ["changed", "ok", "failed"]
+
+
+LATE = """
+ccm:
+  resources:
+    - exec: [{make the file: {command: /bin/true, unless: GUARD}}]
+    - exec: [{read it: {command: "/bin/echo ${ file('made') }"CONDITION}}]
+"""
+
+
+@pytest.mark.parametrize("condition", ["", """, control: {if: "file('made') != ''"}"""])
+@pytest.mark.parametrize(
+    ("guard", "told"),
+    [
+        ("/bin/false", ("would_change", "Can't tell before exec#make the file is applied")),
+        ("/bin/true", ("failed", 'failed to read file "made"')),
+    ],
+)
+def test_a_file_that_an_expression_reads_may_come_by_any_command_before(world, run, guard, condition, told):
+    manifest = world({"manifest": LATE.replace("GUARD", guard).replace("CONDITION", condition)})
+    _, events, _ = run(manifest, ["--noop"])
+    check = [each for each in events if each["event"] == "checked"][-1]
+    result, words = told
+    assert check["result"] == result
+    assert words in " ".join([check.get("error") or "", *check["actions"]])
