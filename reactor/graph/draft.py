@@ -69,7 +69,14 @@ class Draft:
         return late is not None and late.is_declined
 
     def connect(self, first: int, second: int, edge: Edge) -> None:
-        """Add an edge. Between the same two resources the stronger kind stays; of equal ones, the first."""
+        """Add an edge. Between the same two resources the stronger kind stays; of equal ones, the first.
+
+        One that only tells of changes, and one that only blocks, are a subscription together.
+        """
         known = self.successors[first].setdefault(second, edge)
-        if _STRENGTH[known.kind] < _STRENGTH[edge.kind]:
-            self.successors[first][second] = edge
+        if known.kind is edge.kind:
+            return
+        weaker, stronger = sorted((known, edge), key=lambda each: _STRENGTH[each.kind])
+        if weaker.kind is EdgeKind.NOTIFY:
+            stronger = weaker._replace(kind=EdgeKind.SUBSCRIBE)
+        self.successors[first][second] = stronger

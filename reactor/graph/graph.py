@@ -18,6 +18,7 @@ class EdgeKind(StrEnum):
     """Why one resource goes before another, strongest last: a stronger edge replaces a weaker one.
 
     ``notify`` tells of changes as ``subscribe`` does, and does not block: so a resource tells the one that stands for it.
+    Together with an edge that blocks it is a ``subscribe``.
     """
 
     AFTER = "after"

@@ -64,6 +64,33 @@ def test_the_strongest_of_several_edges_stays(properties, kept):
     assert edges(graph) == {("a", "b"): kept}
 
 
+@pytest.mark.parametrize(
+    ("properties", "kept"),
+    [
+        ({}, "notify"),
+        ({"after": "thing#a"}, "notify"),
+        ({"require": "thing#a"}, "subscribe"),
+        ({"using": ("/a",)}, "subscribe"),
+    ],
+)
+def test_who_only_hears_of_changes_hears_of_them_whatever_else_it_says(properties, kept):
+    hearing = thing("b", subscribe="thing#a", **properties)
+    hearing.keep_to_ccm(in_order=False)
+    graph = graph_of(thing("a", providing=("/a",)), hearing)
+    assert edges(graph) == {("a", "b"): kept}
+
+
+@pytest.mark.parametrize(("form", "kept"), [("native", "require"), ("ccm", "after")])
+def test_what_stands_for_others_is_refreshed_by_nobody_else(form, kept):
+    whole = thing("whole", subscribe=[{"thing#a": {"quiet": {"for": "2s"}}}])
+    whole.stand_for(("thing#part",))
+    if form == "ccm":
+        whole.keep_to_ccm(in_order=True)
+    graph = graph_of(thing("a"), whole, thing("part"))
+    assert edges(graph) == {("a", "whole"): kept, ("a", "part"): kept, ("part", "whole"): "notify"}
+    assert all(edge.quiet is None for edge in graph.edges)
+
+
 def test_an_unknown_reference_is_reported_at_its_own_place_with_what_may_be_meant():
     _, [problem] = built(thing("nginx"), thing("b", require=["thing#nginx", "thing#ngnix"]))
     assert problem.message == "require of thing#b: there is no thing#ngnix in the manifest"

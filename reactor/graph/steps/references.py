@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from reactor.graph.draft import Draft, Edge
-from reactor.graph.graph import EdgeKind
+from reactor.graph.graph import REFRESHING, EdgeKind
+from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.subscription import Subscription
 
@@ -15,13 +16,22 @@ def add_references(draft: Draft) -> None:
     for vertex, resource in enumerate(draft.resources):
         for name, kind in _PROPERTIES.items():
             for position, target in enumerate(getattr(resource, name)):
-                weak = kind is EdgeKind.SUBSCRIBE and resource.only_hears
                 reason = f"{name} in {draft.refs[vertex]}"
-                edge = Edge(EdgeKind.NOTIFY if weak else kind, reason, vertex, (name, position))
+                edge = Edge(_meant(kind, resource), reason, vertex, (name, position))
                 if isinstance(target, Subscription):
-                    _refer(draft, target.ref, edge._replace(quiet=target.quiet))
+                    quiet = target.quiet if edge.kind in REFRESHING else None
+                    _refer(draft, target.ref, edge._replace(quiet=quiet))
                 else:
                     _refer(draft, target, edge)
+
+
+def _meant(said: EdgeKind, resource: Resource) -> EdgeKind:
+    """What a reference of ``resource`` comes to. What stands for others is changed by them, and by no refresh."""
+    if said is not EdgeKind.SUBSCRIBE:
+        return said
+    if resource.members:
+        return EdgeKind.AFTER if resource.only_hears else EdgeKind.REQUIRE
+    return EdgeKind.NOTIFY if resource.only_hears else said
 
 
 def _refer(draft: Draft, target: str, edge: Edge) -> None:
