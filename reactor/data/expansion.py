@@ -7,7 +7,7 @@ from typing import Any
 
 from reactor.data.problem import DataProblem, DocumentPath
 from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope
+from reactor.expression.scope import Scope, TextMap
 from reactor.expression.template import parse
 
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
@@ -15,7 +15,7 @@ _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 
 def data_scope(facts: Mapping[str, Any]) -> Scope:
     """What expressions in data and in the hierarchy may use. A fact that is missing is an empty text."""
-    return Scope({"Facts": facts, "Data": {}, "Environ": {}}, missing="empty")
+    return Scope({"Facts": facts, "Data": {}, "Environ": TextMap()}, missing="empty")
 
 
 class Expander:
