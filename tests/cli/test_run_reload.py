@@ -215,10 +215,10 @@ def test_settings_that_are_edited_are_in_force_without_a_restart(tmp_path):
 def test_a_new_version_tells_the_warnings_that_the_last_one_had_not(follow, tmp_path):
     _, path, heard = follow
     resources = manifest_text(tmp_path, {"a": "one"})
-    replace(path, f"data:\n  x: 1 # @requird\n{resources}")
+    put(path, f"data:\n  x: 1 # @requird\n{resources}")
     assert "unknown annotation @requird" in heard("warning")["text"]
     heard("reloaded")
-    replace(path, f"data:\n  x: 1 # @requird\n  y: 1 # @scret\n{resources}")
+    put(path, f"data:\n  x: 1 # @requird\n  y: 1 # @scret\n{resources}")
     assert "unknown annotation @scret" in heard("warning")["text"]
 
 

@@ -194,7 +194,7 @@ def test_what_the_last_run_found_as_desired_is_ok_whoever_had_changed_it_before(
 
 def test_without_a_run_status_is_about_those_in_the_manifest_of_the_last(manifest):
     assert call("run", "--converge-once", manifest(ALIASES))[0] == 1
-    assert call("run", "--converge-once", manifest('resources: [{{exec: [{{"true": {{}}}}]}}]'))[0] == 0
+    assert call("run", "--converge-once", manifest('resources: [{exec: [{"true": {}}]}]'))[0] == 0
     assert call("status")[1].splitlines()[1:] == ["ok 0  changed 1"]
     assert [each["ref"] for each in status("--all")["resources"]] == ["exec#true"]
     code, out, err = call("status", "exec#false")
@@ -209,7 +209,7 @@ def test_without_a_run_status_is_about_those_in_the_manifest_of_the_last(manifes
 UNDONE = """
 resources:
   - file:
-      - {dir}/d: {{ ensure: directory, {own}, meta: {{ reverse: true }} }}
+      - {dir}/d: { ensure: directory, {own}, meta: { reverse: true } }
 """
 
 

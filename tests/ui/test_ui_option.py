@@ -207,7 +207,7 @@ async def test_no_answer_holds_a_secret(tmp_path, manifest):
         (["--ui", "127.0.0.1:65536"], "there is no port 65536"),
         (
             ["--ui", "127.0.0.1:0", "--converge-once"],
-            "--ui is for a run that stays: leave --converge-once out",
+            "--ui is for a run that stays hint: leave --converge-once out",
         ),
         (["--ui", "192.0.2.1:8470"], "can't listen on 192.0.2.1:8470: Cannot assign requested address"),
     ],
