@@ -3,8 +3,6 @@
 ``objects/`` holds contents, each named by its SHA-256 and stored once; ``entries/`` says what they were. Several
 processes may use it: whoever keeps something holds a shared lock, whoever prunes an exclusive one. None of this is
 flushed to the disk: that would cost more than a repair, and what a power failure tears is recognised.
-
-``held/`` is another matter: one content for each resource that can be undone, flushed, and there until it was.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ import errno
 import fcntl
 import math
 import os
-import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator
@@ -22,10 +19,10 @@ from hashlib import sha256
 
 import trio
 
+from reactor.backup import held
 from reactor.backup.entry import Name, Version, decode, key_of, parse_name
 from reactor.backup.pruning import ENTRY_COST, Limits, cost, survivors
 from reactor.clock import is_settled
-from reactor.replacing import sync_directory
 from reactor.resource.threads import in_thread
 
 _INLINE_LIMIT = 64 * 1024
@@ -75,15 +72,11 @@ class Store:
 
         Returns the path of a file that holds the same, which is on the disk. Raises OSError when that can't be done.
         """
-        return await in_thread(self._hold, path, ref, limiter=self._threads)
+        return await in_thread(held.hold, self._held, path, ref, limiter=self._threads)
 
     def hold_only(self, refs: Iterable[str]) -> None:
         """Free what is held for others than ``refs``."""
-        wanted = {key_of(ref) for ref in refs}
-        with suppress(OSError):  # holding meets the same error, and tells it
-            for name in os.listdir(self._held):
-                if name not in wanted:
-                    os.unlink(f"{self._held}/{name}")
+        held.free_all_but(self._held, refs)
 
     async def maintain(self) -> None:
         """Keep within the limits until cancelled."""
@@ -125,19 +118,6 @@ class Store:
             if sha256(content.read()).hexdigest() != version.name.digest:
                 raise OSError(errno.EIO, "the content that was kept is damaged", path)
         return path
-
-    def _hold(self, path: str, ref: str) -> str:
-        """A name by resource: a second attempt replaces what a killed one has left."""
-        target = f"{self._held}/{key_of(ref)}"
-        os.makedirs(self._held, 0o700, exist_ok=True)
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(fd, "rb") as source, open(f"{target}.new", "wb", opener=_private) as copy:
-            shutil.copyfileobj(source, copy)
-            copy.flush()
-            os.fsync(copy.fileno())
-        os.rename(f"{target}.new", target)
-        sync_directory(self._held)
-        return target
 
     def _version(self, name: Name) -> Version | None:
         try:
@@ -211,10 +191,6 @@ class Store:
             yield
         finally:
             os.close(fd)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
 def _read(fd: int, size: int) -> bytes:
