@@ -71,12 +71,12 @@ class Families(Collector):
         yield _histogram(
             "reactor_drift_repair_check_seconds",
             "How long the checks took that repaired drift, from their start; what they waited for before is not in it.",
-            tally.drift_checks,
+            tally.drift_repair_checks,
         )
         yield _histogram(
             "reactor_drift_to_converged_seconds",
             "Where drift was repaired: from its event until everything was as desired again, waits included.",
-            tally.drift_unrest,
+            tally.drift_to_converged,
         )
         yield _counters(
             "reactor_health_checks", "Health checks that were answered.", ("status",),
@@ -114,7 +114,7 @@ class Families(Collector):
             ("watcher", "state"),
             {(name, state): state is now for name, now in tally.watchers.items() for state in WatchState},
         )  # fmt: skip
-        badly = Counter((watcher, state) for (watcher, _), state in tally.hard_of_hearing.items())
+        badly = Counter((watcher, state) for (watcher, _), state in tally.badly_watched.items())
         worse = (state for state in WatchState if state is not WatchState.ARMED)
         yield _gauges(
             "reactor_resources_badly_watched", "Resources of which the watcher hears worse than it should.",

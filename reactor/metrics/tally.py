@@ -66,9 +66,9 @@ class Tally:
         self.check_seconds = 0.0
         self.changes = dict.fromkeys(Cause, 0)
         """A change with two causes counts under both."""
-        self.drift_checks = Histogram()
+        self.drift_repair_checks = Histogram()
         """How long the checks took that repaired drift."""
-        self.drift_unrest = Histogram()
+        self.drift_to_converged = Histogram()
         """How long it took, where drift was repaired, from its event until all was as desired."""
         self.refreshes_paid = 0
         self.health = dict.fromkeys(HEALTH, 0)
@@ -77,8 +77,8 @@ class Tally:
         self.watchers: dict[str, WatchState | None] = dict.fromkeys(watchers)
         """None before the first word of the watcher, and for one that has nothing to do."""
         self.events_lost = dict.fromkeys(self.watchers, 0)
-        self.hard_of_hearing: dict[tuple[str, str], WatchState] = {}
-        """The watchers that hear worse than they should of one resource."""
+        self.badly_watched: dict[tuple[str, str], WatchState] = {}
+        """By watcher and ref: the state of a watcher that hears of this resource late, or not at all."""
         self.paused: set[str] = set()
         self.generation = 1
         self.generation_time = started
@@ -111,7 +111,7 @@ class Tally:
             for cause in event.causes:
                 self.changes[cause] += 1
             if int.__and__(event.causes, _BY_DRIFT):
-                self.drift_checks.observe(event.duration)
+                self.drift_repair_checks.observe(event.duration)
                 self._has_drifted = True
 
     def _other(self, event: Event) -> None:
@@ -122,7 +122,7 @@ class Tally:
                 self._know_watcher(event.watcher)
                 self.watchers[event.watcher] = event.state
             case WatcherChanged(ref=str(ref)):
-                self._hears(event.watcher, ref, event.state)
+                self._watch(event.watcher, ref, event.state)
             case EventsLost():
                 self._know_watcher(event.watcher)
                 self.events_lost[event.watcher] += 1
@@ -155,23 +155,23 @@ class Tally:
     def _converged(self, event: Converged) -> None:
         self.converged_time = event.time
         if self._has_drifted:
-            self.drift_unrest.observe(event.duration)
+            self.drift_to_converged.observe(event.duration)
             self._has_drifted = False
 
     def _know_watcher(self, name: str) -> None:
         self.watchers.setdefault(name)
         self.events_lost.setdefault(name, 0)
 
-    def _hears(self, watcher: str, ref: str, state: WatchState) -> None:
+    def _watch(self, watcher: str, ref: str, state: WatchState) -> None:
         self._know_watcher(watcher)
         if state is WatchState.ARMED:
-            self.hard_of_hearing.pop((watcher, ref), None)
+            self.badly_watched.pop((watcher, ref), None)
         else:
-            self.hard_of_hearing[watcher, ref] = state
+            self.badly_watched[watcher, ref] = state
 
     def _forget(self, refs: Iterable[str]) -> None:
-        """What left the manifest is paused and badly heard of no more."""
+        """What left the manifest is no longer paused or badly watched."""
         gone = set(refs)
         self.paused -= gone
-        for key in [key for key in self.hard_of_hearing if key[1] in gone]:
-            del self.hard_of_hearing[key]
+        for key in [key for key in self.badly_watched if key[1] in gone]:
+            del self.badly_watched[key]

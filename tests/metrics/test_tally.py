@@ -64,7 +64,7 @@ def test_a_change_with_two_causes_counts_under_both(tally):
 def test_what_changed_nothing_is_no_change(tally, result):
     tally(checked(result))
     assert not any(tally.changes.values())
-    assert sum(tally.drift_checks.counts) == 0
+    assert sum(tally.drift_repair_checks.counts) == 0
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_a_refresh_is_paid_by_a_check_that_carries_it_and_succeeds(tally, result
 def test_only_repaired_drift_is_in_the_histograms(tally):
     tally(checked(Result.CHANGED, Cause.INITIAL))
     tally(Converged(1001.0, 2, 3.0))
-    assert sum(tally.drift_checks.counts) == sum(tally.drift_unrest.counts) == 0
+    assert sum(tally.drift_repair_checks.counts) == sum(tally.drift_to_converged.counts) == 0
     tally(checked(Result.CHANGED, Cause.AUDIT, 0.5))
     tally(checked(Result.CHANGED, Cause.DRIFT, 0.25))
     tally(Converged(1002.0, 2, 1.5))
     tally(checked(Result.OK))
     tally(Converged(1003.0, 2, 0.001))
-    assert (sum(tally.drift_checks.counts), tally.drift_checks.sum) == (2, 0.75)
-    assert (sum(tally.drift_unrest.counts), tally.drift_unrest.sum) == (1, 1.5)
+    assert (sum(tally.drift_repair_checks.counts), tally.drift_repair_checks.sum) == (2, 0.75)
+    assert (sum(tally.drift_to_converged.counts), tally.drift_to_converged.sum) == (1, 1.5)
     assert tally.converged_time == 1003.0
 
 
@@ -123,7 +123,7 @@ def test_a_reload_begins_a_generation_and_forgets_what_left(tally):
     assert tally.reloads == {"accepted": 1, "rejected": 1}
     assert tally.checks["mount"] == dict.fromkeys(OUTCOMES, 0)
     assert not tally.paused
-    assert not tally.hard_of_hearing
+    assert not tally.badly_watched
 
 
 def test_what_is_undone_is_of_a_kind_that_the_manifest_need_not_have(tally):
@@ -143,7 +143,7 @@ def test_watchers_are_known_by_their_last_word(tally):
     tally(WatcherChanged(2.0, "other", WatchState.DOWN, ""))
     tally(EventsLost(2.0, "other", ""))
     assert tally.watchers == {"inotify": WatchState.ARMED, "other": WatchState.DOWN}
-    assert tally.hard_of_hearing == {("inotify", "exec#x"): WatchState.POLLING}
+    assert tally.badly_watched == {("inotify", "exec#x"): WatchState.POLLING}
     assert tally.events_lost == {"inotify": 0, "other": 1}
 
 
