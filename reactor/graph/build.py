@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reactor.graph.draft import Chain, Draft, Locate
+from reactor.graph.draft import Chain, Draft, Locate, nowhere
 from reactor.graph.graph import Edge, Graph
 from reactor.graph.steps.automatic import add_automatic_edges
 from reactor.graph.steps.claims import report_contradictions
@@ -38,7 +38,7 @@ STEPS: tuple[Step, ...] = (
 def build(
     resources: Sequence[Resource],
     *,
-    locate: Locate,
+    locate: Locate = nowhere,
     chains: Sequence[Chain] = (),
     wrecks: Sequence[Resource] = (),
     broken: frozenset[str] = frozenset(),
@@ -46,15 +46,19 @@ def build(
 ) -> tuple[Graph, list[Diagnostic]]:
     """The graph of ``resources``, and every problem found in it.
 
-    ``chains`` are the numbers of resources that go one after the other, as the manifest has them. With problems, the
-    graph is not to be run: it may lack edges, or hold a cycle. ``locate`` finds a property in
-    the manifest, and is asked only about problems; it counts ``wrecks``, of which only name and references are left,
-    on after the resources. References to ``broken`` names, declared but unusable, are passed over; with a manifest ``unread``, so are
-    all to what is not there. Raises ValueError when two resources have the same ref.
+    With problems, the graph must not be run: it may lack edges, or have a cycle.
+
+    - ``locate`` finds a property in the manifest; it is asked only about problems.
+    - ``chains`` are the numbers of resources that go one after the other, because the manifest has them in this order.
+    - ``wrecks`` are resources with wrong properties: only their names and references are used. Their numbers follow
+      those of ``resources``.
+    - ``broken`` are names that the manifest declares but that can't be used: a reference to one is no further problem.
+    - ``unread`` says that a part of the manifest could not be read: no reference to a missing name is a problem.
+
+    Raises ValueError when two resources have the same ref.
     """
     with collector_paused():
-        everything = [*resources, *wrecks]
-        draft = Draft(everything, locate, broken, unread=unread, sound=len(resources), chains=chains)
+        draft = Draft(resources, locate, chains=chains, wrecks=wrecks, broken=broken, unread=unread)
         for step in STEPS:
             step(draft)
         return finished(draft), draft.diagnostics

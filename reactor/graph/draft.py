@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from reactor.graph.graph import EdgeKind
@@ -30,34 +31,42 @@ class Edge(NamedTuple):
     quiet: Quiet | None = None
 
 
+def nowhere(_vertex: int, _path: PropertyPath) -> Place | None:
+    """Where resources are declared that no manifest has."""
+    return None
+
+
 class Draft:
     """What the build steps share and change: edges by vertex number, and the problems found so far.
 
-    ``broken`` holds the names of resources the manifest declares but could not make: references to them are
-    neither edges nor problems of their own. With a manifest ``unread``, that holds for all names. Only the first
-    ``sound`` of ``resources`` have all their properties. ``chains`` are vertices that go one after the other.
+    The arguments are those of `reactor.graph.build.build`. The vertices are ``resources``, and then the ``wrecks``.
     """
 
     def __init__(
         self,
         resources: Sequence[Resource],
-        locate: Locate,
-        broken: frozenset[str],
+        locate: Locate = nowhere,
         *,
+        chains: Sequence[Chain] = (),
+        wrecks: Sequence[Resource] = (),
+        broken: frozenset[str] = frozenset(),
         unread: bool = False,
-        sound: int,
-        chains: Sequence[Chain],
     ) -> None:
-        self.resources = resources
-        self.sound = sound
+        self.resources = [*resources, *wrecks]
         self.locate = locate
+        self.chains = chains
+        self._sound = len(resources)
         self._broken = broken
         self._unread = unread
-        self.chains = chains
-        self.refs = [resource.ref for resource in resources]
-        self.names = Names(resources, self.refs)
-        self.successors: list[dict[int, Edge]] = [{} for _ in resources]
+        self.refs = [resource.ref for resource in self.resources]
+        self.names = Names(self.resources, self.refs)
+        self.successors: list[dict[int, Edge]] = [{} for _ in self.resources]
         self.diagnostics: list[Diagnostic] = []
+
+    @cached_property
+    def managed(self) -> list[int]:
+        """The vertices whose properties are known and that are managed on this host."""
+        return [vertex for vertex in range(self._sound) if not self.is_declined(vertex)]
 
     def is_missed(self, name: str) -> bool:
         """Whether it is a problem of its own that nothing has this name."""

@@ -19,13 +19,7 @@ def with_reversals(graph: Graph, reversals: Sequence[Resource]) -> Graph:
 
     None of their refs may be in ``graph``.
     """
-    draft = Draft(
-        [*graph.resources.values(), *reversals],
-        lambda *_: None,
-        frozenset(),
-        sound=len(graph.resources) + len(reversals),
-        chains=(),
-    )
+    draft = Draft([*graph.resources.values(), *reversals])
     number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
     for first, second, kind, reason, quiet in graph.edges:
         draft.connect(number[first], number[second], Edge(kind, reason, number[second], quiet=quiet))

@@ -25,7 +25,7 @@ _Event = TypeVar("_Event", bound=Event)
 
 def graph_of(resources: Sequence[Resource]) -> Graph:
     """The graph of ``resources``. Raises AssertionError when they do not form one."""
-    graph, problems = build(resources, locate=lambda *_: None)
+    graph, problems = build(resources)
     assert not problems, problems
     return graph
 

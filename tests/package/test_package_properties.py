@@ -76,7 +76,7 @@ def test_packages_go_after_repositories_and_settings_of_the_package_manager():
     )
     wanted = Package(name="app", ensure="present", provider="apt")
     unwanted = Package(name="old", ensure="absent", provider="apt")
-    graph, problems = build([wanted, unwanted, repository, settings], locate=lambda *_: None)
+    graph, problems = build([wanted, unwanted, repository, settings])
     assert not problems
     assert set(graph.dag.predecessors(wanted.ref)) == {repository.ref, settings.ref}
     assert set(graph.dag.predecessors(unwanted.ref)) == set()

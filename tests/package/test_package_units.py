@@ -36,7 +36,7 @@ def database(tmp_path, monkeypatch):
 )
 def test_a_service_goes_after_the_package_of_its_unit(database, package, ensure, unit, ordered):
     resources = [Service(name=unit), Package(name=package, ensure=ensure)]
-    graph, problems = build(resources, locate=lambda *_: None)
+    graph, problems = build(resources)
     assert problems == []
     edges = [(edge.first, edge.second, str(edge.kind)) for edge in graph.edges]
     assert edges == ([(f"package#{package}", f"service#{unit}", "automatic")] if ordered else [])

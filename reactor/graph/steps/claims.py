@@ -14,10 +14,9 @@ _Claims = list[tuple[int, Claim]]
 
 def report_contradictions(draft: Draft) -> None:
     """Report two that want the same thing to be different, and whatever is to be where another removes."""
-    managed = [vertex for vertex in range(draft.sound) if not draft.is_declined(vertex)]
-    claims = [(vertex, claim) for vertex in managed for claim in draft.resources[vertex].claims()]
+    claims = [(vertex, claim) for vertex in draft.managed for claim in draft.resources[vertex].claims()]
     draft.diagnostics.extend(_disagreements(draft, claims))
-    draft.diagnostics.extend(_doomed(draft, managed, claims))
+    draft.diagnostics.extend(_doomed(draft, claims))
 
 
 def _disagreements(draft: Draft, claims: _Claims) -> Iterator[Diagnostic]:
@@ -34,9 +33,9 @@ def _disagreements(draft: Draft, claims: _Claims) -> Iterator[Diagnostic]:
             yield _contradiction(draft, message, (first, vertex), (attributes[0],))
 
 
-def _doomed(draft: Draft, managed: list[int], claims: _Claims) -> Iterator[Diagnostic]:
+def _doomed(draft: Draft, claims: _Claims) -> Iterator[Diagnostic]:
     """What is to be below a directory that is to go. A path that is made but not claimed may well go again."""
-    removers = {path: vertex for vertex in managed for path in draft.resources[vertex].removes()}
+    removers = {path: vertex for vertex in draft.managed for path in draft.resources[vertex].removes()}
     for vertex, claim in claims if removers else ():
         path = claim.key
         if claim.space != PATHS or path not in draft.resources[vertex].provides():

@@ -8,7 +8,7 @@ from reactor.graph.graph import WEAK, EdgeKind
 
 def release_declined(draft: Draft) -> None:
     """Keep only the order before a resource that is left alone: a failure is no matter to it, nor to what requires it."""
-    declined = {vertex for vertex in range(draft.sound) if draft.is_declined(vertex)}
+    declined = {vertex for vertex in range(len(draft.resources)) if draft.is_declined(vertex)}
     if not declined:
         return
     for below in draft.successors:

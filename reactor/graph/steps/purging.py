@@ -7,7 +7,7 @@ from reactor.graph.draft import Draft
 
 def spare_managed(draft: Draft) -> None:
     """Tell each resource that purges a directory which paths in it are of other resources."""
-    managed = [draft.resources[vertex] for vertex in range(draft.sound) if not draft.is_declined(vertex)]
+    managed = [draft.resources[vertex] for vertex in draft.managed]
     for purging in managed:
         if (directory := purging.purges()) is not None:
             others = (other for other in managed if other is not purging)
