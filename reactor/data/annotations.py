@@ -46,8 +46,8 @@ def find_annotations(
     within lists. An alias repeats keys at the same offset: an annotation is about all of them. An annotation
     stands on a line of its own before its key, or on the line of its key after the key or its value.
 
-    ``others`` are the offsets of other keys and of items, each with the keys of the data that are secret when
-    ``@secret`` is said there. Nothing else can be said there.
+    ``others`` are the offsets of other keys and of items of lists. Only ``@secret`` can stand there; then the keys
+    of the data that ``others`` names at that offset are secret.
     """
     places = _Places(text, keys, others or {})
     found = Found({}, [])
@@ -78,7 +78,10 @@ class _Places:
 
     @property
     def last(self) -> int:
-        """The last offset that a comment may be about. One that promises secrecy is not to be overlooked anywhere."""
+        """The last offset that a comment may be about: where ``@secret`` comes later, the end of the text.
+
+        It is found there too, so that nobody who wrote it in the wrong place believes that it holds.
+        """
         last = self._offsets[-1] if self._offsets else -1
         return len(self._text) if _TAINTS.search(self._text, max(last, 0)) else last
 

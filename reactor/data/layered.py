@@ -31,7 +31,7 @@ def plain(tree: Any) -> Any:
 
 
 def layers(tree: Any, path: LeafPath = ()) -> Iterator[tuple[LeafPath, str]]:
-    """The layer of every leaf. Empty maps and lists have none: they belong to nobody."""
+    """The path and the layer of every leaf. An empty map or list has no leaf, so no layer is told of it."""
     if isinstance(tree, Leaf):
         yield path, tree.layer
         return

@@ -28,8 +28,8 @@ class Resolved(NamedTuple):
     """The data, and what is known about them.
 
     ``layers`` names for every leaf where it came from: ``data``, ``overrides os:debian``, or the name of a
-    `Layer`. ``secrets`` are the paths of the keys annotated ``@secret``, and those of the layers: all that is
-    in them is secret. ``problems`` keep the data from being used, ``warnings`` do not.
+    `Layer`. ``secrets`` are the paths of the keys annotated ``@secret``, and those of the layers: everything below
+    them is secret. With ``problems`` the data must not be used; ``warnings`` are only told.
     """
 
     values: dict[str, Any]
@@ -48,9 +48,9 @@ def resolve(
 ) -> Resolved:
     """Resolve the sections ``data``, ``hierarchy`` and ``overrides`` for a host with these facts.
 
-    What is ``over`` is merged deeply on top, in its order. Other sections are no matter, and one that is
-    missing or null is empty; that data and overrides are maps is for the reader of the document to check.
-    ``annotations`` are those of the data by their keys, as `reactor.data.annotations` finds them.
+    The layers in ``over`` are merged deeply on top, one after the other. Other sections are ignored, and a missing
+    or null one is taken as empty. The caller has checked that data and overrides are maps. ``annotations`` are those
+    of the data by their keys, as `reactor.data.annotations` finds them.
     """
     problems: list[DataProblem] = []
     tree = _resolved(document, Expander(data_scope(facts), problems), problems)

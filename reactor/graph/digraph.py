@@ -48,7 +48,7 @@ def tangled(successors: Successors) -> set[int]:
 
 
 def _peel(left: set[int], onwards: Successors, back: Successors) -> None:
-    """Take from ``left`` what can be reached by going on from its loose ends alone."""
+    """Take from ``left`` the vertices that nothing in it leads to, then those of what remains, until there are none."""
     waits_for = {vertex: sum(other in left for other in back[vertex]) for vertex in left}
     loose = [vertex for vertex, count in waits_for.items() if not count]
     while loose:

@@ -15,8 +15,8 @@ _NEIGHBOURS = 8
 class Names:
     """The vertex for each ``kind#name`` and ``kind#alias``; a name goes before an equal alias.
 
-    Where names may repeat, the later ones have a ref with a number. Whoever says a name or an alias that several have
-    means the last of them before it.
+    Several resources may have one name, where a manifest allows that: the refs of the later ones end with a number.
+    A resource that refers to such a name, or to an alias that several have, means the last of them before itself.
     """
 
     def __init__(self, resources: Collection[Resource], refs: Sequence[str]) -> None:
@@ -44,7 +44,7 @@ class Names:
         return self._vertices.items()
 
     def hint(self, name: str, owner: int | None = None) -> str | None:
-        """The hint for a name that ``owner`` says and that is not there, or None when nothing else comes near it.
+        """The hint when ``owner`` refers to a name that is not there; None when no other name is like it.
 
         Comparing with all of 10,000 names takes a second. A misspelt name is like the right one before or after
         the mistake, so it sorts next to it when read forwards or backwards: only those neighbours are compared.

@@ -41,7 +41,7 @@ def select(graph: Graph, only: Sequence[str], exclude: Sequence[str]) -> Selecti
     asked = wanted if only else set(graph.refs)
     candidates = {*asked, *_needed(graph, asked)}
     lost = _spread(
-        unwanted & candidates, lambda ref: (n for n in _strong(graph.dag.succ[ref]) if n in candidates)
+        unwanted & candidates, lambda ref: (n for n in _tied(graph.dag.succ[ref]) if n in candidates)
     )
     asked -= {*unwanted, *lost}
     needed = _needed(graph, asked)
@@ -106,10 +106,11 @@ def _beyond(graph: Graph, start: str, kept: set[str]) -> Iterator[str]:
 
 
 def _needed(graph: Graph, refs: set[str]) -> dict[str, str]:
-    return _spread(refs, lambda ref: _strong(graph.dag.pred[ref]))
+    return _spread(refs, lambda ref: _tied(graph.dag.pred[ref]))
 
 
-def _strong(neighbours: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+def _tied(neighbours: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+    """Those that come or go with a resource; ``notify`` is among the edges, because members go with their whole."""
     return (ref for ref, attributes in neighbours.items() if attributes["kind"] is not EdgeKind.AFTER)
 
 

@@ -116,7 +116,7 @@ class Endpoints:
         return _json({"resumed": refs})
 
     def _globs(self, body: dict[str, Any]) -> list[str]:
-        """What the request is about, each of it known: nothing is done by halves."""
+        """What the request is about. All of it must be known, so that nothing is done by halves."""
         globs = body.get("refs")
         if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
             refuse(

@@ -42,11 +42,11 @@ class Drawing:
         self._graph = graph
 
     def changed(self) -> None:
-        """What is drawn is not what there is any more."""
+        """From now on the picture is out of date."""
         self.edition += 1
 
     def edges(self, engine: Engine) -> list[Edge]:
-        """The edges that are in force, also those of what is being undone. May take long: call it in a thread."""
+        """The edges in force, with those of resources that are being undone. It may take long: call it in a thread."""
         undoing = [*engine.reversals.pending.values()]
         return (with_reversals(self._graph, undoing) if undoing else self._graph).edges
 
@@ -62,7 +62,7 @@ class Drawing:
             return self._drawn
 
     async def _description(self, engine: Engine) -> str:
-        """What there is to draw, as JSON. What left since the edges were taken is not in it."""
+        """What there is to draw, as JSON: without the edges of resources that have left meanwhile."""
         edges, pace, roster = await in_thread(self.edges, engine), Pace(), engine.roster
         number: dict[str, int] = {}
         vertices, pairs = [], []

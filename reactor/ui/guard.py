@@ -96,7 +96,7 @@ class Guard:
 
 
 def _demand_loopback_name(headers: Headers) -> None:
-    """The port may be another one, as at the other end of ``ssh -L``; names that others own may not."""
+    """Any port will do, for ``ssh -L`` may have another; a name that others own will not, for it may lead elsewhere."""
     try:
         host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
         known = host == "localhost" or ip_address(host).is_loopback

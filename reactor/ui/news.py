@@ -11,15 +11,16 @@ KEPT = 1000
 """Events of this run that a page can ask for after it was opened, or found its connection again."""
 
 QUIET = 100
-"""Checks that found all well and are told in one go. A look at everything would drown all else."""
+"""How many checks that found nothing to do are told at a time: a check of everything would crowd out all other events."""
 
 Numbered = tuple[int, Event]
 
 
 class News:
-    """Takes the events of a run that began at ``started`` (seconds since 1970).
+    """Keeps and numbers the events of a run that began at ``started`` (seconds since 1970).
 
-    Numbers grow from run to run, so that a page which outlives one does not take the events of the next for old.
+    The numbers of a run are higher than those of the runs before it. A page that stays open over a restart asks for
+    what came after the last number it has seen, and so gets the events of the new run.
     """
 
     def __init__(self, started: float) -> None:

@@ -22,10 +22,10 @@ BEAT = 0.1
 """Seconds between two looks at what has changed."""
 
 RUN_INTERVAL = 1.0
-"""Seconds between two words on the run as a whole."""
+"""Seconds between two reports on the run as a whole."""
 
 HEARTBEAT = 15.0
-"""Seconds after which everything is looked at again, and a client told that we are still here."""
+"""Seconds after which every resource is compared again, and clients hear that the connection is alive."""
 
 MOST = 200
 """Clients at a time."""

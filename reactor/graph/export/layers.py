@@ -15,7 +15,7 @@ _LEAST_ROWS = 20
 
 
 def components(successors: Successors) -> list[list[int]]:
-    """The vertices that hang together, each group in ascending order; those with no edge at all are one group, the last."""
+    """Groups of connected vertices, each in ascending order. The vertices without any edge are one group, the last."""
     backwards = predecessors(successors)
     groups: list[list[int]] = []
     alone: list[int] = []
@@ -53,7 +53,7 @@ def columns(group: Sequence[int], successors: Successors) -> list[Column]:
 
 
 def _layers(onwards: Successors, back: Successors) -> list[Column]:
-    """Each vertex one layer after the last of what it waits for; one that waits for nothing, before what it serves."""
+    """Each vertex one layer after the last of its predecessors; one without any, just before its first successor."""
     order = topological_order(onwards)
     layer = [0] * len(onwards)
     for vertex in order:

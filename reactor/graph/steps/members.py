@@ -9,8 +9,8 @@ from reactor.graph.graph import EdgeKind
 def add_members(draft: Draft) -> None:
     """Put members before what stands for them, and let them wait for all that it waits for.
 
-    What stands for others has a lower number than its members, so an outer one has handed its edges down to an inner
-    one before that hands them on.
+    What stands for others has a lower number than its members. So when an `apply` is within another, the outer one
+    has given its edges to the inner one before that gives them to its own members.
     """
     number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
     whole_of: dict[int, list[int]] = {
