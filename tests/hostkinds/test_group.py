@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
-from hostkinds_undone import assert_undone
+from hostkinds_worlds import assert_undone, line, shell
 
 from reactor.engine.events import Result
 from reactor.resource.diagnostic import InvalidPropertiesError
@@ -23,14 +22,6 @@ def world():
     return [path.read_text() for path in FILES]
 
 
-def line(name):
-    return next((line for line in FILES[0].read_text().splitlines() if line.startswith(f"{name}:")), None)
-
-
-def shell(command):
-    subprocess.run(["sh", "-ec", command], check=True)
-
-
 def a_group():
     return Case(lambda: Group(name="web", gid=1234), world, lambda: shell("groupmod -g 1235 web"))
 
@@ -41,7 +32,7 @@ def a_group_with_members():
     def make():
         return Group(name="web", members=("root",), membership="inclusive")
 
-    return Case(make, lambda: line("web"), lambda: shell("gpasswd -a nobody web >/dev/null"))
+    return Case(make, lambda: line("group", "web"), lambda: shell("gpasswd -a nobody web >/dev/null"))
 
 
 def no_group():
@@ -88,22 +79,22 @@ def test_decisions(properties, state, steps):
 async def test_what_is_done_behind_its_back_is_undone_without_polling(spoil):
     async with running(Group(name="web", gid=1234, members=["root"])) as story:
         await story.converged()
-        assert line("web") == "web:x:1234:root"
+        assert line("group", "web") == "web:x:1234:root"
         shell(f"{spoil} >/dev/null")
-        assert line("web") != "web:x:1234:root"
-        await story.until(lambda: line("web") == "web:x:1234:root")
+        assert line("group", "web") != "web:x:1234:root"
+        await story.until(lambda: line("group", "web") == "web:x:1234:root")
 
 
 async def test_many_at_once_do_not_get_into_each_others_way():
     names = [f"g{number}" for number in range(20)]
     ended, _ = await converge_once(*(Group(name=name, members=["nobody"]) for name in names))
     assert ended.counts[Result.CHANGED] == len(names)
-    assert all(line(name).endswith(":nobody") for name in names)
+    assert all(line("group", name).endswith(":nobody") for name in names)
 
 
 async def test_a_system_group_gets_a_number_of_the_system():
     await converge_once(Group(name="daemons", system=True))
-    assert int(line("daemons").split(":")[2]) < 1000
+    assert int(line("group", "daemons").split(":")[2]) < 1000
 
 
 async def test_a_member_that_is_no_user_is_an_error_that_says_what_to_do():
@@ -130,7 +121,7 @@ async def test_it_is_undone_by_what_was_there(former, properties):
         shell(former)
     resource = Group(name="web", **properties)
     if await resource.verify():
-        await assert_undone(resource, lambda: line("web"))
+        await assert_undone(resource, lambda: line("group", "web"))
 
 
 @pytest.mark.parametrize("name", ["web", "_web", "Web-1.x", "machine$", "a" * 32])

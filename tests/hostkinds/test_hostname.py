@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hostkinds_undone import assert_undone
+from hostkinds_worlds import assert_undone
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hostkinds_undone import assert_undone
+from hostkinds_worlds import assert_undone, shell
 
 from reactor.engine.events import Result
 from reactor.engine.options import Options
@@ -33,10 +33,6 @@ def point(tmp_path):
     yield path
     while mounts_at(str(path)):
         subprocess.run(["umount", "--lazy", path], check=True)
-
-
-def shell(command, *arguments):
-    subprocess.run(["sh", "-ec", command, "sh", *arguments], check=True)
 
 
 def world(point):

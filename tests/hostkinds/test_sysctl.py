@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hostkinds_undone import assert_undone
+from hostkinds_worlds import assert_undone
 
 from reactor.engine.events import Result
 from reactor.engine.options import Options

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from hostkinds_undone import assert_undone
+from hostkinds_worlds import assert_undone, line, shell
 
 from reactor.engine.events import Result
 from reactor.engine.options import Options
@@ -33,16 +32,6 @@ def lasting(shadow):
 
 def world():
     return [lasting(path.read_text()) for path in FILES], sorted(map(str, Path("/home").rglob("*")))
-
-
-def line(file, name):
-    return next(
-        (found for found in Path("/etc", file).read_text().splitlines() if found.startswith(f"{name}:")), None
-    )
-
-
-def shell(command):
-    subprocess.run(["sh", "-ec", command], check=True)
 
 
 def a_user():
