@@ -1,26 +1,11 @@
 """What exec accepts in a manifest, what it refuses and in which words, and what it declares to the graph."""
 
 import pytest
-from pydantic import ValidationError
+from property_problems import problems
 
 from reactor.resource.base import Resource
-from reactor.resource.diagnostic import InvalidPropertiesError
 from reactor.resource.watch import PathWatch
 from resources.exec import Exec
-
-
-def problems(**properties):
-    """All problems of an exec with these properties, as (path, message)."""
-    with pytest.raises(ValidationError) as caught:
-        Exec(**{"name": "/bin/true"} | properties)
-    found = []
-    for error in caught.value.errors():
-        cause = error.get("ctx", {}).get("error")
-        if isinstance(cause, InvalidPropertiesError):
-            found += [(problem.path, problem.message) for problem in cause.problems]
-        else:
-            found.append((error["loc"], error["msg"].removeprefix("Value error, ")))
-    return found
 
 
 def test_the_defaults_are_those_of_the_documentation():
@@ -78,12 +63,13 @@ def test_the_defaults_are_those_of_the_documentation():
     ],
 )  # fmt: skip
 def test_a_bad_property_is_refused_where_it_stands(properties, path, message):
-    assert problems(**properties) == [(path, message)]
+    found = problems(Exec, **{"name": "/bin/true"} | properties)
+    assert [(each.path, each.message) for each in found] == [(path, message)]
 
 
 def test_all_problems_of_the_commands_are_told_at_once():
-    found = problems(command="'", onlyif='"', unless="\\", provider="posix")
-    assert sorted(path for path, _ in found) == [("command",), ("onlyif",), ("unless",)]
+    found = problems(Exec, name="/bin/true", command="'", onlyif='"', unless="\\", provider="posix")
+    assert sorted(each.path for each in found) == [("command",), ("onlyif",), ("unless",)]
 
 
 @pytest.mark.parametrize(

@@ -4,31 +4,12 @@ import subprocess
 import sys
 
 import pytest
-from pydantic import ValidationError
+from property_problems import problems, the_problem
 
-from reactor import InvalidPropertiesError, ManifestError, load
+from reactor import ManifestError, load
 from resources.network import Address, Link, Route
 from watchers.netlink import NetlinkWatch
 from watchers.netlink_subjects import Subject, Topic
-
-
-def problems(kind, **properties):
-    """Each problem as the property it is about and its words."""
-    with pytest.raises(ValidationError) as caught:
-        kind(**properties)
-    found = []
-    for error in caught.value.errors():
-        cause = error.get("ctx", {}).get("error")
-        if isinstance(cause, InvalidPropertiesError):
-            found += [(each.path, f"{each.message}; {each.hint}") for each in cause.problems]
-        else:
-            found.append((error["loc"], error["msg"]))
-    return found
-
-
-def the_problem(kind, **properties):
-    (found,) = problems(kind, **properties)
-    return found
 
 
 @pytest.mark.parametrize("name", ["eth0", "br-lan", "eth0.100", "wg_1", "a", "x" * 15, "enp0s31f6", "a+b"])
@@ -57,11 +38,11 @@ BAD_NAMES = [
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_what_can_not_be_the_name_of_a_link_is_refused_wherever_it_stands(name):
-    assert the_problem(Link, name=name)[0] == ("name",)
-    assert the_problem(Link, name="x", link=name)[0] == ("link",)
-    assert the_problem(Link, name="x", master=name)[0] == ("master",)
-    assert the_problem(Address, name="192.0.2.1/24", link=name)[0] == ("link",)
-    assert the_problem(Route, name="default", link=name)[0] == ("link",)
+    assert the_problem(Link, name=name).path == ("name",)
+    assert the_problem(Link, name="x", link=name).path == ("link",)
+    assert the_problem(Link, name="x", master=name).path == ("master",)
+    assert the_problem(Address, name="192.0.2.1/24", link=name).path == ("link",)
+    assert the_problem(Route, name="default", link=name).path == ("link",)
 
 
 @pytest.mark.parametrize("name", [name for name in BAD_NAMES if len(name) < 16])
@@ -72,7 +53,7 @@ def test_what_can_not_be_the_name_of_a_namespace_is_refused(kind, name):
         Address: {"name": "192.0.2.1/24", "link": "a"},
         Route: {"name": "::/0", "link": "a"},
     }
-    assert the_problem(kind, netns=name, **rest[kind])[0] == ("netns",)
+    assert the_problem(kind, netns=name, **rest[kind]).path == ("netns",)
 
 
 @pytest.mark.parametrize(
@@ -96,13 +77,13 @@ def test_what_can_not_be_the_name_of_a_namespace_is_refused(kind, name):
     ],
 )
 def test_what_can_not_be_an_address_is_refused_with_its_remedy(name, words):
-    path, said = the_problem(Address, name=name, link="eth0")
+    path, message, hint = the_problem(Address, name=name, link="eth0")
     assert path == ("name",)
-    assert words in said
-    assert "the property `address`" in said
-    path, said = the_problem(Address, name="x", address=name, link="eth0")
+    assert words in f"{message}; {hint}"
+    assert "the property `address`" in hint
+    path, message, hint = the_problem(Address, name="x", address=name, link="eth0")
     assert path == ("address",)
-    assert words in said
+    assert words in f"{message}; {hint}"
 
 
 @pytest.mark.parametrize(
@@ -116,12 +97,12 @@ def test_what_can_not_be_an_address_is_refused_with_its_remedy(name, words):
     ],
 )
 def test_what_can_not_be_a_destination_is_refused_with_its_remedy(name, words):
-    path, said = the_problem(Route, name=name, link="eth0")
+    path, message, hint = the_problem(Route, name=name, link="eth0")
     assert path == ("name",)
-    assert words in said
-    path, said = the_problem(Route, name="x", destination=name, link="eth0")
+    assert words in f"{message}; {hint}"
+    path, message, hint = the_problem(Route, name="x", destination=name, link="eth0")
     assert path == ("destination",)
-    assert words in said
+    assert words in f"{message}; {hint}"
 
 
 @pytest.mark.parametrize(
@@ -138,8 +119,8 @@ def test_what_can_not_be_a_destination_is_refused_with_its_remedy(name, words):
 )
 def test_what_can_not_be_a_route_is_refused(properties, path, words):
     found = the_problem(Route, **{"name": "10.0.0.0/8", **properties})
-    assert found[0] == path
-    assert words in found[1]
+    assert found.path == path
+    assert words in f"{found.message}; {found.hint}"
 
 
 @pytest.mark.parametrize(
@@ -169,13 +150,13 @@ def test_what_can_not_be_a_route_is_refused(properties, path, words):
 )
 def test_what_does_not_go_together_is_refused_with_its_remedy(properties, path, words):
     found = the_problem(Link, name="eth0", **properties)
-    assert found[0] == path
-    assert words in found[1]
+    assert found.path == path
+    assert words in f"{found.message}; {found.hint}"
 
 
 def test_every_problem_is_said_at_once():
     found = problems(Link, name="a b", type="vlan", peer="c")
-    assert [path for path, _ in found] == [("name",), ("peer",), ("type",), ("type",)]
+    assert [each.path for each in found] == [("name",), ("peer",), ("type",), ("type",)]
 
 
 def test_problems_have_their_place_in_the_manifest(tmp_path):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import ValidationError
+from property_problems import the_problem
 
-from reactor import InvalidPropertiesError
 from reactor.graph.build import build
 from reactor.resource.plan import Action
 from resources.file import File
@@ -13,25 +12,15 @@ from resources.package import Package, PackageState
 from resources.repository import Repository
 
 
-def problem_of(**properties):
-    with pytest.raises(ValidationError) as caught:
-        Package(**properties)
-    (error,) = caught.value.errors()
-    cause = error["ctx"]["error"]
-    assert isinstance(cause, InvalidPropertiesError)
-    (problem,) = cause.problems
-    return problem
-
-
 @pytest.mark.parametrize("name", ["a;b", "a|b", "a&b", "$(id)", "a`id`", "a'b", 'a"b', "a\nb", "a*", "{a,b}"])
 def test_a_dangerous_name_is_refused(name):
-    problem = problem_of(name=name, ensure="present")
+    problem = the_problem(Package, name=name, ensure="present")
     assert problem.message == f'package name contains dangerous characters: "{name}"'
 
 
 @pytest.mark.parametrize("name", ["a/b", "a@b", "a b", "../a", "-o", "--root=x", "+a", "ä", "a=1"])
 def test_an_invalid_name_is_refused(name):
-    problem = problem_of(name=name, ensure="present")
+    problem = the_problem(Package, name=name, ensure="present")
     assert (
         problem.message
         == f'package name contains invalid characters: "{name}" (allowed: alphanumeric, ._+:~-)'
@@ -40,12 +29,12 @@ def test_an_invalid_name_is_refused(name):
 
 @pytest.mark.parametrize("ensure", ["1.0;id", "1.0 -o x", "$(id)", "-1.0", "1.0/testing", "1*", "1\n2"])
 def test_a_dangerous_version_is_refused(ensure):
-    problem = problem_of(name="app", ensure=ensure)
+    problem = the_problem(Package, name="app", ensure=ensure)
     assert problem.message == f'package version/ensure contains dangerous characters: "{ensure}"'
 
 
 def test_a_misspelt_state_is_no_version():
-    problem = problem_of(name="app", ensure="presnt")
+    problem = the_problem(Package, name="app", ensure="presnt")
     assert problem.path == ("ensure",)
     assert "no version" in problem.message
 
