@@ -222,7 +222,7 @@ def _open(path: str, *, at_once: bool = False) -> tuple[sqlite3.Connection, int]
         raise HistoryError(f"can't read the journal {path}: {error.strerror}") from error
     try:
         return _connect(path, at_once=at_once), inode
-    except (sqlite3.Error, UnusableError) as error:
+    except (sqlite3.Error, UnicodeDecodeError, UnusableError) as error:
         raise HistoryError(f"can't read the journal {path}: {error}") from error
 
 

@@ -47,7 +47,7 @@ def salvage(path: str) -> Salvage:
                 found.originals = [Original(*row) for row in rows]
             else:
                 found.complete = False
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         found.complete = False
     return found
 
@@ -57,5 +57,5 @@ def _read(connection: sqlite3.Connection, query: str, rows: list[Any], found: Sa
     try:
         found_rows = connection.execute(query)
         rows.extend(row for row in found_rows if all(isinstance(value, str | None) for value in row))
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         found.complete = False

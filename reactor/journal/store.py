@@ -260,7 +260,7 @@ def open_store(directory: str) -> tuple[Store, Found, str | None]:
     """
     try:
         return (*_open(directory), None)
-    except (UnusableError, sqlite3.DatabaseError) as error:
+    except (UnusableError, UnicodeDecodeError, sqlite3.DatabaseError) as error:
         if not beyond_repair(error):
             raise
         aside = set_aside(directory)
@@ -287,10 +287,12 @@ def _batch_of(saved: Salvage) -> Batch:
 
 def beyond_repair(error: Exception) -> bool:
     """Whether the file itself is at fault, and not the disk below it or somebody who holds it."""
-    if isinstance(error, UnusableError):
+    if isinstance(error, (UnusableError, UnicodeDecodeError)):  # SQLite quotes a table whose name is no text
         return True
-    code = getattr(error, "sqlite_errorcode", None)  # only errors from SQLite itself have one
-    return code == sqlite3.SQLITE_IOERR_SHORT_READ or (code is not None and code & 0xFF in _THE_FILE)
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:  # it is not SQLite that complains, but who makes a text of what it has read
+        return isinstance(error, sqlite3.OperationalError)
+    return code == sqlite3.SQLITE_IOERR_SHORT_READ or code & 0xFF in _THE_FILE
 
 
 def set_aside(directory: str) -> str:

@@ -59,6 +59,20 @@ def without_a_table(directory):
         connection.execute("DROP TABLE refreshes")
 
 
+def with_a_table_whose_name_is_no_text(directory):
+    content = (directory / FILE_NAME).read_bytes()
+    for right, wrong in [(b"eventsevents", b"\xf0ventsevents"), (b"TABLE events", b"TABLX events")]:
+        assert content.count(right) == 1
+        content = content.replace(right, wrong)
+    (directory / FILE_NAME).write_bytes(content)
+
+
+def with_a_ref_that_is_no_text(directory):
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        connection.execute("UPDATE refreshes SET source = CAST(x'66ff' AS TEXT)")
+        connection.commit()
+
+
 def a_directory(directory):
     (directory / FILE_NAME).unlink()
     (directory / FILE_NAME).mkdir()
@@ -69,7 +83,18 @@ def a_symbolic_link(directory):
     (directory / FILE_NAME).symlink_to(directory / "elsewhere")
 
 
-HARMS = [broken_text, broken_middle, truncated, foreign, newer, without_a_table, a_directory, a_symbolic_link]
+HARMS = [
+    broken_text,
+    broken_middle,
+    truncated,
+    foreign,
+    newer,
+    without_a_table,
+    with_a_table_whose_name_is_no_text,
+    with_a_ref_that_is_no_text,
+    a_directory,
+    a_symbolic_link,
+]
 
 
 @pytest.mark.parametrize("harm", HARMS)
@@ -209,6 +234,9 @@ def test_a_reader_says_what_is_wrong(directory):
     filled(directory)
     newer(directory)
     with pytest.raises(HistoryError, match="format 99"):
+        History(str(directory))
+    with_a_table_whose_name_is_no_text(directory)
+    with pytest.raises(HistoryError, match="can't read the journal"):
         History(str(directory))
 
 
