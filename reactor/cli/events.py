@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import gc
+import math
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from reactor.cli.formats import Format, format_option
-from reactor.cli.messages import fail, hinted
+from reactor.cli.messages import fail
+from reactor.cli.moments import moment
 from reactor.cli.running import TEXT, directory_of, state_dir_option, warn_if_unknown
 from reactor.console.jsonlines import line
 from reactor.console.past import entry_line, headline
@@ -23,29 +23,15 @@ if TYPE_CHECKING:
     from reactor.journal.history import Entry, Filter, History
 
 
-def _moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float:
-    """Seconds since 1970 of a time, or of a duration before now."""
-    if value is None:
-        return 0.0
-    from reactor.resource.properties import parse_duration
-
-    try:
-        return time.time() - parse_duration(value)
-    except ValueError:
-        pass
-    try:
-        return datetime.fromisoformat(value).timestamp()
-    except (ValueError, OverflowError, OSError):
-        refusal = click.BadParameter(f"{value!r} is no time")
-        raise hinted(refusal, "write a duration such as 1h30m, or a time such as 2026-01-31T14:00") from None
-
-
 @click.command(short_help="Show what has happened.")
 @click.option("--follow", "-f", is_flag=True, help="Wait for more, until ^C.")
 @click.option(
-    "--since", callback=_moment, metavar="TIME",
-    help="Only what came since a time, 2026-01-31T14:00, or within a duration, 1h30m.  [default: all, or with --follow what comes]",
-)  # fmt: skip
+    "--since",
+    callback=moment,
+    metavar="TIME",
+    help="Only what came since then: 1h30m, '2 hours ago', yesterday, 14:00, '2026-01-31 14:00'.  [default: all, or with --follow what comes]",
+)
+@click.option("--until", callback=moment, metavar="TIME", help="Only what came until then.")
 @click.option(
     "--ref",
     type=TEXT,
@@ -57,7 +43,8 @@ def _moment(_context: click.Context, _parameter: click.Parameter, value: str | N
 @state_dir_option
 def events(
     follow: bool,
-    since: float,
+    since: float | None,
+    until: float | None,
     ref: str | None,
     failed: bool,
     form: Format,
@@ -73,12 +60,17 @@ def events(
     \b
     Examples:
       reactor events --since 1h
+      reactor events --since yesterday --until today
       reactor events --follow --failed
       reactor events --ref 'file#/etc/*' --format json
     """
     from reactor.journal.history import Filter, History, HistoryError
 
-    wanted = Filter(since, ref, failed)
+    if follow and until is not None:
+        raise click.UsageError("--follow waits for what comes, and --until leaves that out")
+    wanted = Filter(since or 0.0, math.inf if until is None else until, ref, failed)
+    if wanted.since > wanted.until:
+        raise click.UsageError("--until is before --since, so nothing came in between")
     try:
         with closing(History(directory_of(state_dir))) as history:
             if ref is not None:

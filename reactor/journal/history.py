@@ -26,7 +26,7 @@ POLL_INTERVAL = 0.2
 
 _ENTRIES = """
 SELECT id, time, event, ref, result, generation, record FROM events
-WHERE id > :after AND time >= :since AND (:ref IS NULL OR ref = :ref OR ref GLOB :ref
+WHERE id > :after AND time BETWEEN :since AND :until AND (:ref IS NULL OR ref = :ref OR ref GLOB :ref
      OR ref IN (SELECT ref FROM aliases WHERE name = :ref OR name GLOB :ref))
 AND (NOT :failed OR result IN ('failed', 'blocked')) ORDER BY id LIMIT 500
 """
@@ -86,9 +86,10 @@ class Refresh(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which entries: none before ``since``; of resources called ``ref``, a glob; ``failed`` and blocked ones only."""
+    """Which entries: none before ``since`` or after ``until``; of resources called ``ref``, a glob; ``failed`` and blocked ones only."""
 
     since: float = 0.0
+    until: float = math.inf
     ref: str | None = None
     failed: bool = False
 

@@ -317,8 +317,17 @@ def test_events_can_be_chosen(reactor, manifest):
     once(reactor, manifest(BLOCKED))
     assert "exec#migrate" in reactor("events", "--failed", "--ref", "exec#*").out
     assert reactor("events", "--since", "2999-01-01").out == ""
-    assert len(reactor("events", "--since", "1h").out.splitlines()) == 3
-    assert "write a duration" in reactor("events", "--since", "soon").err
+    assert len(reactor("events", "--since", "1 hour ago", "--until", "now").out.splitlines()) == 3
+    assert reactor("events", "--until", "1h").out == ""
+
+
+@pytest.mark.parametrize(
+    "options", [("--since", "soon"), ("--since", "1h", "--until", "2h"), ("--follow", "--until", "now")]
+)
+def test_events_of_no_time_are_refused(reactor, manifest, options):
+    once(reactor, manifest(BLOCKED))
+    done = reactor("events", *options)
+    assert (done.code, done.out) == (2, "")
 
 
 def test_events_for_programs_are_those_of_the_run(reactor, manifest):
