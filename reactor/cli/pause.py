@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.completing import complete_journal
+from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail, hinted, warn
 from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option
 
@@ -36,8 +37,9 @@ def _duration(_context: click.Context, _parameter: click.Parameter, value: str) 
     help="How long, as in 30m or 2h; then the pause ends by itself.",
 )  # fmt: skip
 @click.option("--reason", type=TEXT, required=True, metavar="TEXT", help="Why, for those who wonder later.")
+@format_option("one JSON object")
 @state_dir_option
-def pause(ref: str, seconds: float, reason: str, state_dir: str | None) -> None:
+def pause(ref: str, seconds: float, reason: str, form: Format, state_dir: str | None) -> None:
     """Start no check of what REF-GLOB names (without it: of anything) until the time is over or 'reactor resume'.
 
     Watching goes on: what drifts meanwhile owes a check, and what depends on it waits. A check that runs is let
@@ -51,6 +53,7 @@ def pause(ref: str, seconds: float, reason: str, state_dir: str | None) -> None:
       reactor pause 'file#/etc/nginx/*' --for 2h --reason 'an experiment, ask Ada'
       reactor pause --for 10m --reason 'disk is being replaced'
     """
+    from reactor.console.jsonlines import line
     from reactor.console.quantities import date_and_time
     from reactor.console.style import printable
     from reactor.control.client import Client, NoRunError
@@ -63,9 +66,12 @@ def pause(ref: str, seconds: float, reason: str, state_dir: str | None) -> None:
             refs = client.pause(ref, seconds, reason)
         except NoRunError:
             refs = _pause_without_run(client, ref, seconds, reason)
-    until = date_and_time(time.time() + seconds)
+    until = time.time() + seconds
+    if form == "json":
+        click.echo(line({"paused": refs, "until": until}), nl=False)
+        return
     for each in refs:
-        click.echo(f"{printable(each)}  paused  until {until}")
+        click.echo(f"{printable(each)}  paused  until {date_and_time(until)}")
 
 
 def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) -> list[str]:

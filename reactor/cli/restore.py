@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reactor.cli.messages import fail
+from reactor.cli.formats import Format, format_option
+from reactor.cli.messages import fail, warn
 from reactor.cli.running import directory_of, state_dir_option
 from reactor.console.quantities import date_and_time
 
@@ -23,8 +24,9 @@ _PERMISSIONS = 0o777
 @click.argument("path", type=click.Path())
 @click.option("--from", "wanted", metavar="ID", help="This version.  [default: the newest]")
 @click.option("--list", "listing", is_flag=True, help="Show the versions there are, and change nothing.")
+@format_option("one JSON object")
 @state_dir_option
-def restore(path: str, wanted: str | None, listing: bool, state_dir: str | None) -> None:
+def restore(path: str, wanted: str | None, listing: bool, form: Format, state_dir: str | None) -> None:
     """Put back what the file at PATH held before a resource replaced or removed it, with owner and mode.
 
     What PATH holds now is kept first, so a second restore takes the first one back. Kept are files of up to 8 MiB,
@@ -48,9 +50,9 @@ def restore(path: str, wanted: str | None, listing: bool, state_dir: str | None)
     if not versions:
         fail(f"no version of {path} is kept in {directory}", "write the path as the manifest does", 1)
     if listing:
-        _show(versions)
+        _show(versions, form)
     else:
-        _restore(store, _choose(versions, wanted))
+        _restore(store, _choose(versions, wanted), form)
         _warn_of_running(directory, versions[0])
 
 
@@ -64,7 +66,10 @@ def _choose(versions: list[Version], wanted: str | None) -> Version:
     return chosen
 
 
-def _show(versions: list[Version]) -> None:
+def _show(versions: list[Version], form: Format) -> None:
+    if form == "json":
+        _tell({"path": versions[0].path, "versions": [_record(version) for version in versions]})
+        return
     rows = [("id", "time", "bytes", "owner", "mode", "changed by")]
     for version in versions:
         owner = f"{_user(version.uid)}:{_group(version.gid)}"
@@ -76,7 +81,21 @@ def _show(versions: list[Version]) -> None:
         click.echo("  ".join(cells).rstrip())
 
 
-def _restore(store: Store, version: Version) -> None:
+def _record(version: Version) -> dict[str, Any]:
+    name = version.name
+    return {
+        "id": name.id, "time": name.time / 1e9, "bytes": version.size, "uid": version.uid, "gid": version.gid,
+        "mode": f"{version.mode:04o}", "changed_by": version.ref,
+    }  # fmt: skip
+
+
+def _tell(record: dict[str, Any]) -> None:
+    from reactor.console.jsonlines import line
+
+    click.echo(line(record), nl=False)
+
+
+def _restore(store: Store, version: Version, form: Format) -> None:
     import trio
 
     from reactor.engine.outcome import Outcome
@@ -88,12 +107,15 @@ def _restore(store: Store, version: Version) -> None:
     verdict = trio.run(_put_back, store, version, content)
     if verdict.outcome is Outcome.FAILED:
         fail(str(verdict.error), verdict.hint, 1)
-    if verdict.outcome is Outcome.OK:
+    changed = verdict.outcome is not Outcome.OK
+    if form == "json":
+        _tell({"path": version.path, "version": version.name.id, "changed": changed})
+    elif changed:
+        click.echo(f"{version.path} is again as in version {version.name.id}, from before {_time(version)}")
+    else:
         click.echo(f"{version.path} is already as in version {version.name.id}")
-        return
-    click.echo(f"{version.path} is again as in version {version.name.id}, from before {_time(version)}")
-    if version.mode & ~_PERMISSIONS:
-        click.echo(f"note: of its mode {version.mode:04o} the setuid, setgid and sticky bits are left out")
+    if changed and version.mode & ~_PERMISSIONS:
+        warn(f"of its mode {version.mode:04o} the setuid, setgid and sticky bits are left out")
 
 
 async def _put_back(store: Store, version: Version, content: str) -> Verdict:
@@ -104,7 +126,7 @@ async def _put_back(store: Store, version: Version, content: str) -> Verdict:
     from reactor.resource.speech import speaker
 
     keeper.set(store)
-    speaker.set(click.echo)
+    speaker.set(warn)
     file = find_kind("file").model_validate(
         {
             "name": version.path,
@@ -126,8 +148,8 @@ def _warn_of_running(directory: str, version: Version) -> None:
     from reactor.journal.state_directory import holder
 
     if (running := holder(directory)) is not None:
-        click.echo(
-            f"note: {running} is running; if its manifest has {version.ref}, it repairs the file again, unless the"
+        warn(
+            f"{running} is running; if its manifest has {version.ref}, it repairs the file again, unless the"
             " manifest changes"
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.completing import complete_journal
+from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import warn
 from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
 @click.command(short_help="End pauses before their time.")
 @click.argument("ref", type=TEXT, default="*", metavar="[REF-GLOB]", shell_complete=complete_journal)
+@format_option("one JSON object")
 @state_dir_option
-def resume(ref: str, state_dir: str | None) -> None:
+def resume(ref: str, form: Format, state_dir: str | None) -> None:
     """End every pause of what REF-GLOB names (without it: of everything). Checks that are owed start at once.
 
     Exit codes: 0 done, also when nothing was paused; 2 nothing is called like that, or bad usage.
@@ -29,6 +31,7 @@ def resume(ref: str, state_dir: str | None) -> None:
       reactor resume
       reactor resume 'file#/etc/nginx/*'
     """
+    from reactor.console.jsonlines import line
     from reactor.console.style import printable
     from reactor.control.client import Client, NoRunError
 
@@ -38,6 +41,9 @@ def resume(ref: str, state_dir: str | None) -> None:
             refs = client.resume(ref)
         except NoRunError:
             refs = _resume_without_run(client, ref)
+    if form == "json":
+        click.echo(line({"resumed": refs}), nl=False)
+        return
     for each in refs:
         click.echo(f"{printable(each)}  resumed")
     if not refs:

@@ -8,6 +8,7 @@ from contextlib import closing
 import click
 
 from reactor.cli.completing import complete_journal
+from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail
 from reactor.cli.running import TEXT, directory_of, hint_from, state_dir_option
 from reactor.console.style import printable
@@ -15,8 +16,9 @@ from reactor.console.style import printable
 
 @click.command(short_help="Explain the state of one resource.")
 @click.argument("ref", type=TEXT, metavar="REF", shell_complete=complete_journal)
+@format_option("one JSON object")
 @state_dir_option
-def why(ref: str, state_dir: str | None) -> None:
+def why(ref: str, form: Format, state_dir: str | None) -> None:
     """Explain how REF came to the state it is in: the last event, the check, the change, and whom that refreshed.
 
     If it is blocked, it names what is to blame. It asks the journal, so it works while a run goes on and when none
@@ -29,6 +31,7 @@ def why(ref: str, state_dir: str | None) -> None:
       reactor why file#/etc/motd
       reactor why 'exec#restart app'
     """
+    from reactor.console.jsonlines import line
     from reactor.control.reasons import Reasons
     from reactor.journal.history import History, HistoryError
 
@@ -40,5 +43,8 @@ def why(ref: str, state_dir: str | None) -> None:
                 fail(f"the journal knows no resource {ref}", hint_from(history, ref), 1)
     except HistoryError as error:
         fail(str(error), None, 1)
+    if form == "json":
+        click.echo(line({"ref": ref, "why": told}), nl=False)
+        return
     for text in told:
         click.echo(printable(text))

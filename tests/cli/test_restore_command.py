@@ -120,7 +120,18 @@ def test_setuid_does_not_come_back_and_that_is_said(restore, tmp_path, store):
     converge(store, tool, ensure="present", content="new", mode="0755", **OWNERS)
     done = restore(tool)
     assert look(tool)[:2] == ("old", 0o755)
-    assert "of its mode 4755 the setuid, setgid and sticky bits are left out" in done.out
+    assert "of its mode 4755 the setuid, setgid and sticky bits are left out" in done.err
+
+
+def test_programs_get_the_versions_and_what_was_done_as_json(restore, motd):
+    listed = json.loads(restore("--list", "--format", "json", motd).out)
+    newest, oldest = listed["versions"]
+    assert (listed["path"], oldest["bytes"], oldest["mode"]) == (str(motd), 5, "0640")
+    assert oldest["changed_by"] == f"file#{motd}"
+    wanted = ("--from", newest["id"], "--format", "json", motd)
+    done = {"path": str(motd), "version": newest["id"]}
+    assert json.loads(restore(*wanted).out) == {**done, "changed": True}
+    assert json.loads(restore(*wanted).out) == {**done, "changed": False}
 
 
 def test_what_is_as_it_was_already_stays(restore, motd):
@@ -169,12 +180,12 @@ def test_what_can_not_be_put_back_is_told_with_a_hint(restore, motd):
 def test_a_run_that_goes_on_is_named(restore, motd, state):
     said = {"pid": 4711, "manifest": "/etc/site.yaml", "since": time.time()}
     (state / "lock").write_text(json.dumps(said))
-    assert "note" not in restore(motd).out
+    assert restore(motd).err == ""
     with (state / "lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = restore(motd)
-    assert "note: process 4711 (reactor run /etc/site.yaml, since " in done.out
-    assert f"if its manifest has file#{motd}, it repairs the file again" in done.out
+    assert "warning: process 4711 (reactor run /etc/site.yaml, since " in done.err
+    assert f"if its manifest has file#{motd}, it repairs the file again" in done.err
 
 
 def run(reactor, state, manifest, *options):

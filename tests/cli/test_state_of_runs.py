@@ -419,7 +419,11 @@ def test_why_of_what_is_fine_and_of_what_is_unknown(reactor, manifest, tmp_path)
     (tmp_path / "a").write_text("new")
     os.chmod(tmp_path / "a", 0o644)
     once(reactor, manifest(TWO))
-    assert "is as desired since " in reactor("why", f"file#{tmp_path}/a").out
+    said = reactor("why", f"file#{tmp_path}/a").out
+    assert "is as desired since " in said
+    as_json = json.loads(reactor("why", f"file#{tmp_path}/a", "--format", "json").out)
+    assert as_json["ref"] == f"file#{tmp_path}/a"
+    assert as_json["why"][0].partition(" since ")[0] == said.partition(" since ")[0]
     done = reactor("why", f"file#{tmp_path}/b")
     assert done.code == 1
     assert f"did you mean 'file#{tmp_path}/a'?" in done.err

@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 
 import pytest
 from processes_of_cli import environment, finish, spawned, wait_until
@@ -97,6 +98,17 @@ def test_a_pause_without_a_run_holds_for_the_next_also_if_that_is_one_shot(manif
     assert call("resume") == (0, "file#*/a  resumed\n", "")
     assert call("run", "--converge-once", path)[0] == 0
     assert (tmp_path / "a").exists()
+
+
+def test_programs_get_pauses_and_their_ends_as_json(manifest, tmp_path):
+    pause = ("pause", f"file#{tmp_path}/a", "--for", "1h", "--reason", "why not", "--format", "json")
+    with spawned("run", manifest(FILES)):
+        converged()
+        paused = json.loads(call(*pause)[1])
+        assert paused["paused"] == [f"file#{tmp_path}/a"]
+        assert time.time() + 3500 < paused["until"] < time.time() + 3700
+        assert json.loads(call("resume", "--format", "json")[1]) == {"resumed": [f"file#{tmp_path}/a"]}
+        assert call("resume", "--format", "json") == (0, '{"resumed":[]}\n', "")
 
 
 def test_a_pause_ends_by_itself(manifest, tmp_path):
