@@ -30,7 +30,7 @@ def complete_manifest(
 
 def complete_journal(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """The resources of the newest manifest that the journal knows: also those of a run that goes on."""
-    from reactor.cli.running import directory_of
+    from reactor.cli.state_dir import directory_of
 
     with suppress(click.UsageError):
         return _offers(_remembered(directory_of(context.params.get("state_dir"))), begun)

@@ -12,7 +12,7 @@ import click
 from reactor.cli.inputs import entry_options
 from reactor.cli.messages import warn
 from reactor.cli.nearest import NearestGroup
-from reactor.cli.running import state_dir_option
+from reactor.cli.state_dir import state_dir_option
 
 if TYPE_CHECKING:
     from reactor.engine.events import Event

@@ -17,8 +17,8 @@ from reactor.cli.inputs import entry_options
 from reactor.cli.kind_options import KindOptions
 from reactor.cli.manifests import report
 from reactor.cli.messages import fail
-from reactor.cli.running import state_dir_option
 from reactor.cli.state import refuse_managed
+from reactor.cli.state_dir import state_dir_option
 from reactor.console.display import Display
 from reactor.engine.events import Blocked, Event, Result, Skipped
 from reactor.engine.options import Options

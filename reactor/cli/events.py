@@ -14,7 +14,8 @@ import click
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail
 from reactor.cli.moments import moment
-from reactor.cli.running import TEXT, directory_of, state_dir_option, warn_if_unknown
+from reactor.cli.names import TEXT, warn_if_unknown
+from reactor.cli.state_dir import directory_of, state_dir_option
 from reactor.console.jsonlines import line
 from reactor.console.past import entry_line, headline
 from reactor.console.style import Style, wants_colour

@@ -50,6 +50,17 @@ def telling_errors(*, bad_usage: int) -> Iterator[None]:
         fail(str(error), None, 1)
 
 
+@contextmanager
+def refusing() -> Iterator[None]:
+    """End the command as for bad usage when the converger does not do what it was asked."""
+    from reactor.control.client import RefusedError
+
+    try:
+        yield
+    except RefusedError as error:
+        fail(error.message, error.hint)
+
+
 def warn(message: str) -> None:
     """Something the person should know."""
     click.echo(f"warning: {message}", err=True)

@@ -9,8 +9,9 @@ import click
 
 from reactor.cli.completing import complete_journal
 from reactor.cli.formats import Format, format_option
-from reactor.cli.messages import fail, hinted, warn
-from reactor.cli.running import TEXT, directory_of, refusing, state_dir_option
+from reactor.cli.messages import fail, hinted, refusing, warn
+from reactor.cli.names import TEXT
+from reactor.cli.state_dir import directory_of, state_dir_option
 
 if TYPE_CHECKING:
     from reactor.control.client import Client

@@ -9,7 +9,7 @@ import click
 
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail, warn
-from reactor.cli.running import directory_of, state_dir_option
+from reactor.cli.state_dir import directory_of, state_dir_option
 from reactor.console.quantities import date_and_time
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from reactor.cli.inputs import MANIFEST, inputs_options
 from reactor.cli.messages import hinted
 from reactor.cli.metrics import Exposure, metrics_options, refuse_exposure
 from reactor.cli.page import refuse_page, ui_option
-from reactor.cli.running import state_dir_option
+from reactor.cli.state_dir import state_dir_option
 from reactor.engine.options import DEFAULT_JOBS, Options
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def run(
     exposure: Exposure | None,
 ) -> None:
     """Bring the host into the state of a manifest, and keep it there; the help is `_HELP`."""
-    from reactor.cli.converging import Run
+    from reactor.cli.assembling import Run
     from reactor.journal.state_directory import locate
 
     bad_usage = exitcodes.of_bad_usage(detailed=detailed_exitcodes)

@@ -10,7 +10,8 @@ import click
 from reactor.cli.completing import complete_journal
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail
-from reactor.cli.running import TEXT, directory_of, hint_from, state_dir_option
+from reactor.cli.names import TEXT, hint_from
+from reactor.cli.state_dir import directory_of, state_dir_option
 from reactor.console.style import printable
 
 

@@ -1,0 +1,34 @@
+"""The option that names a state directory, in every command that has to do with runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from reactor.cli.messages import hinted
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def state_dir_option(command: _Command) -> _Command:
+    """The option ``--state-dir``, as ``run`` has it."""
+    option = click.option(
+        "--state-dir",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="The state directory of the run.  [default: $REACTOR_STATE_DIR, or /var/lib/reactor for root, else ~/.local/state/reactor]",
+    )
+    return option(command)
+
+
+def directory_of(option: str | None) -> str:
+    """The state directory that is meant."""
+    from reactor.journal.state_directory import ENVIRONMENT_VARIABLE, locate
+
+    location = locate(option)
+    if location is None:
+        error = click.UsageError("you have no home directory to keep state in")
+        raise hinted(error, f"name the state directory with --state-dir or {ENVIRONMENT_VARIABLE}")
+    return location.path
