@@ -29,8 +29,8 @@ class Verdict(NamedTuple):
     hint: str | None = None
     declined: str | None = None
     health: Health = ()
-    may_come: bool = False
-    """Whether what is missing may be made by something that goes before."""
+    missing: str | None = None
+    """What it failed for the want of, as in a `ResourceError`."""
 
 
 Apply = Callable[[Resource, Plan, list[str]], Awaitable[None]]
@@ -57,7 +57,7 @@ async def check(
     """
     done: list[str] = []
     timeout = resource.meta.timeout
-    may_come = False
+    missing = None
     try:
         with _WITHOUT_END if timeout is None else trio.fail_after(timeout):
             state = await resource.observe()
@@ -74,13 +74,13 @@ async def check(
     except trio.TooSlowError:
         error, hint = f"the check took longer than its timeout of {timeout:g} s", None
     except ResourceError as failure:
-        error, hint, may_come = failure.message, failure.hint, failure.may_come
+        error, hint, missing = failure.message, failure.hint, failure.missing
     except OSError as failure:
         error, hint = _os_error_text(failure), None
     except Exception as failure:  # noqa: BLE001 - a bug in one kind must not end the others' run
         error = f"the kind {resource.kind} failed unexpectedly: {type(failure).__name__}: {failure}"
         hint = "this is a bug in the kind; please report it"
-    return Verdict(Outcome.FAILED, tuple(done), error=error, hint=hint, may_come=may_come)
+    return Verdict(Outcome.FAILED, tuple(done), error=error, hint=hint, missing=missing)
 
 
 async def examined(resource: Resource, verdict: Verdict) -> Verdict:

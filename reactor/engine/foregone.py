@@ -64,7 +64,7 @@ class Foregone:
             if (reason := late.declined(self._outputs.get)) is None:
                 resource = self._roster.resources[vertex] = late.settle(resource, self._outputs.get)
         except ResourceError as error:
-            return Verdict(Outcome.FAILED, error=error.message, hint=error.hint, may_come=error.may_come)
+            return Verdict(Outcome.FAILED, error=error.message, hint=error.hint, missing=error.missing)
         finally:
             if watches != _watches(resource):
                 self._changed(vertex)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Any
 
 from reactor.engine.check import Verdict
@@ -14,6 +16,8 @@ from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.digraph import predecessors
 from reactor.graph.topology import Adjacency, Topology
+from reactor.resource.base import Resource
+from reactor.resource.plan import ResourceError
 
 
 class Rehearsal:
@@ -26,6 +30,7 @@ class Rehearsal:
         self._scheduler = scheduler
         self._topology: Topology | None = None
         self._before: Adjacency = []
+        self._providers: dict[str, list[int]] = {}
 
     async def take(self, vertex: int, state: Any) -> None:
         """``vertex`` was found as ``state`` and would be changed: raise what is known to keep a run from that."""
@@ -34,39 +39,75 @@ class Rehearsal:
             return
         if resource.meta.reverse:
             await self._reversals.rehearse(resource, state)
-        await resource.rehearse(state)
+        try:
+            await resource.rehearse(state)
+        except ResourceError as error:
+            if error.missing is None or not self._would_come(error.missing):
+                raise
 
     def excuse(self, vertex: int, verdict: Verdict) -> Verdict:
         """A failure below something that was not applied says nothing: the honest answer is "can't tell".
 
-        What may come by any command, as an account, may also come by what only goes before, in the order of a manifest.
+        What is missing may also come by what only goes before, in the order of a manifest.
         """
         if self._roster.resources[vertex].members:  # it failed because one of them did
             return verdict
-        topology = self._scheduler.topology
-        before = self._all_predecessors(topology) if verdict.may_come else topology.strong_predecessors
-        if (up := self._unapplied(vertex, before)) is None:
+        if verdict.missing is None:
+            up = next(self._unapplied(vertex, self._scheduler.topology.strong_predecessors), None)
+        else:
+            up = self._bringer(vertex, verdict.missing)
+        if up is None:
             return verdict
         said = str(verdict.error).partition("\n")[0]  # what a program wrote comes in further lines
         text = f"Can't tell before {self._roster.refs[up]} is applied ({said})"
         return Verdict(Outcome.WOULD_CHANGE, (text,))
 
-    def _all_predecessors(self, topology: Topology) -> Adjacency:
-        if self._topology is not topology:
-            self._topology = topology
-            self._before = list(map(tuple, predecessors(topology.successors)))
-        return self._before
+    def _would_come(self, missing: str) -> bool:
+        """Whether something that was not applied provides that, or something in it."""
+        self._learn()
+        return any(map(self._is_unapplied, self._providers.get(missing, ())))
 
-    def _unapplied(self, vertex: int, before: Adjacency) -> int | None:
-        """The nearest of all ``before`` ``vertex`` that would be changed."""
-        blocked = self._scheduler.blame.blocked
+    def _bringer(self, vertex: int, missing: str) -> int | None:
+        """Of all that goes before ``vertex`` and was not applied, what most likely brings ``missing``."""
+        self._learn()
+        resources = self._roster.resources
+        able = [up for up in self._unapplied(vertex, self._before) if resources[up].may_bring(missing)]
+        return min(able, key=lambda up: not _concerns(resources[up], missing), default=None)
+
+    def _unapplied(self, vertex: int, before: Adjacency) -> Iterator[int]:
+        """Those of all ``before`` ``vertex`` that would be changed, nearest first."""
         seen, ahead = {vertex}, deque([vertex])
         while ahead:
             for up in before[ahead.popleft()]:
-                if up in seen:
-                    continue
-                if self._ledger.result(up, blocked) is Result.WOULD_CHANGE:
-                    return up
-                seen.add(up)
-                ahead.append(up)
-        return None
+                if up not in seen:
+                    seen.add(up)
+                    ahead.append(up)
+                    if self._is_unapplied(up):
+                        yield up
+
+    def _is_unapplied(self, vertex: int) -> bool:
+        return self._ledger.result(vertex, self._scheduler.blame.blocked) is Result.WOULD_CHANGE
+
+    def _learn(self) -> None:
+        """Look at the graph that is in force, once: only what fails asks."""
+        topology = self._scheduler.topology
+        if self._topology is topology:
+            return
+        self._topology = topology
+        self._before = list(map(tuple, predecessors(topology.successors)))
+        self._providers = {}
+        for vertex in self._roster.present:
+            resource = self._roster.resources[vertex]
+            for path in resource.provides():
+                self._providers.setdefault(path, []).append(vertex)
+                for above in map(str, PurePath(path).parents if path.startswith("/") else ()):
+                    if resource.may_bring(above):
+                        self._providers.setdefault(above, []).append(vertex)
+
+
+def _concerns(resource: Resource, missing: str) -> bool:
+    """Whether ``resource`` provides something at, above or below it."""
+    return any(
+        f"{each}/".startswith(f"{missing}/") or f"{missing}/".startswith(f"{each}/")
+        for each in resource.provides()
+    )

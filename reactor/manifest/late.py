@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 _OUTPUT = "output"
 
+_READ = "what an expression reads"
+"""What is missing where one fails: a rehearsal can't tell before whatever goes first has been applied."""
+
 
 class Condition(NamedTuple):
     """One of ``control``: ``name`` is ``if`` or ``unless``, ``at`` the offset of its text in the file."""
@@ -120,7 +123,7 @@ class LateBinding(Late):
         except MisplacedError as found:
             spot = found.expressive
             place = self._world.place(spot.at, spot.text, found.error)
-            raise ResourceError(f"{place}: {found.error.message}", found.error.hint, may_come=True) from found
+            raise ResourceError(f"{place}: {found.error.message}", found.error.hint, missing=_READ) from found
         finally:
             self._read_by_values = frozenset(reads)
         if values == self._values:
@@ -136,7 +139,7 @@ class LateBinding(Late):
         except UndecidedError as found:
             error = found.error
             place = self._world.place(found.condition.at, found.condition.text, error)
-            raise ResourceError(f"{place}: {error.message}", error.hint, may_come=True) from found
+            raise ResourceError(f"{place}: {error.message}", error.hint, missing=_READ) from found
 
     def texts(self) -> dict[str, Any]:
         """The late properties as they are written."""
@@ -177,7 +180,7 @@ class LateBinding(Late):
         return ResourceError(
             "\n".join(f"{each.place}: {each.message}" for each in found),
             "; ".join(hints) or "the value comes from an expression",
-            may_come=True,
+            missing=_READ,
         )
 
     def _taken(self) -> dict[str, PropertyPath]:

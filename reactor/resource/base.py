@@ -273,6 +273,10 @@ class Resource(Presentation, Model, ABC):
         """Absolute paths, and accounts such as ``user#ada`` and ``group#33``, that exist because of this."""
         return ()
 
+    def may_bring(self, missing: str) -> bool:  # noqa: ARG002 - others know more
+        """Whether ``missing`` of a `ResourceError` may come by this, when it is applied. Only a rehearsal asks."""
+        return True
+
     def reads(self) -> Collection[str]:
         """Absolute paths of files that say what is desired: a change of one is an edit, and not drift."""
         return ()

@@ -32,16 +32,16 @@ Plan = tuple[Action, ...]
 class ResourceError(Exception):
     """A resource could not be observed or changed. It is the state of one vertex, never the end of a run.
 
-    ``hint`` says how to mend it, when the kind knows. ``may_come``: something is missing that a command may make of
-    which nobody knows what it makes, as an account, a repository or a file that an expression reads. A rehearsal then
-    can't tell.
+    ``hint`` says how to mend it, when the kind knows. ``missing`` is what is not there, and may yet come by something
+    that goes before: an absolute path, or what is called as a resource is, as ``user#ada``, or a ``package#nginx``
+    that no repository offers, or what an expression reads. A rehearsal then can't tell.
     """
 
-    def __init__(self, message: str, hint: str | None = None, *, may_come: bool = False) -> None:
+    def __init__(self, message: str, hint: str | None = None, *, missing: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.may_come = may_come
+        self.missing = missing
 
 
 class GroupError(ResourceError):

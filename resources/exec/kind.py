@@ -178,7 +178,8 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         try:
             return (await run(self._command(text))).exit_code == 0
         except ResourceError as error:
-            raise ResourceError(f"{guard}: {error.message}", error.hint) from error
+            message = f"{guard}: {error.message}"
+            raise ResourceError(message, error.hint, missing=error.missing) from error
 
     async def _execute(self) -> None:
         """Run the command. Raises ResourceError unless it ends as ``returns`` says, or ``creates`` is there."""

@@ -82,6 +82,10 @@ class Inline:
         return self._text.encode()[:limit]
 
 
+EMPTY = Inline("")
+"""That of a new file whose content is not managed."""
+
+
 class Source:
     """Content of another file on the host; a symlink to it is followed."""
 
@@ -135,7 +139,8 @@ class Source:
             fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError as error:
             hint = "correct the path, or require the resource that makes the file"
-            raise ResourceError(f"the source {self._path} does not exist", hint) from error
+            words = f"the source {self._path} does not exist"
+            raise ResourceError(words, hint, missing=self._path) from error
         except OSError as error:
             raise explained(error, f"read the source {self._path}") from error
         try:

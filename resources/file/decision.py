@@ -6,11 +6,10 @@ from functools import partial
 
 from reactor import Action, Diff, Plan, ResourceError
 from resources.file import posix
-from resources.file.content import Content, Inline
+from resources.file.content import EMPTY, Content
 from resources.file.diffs import attributes_diff, content_diff
 from resources.file.state import Change, Desired, FileState, FileType
 
-_EMPTY = Inline("")
 _FILE = FileType.FILE  # see observer: a member looked up in its class is slow
 
 
@@ -103,7 +102,7 @@ def _create(desired: Desired, state: FileState) -> Action:
         did = "created an empty file with the requested attributes"
     else:
         would, did = "Would have created the file", "created the file"
-    return _write(desired, desired.content or _EMPTY, state, would, did)
+    return _write(desired, desired.content or EMPTY, state, would, did)
 
 
 def _replace(desired: Desired, content: Content, state: FileState) -> Action:

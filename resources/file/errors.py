@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os.path
 from types import TracebackType
 
 from reactor import ResourceError
@@ -34,7 +35,9 @@ _HINTS = {
 def explained(error: OSError, doing: str, hint: str | None = None) -> ResourceError:
     """The error to raise when ``doing`` (``write /etc/motd``) has failed with ``error``; ``hint`` if one is known better."""
     reason = error.strerror or str(error)
-    return ResourceError(f"cannot {doing}: {reason}", hint or _HINTS.get(error.errno or 0))
+    is_missing = error.errno == errno.ENOENT and isinstance(error.filename, str)
+    missing = os.path.normpath(error.filename) if is_missing else None
+    return ResourceError(f"cannot {doing}: {reason}", hint or _HINTS.get(error.errno or 0), missing=missing)
 
 
 class Explaining:

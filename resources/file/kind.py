@@ -22,10 +22,12 @@ from reactor import (
     in_thread,
 )
 from resources.file.checksum import checksum_of
-from resources.file.content import Content, Inline, Source
+from resources.file.content import EMPTY, Content, Inline, Source
 from resources.file.decision import decide
+from resources.file.errors import Explaining
 from resources.file.observer import Observer
 from resources.file.owners import MAX_ID, accounts_of, is_id, names_of
+from resources.file.parent import Parent
 from resources.file.state import Desired, FileState, FileType
 from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
 
@@ -201,6 +203,12 @@ class File(Resource, kind="file", providers=("posix",)):
         """What to do, by the decision table. Raises ResourceError where that says so."""
         return decide(self._observer.desired, state)
 
+    async def rehearse(self, state: FileState) -> None:
+        """Look whether there is something to copy, and a directory to write a new file in."""
+        if self.ensure == "present" and state.type is FileType.ABSENT:
+            with Explaining(f"write {self.name}"), Parent(self.name):
+                (self._observer.desired.content or EMPTY).head(0)
+
     async def reversal(self, state: FileState) -> Self:
         """The file or directory that was found, with its content if that is managed; or nothing at the path."""
         if state.type is FileType.ABSENT:
@@ -227,6 +235,13 @@ class File(Resource, kind="file", providers=("posix",)):
     def provides(self) -> Iterable[str]:
         """The path, unless it is to go."""
         return () if self.ensure == "absent" else (self.name,)
+
+    def may_bring(self, missing: str) -> bool:
+        """Of paths, its own and, for a directory, those above it; no account. A package may come by what a file says."""
+        if not missing.startswith(("/", "user#", "group#")):
+            return True
+        brought = f"{self.name}/" if self.ensure == "directory" else self.name
+        return self.ensure != "absent" and (missing == self.name or brought.startswith(f"{missing}/"))
 
     def reads(self) -> Collection[str]:
         """The source."""

@@ -117,7 +117,7 @@ async def _find(what: str, name: str, find: Callable[[str], int]) -> int:
         return await in_thread(find, name)
     except KeyError:
         hint = f"create the {what} first and require what creates it, or write a numeric id"
-        raise ResourceError(f'could not lookup {what} "{name}"', hint, may_come=True) from None
+        raise ResourceError(f'could not lookup {what} "{name}"', hint, missing=f"{what}#{name}") from None
 
 
 accounts = Accounts()

@@ -45,7 +45,8 @@ class Parent:
             self._directory = open_directory(self._parent)
         except (FileNotFoundError, NotADirectoryError) as error:
             hint = f"declare file#{self._parent} with ensure: directory, to go before this"
-            raise ResourceError(f'"{self._parent}" is not a directory', hint) from error
+            words = f'"{self._parent}" is not a directory'
+            raise ResourceError(words, hint, missing=self._parent) from error
         return self._directory, self._base or "."
 
     def __exit__(

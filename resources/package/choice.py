@@ -24,11 +24,12 @@ def choose(changes: Changes, offers: Mapping[str, Offer], compare: Compare) -> t
 
 def _chosen(change: Change, offer: Offer | None, compare: Compare) -> Change:
     """The version wanted as the repositories spell it: package managers find ``0:1.0`` by no other name."""
+    missing = f"package#{change.name}"
     if offer is None:
         raise ResourceError(
             f'no repository has a package "{change.name}"',
             "correct the name, or add the repository that has it; what packages provide goes by their names",
-            may_come=True,
+            missing=missing,
         )
     there_is = f"there is {', '.join(offer.versions)}"
     if change.version is None:
@@ -36,11 +37,11 @@ def _chosen(change: Change, offer: Offer | None, compare: Compare) -> Change:
             raise ResourceError(
                 f'the preferences of the package manager keep back every version of package "{change.name}"',
                 f"correct them, or write one as ensure: {there_is}",
-                may_come=True,
+                missing=missing,
             )
         return change
     for version in offer.versions:
         if compare(version, change.version) == 0:
             return replace(change, version=version)
     words = f'no repository has version {change.version} of package "{change.name}"'
-    raise ResourceError(words, there_is, may_come=True)
+    raise ResourceError(words, there_is, missing=missing)

@@ -184,6 +184,7 @@ def _find_program(command: Command) -> str:
         f"there is no executable {program!r} in {search}",
         "write its absolute path, set `path`, or require the resource that installs it; what only a shell"
         " knows, such as cd and &&, needs `provider: shell`",
+        missing=str(Path(command.cwd, search.partition(":")[0], program)),
     )
 
 
@@ -202,7 +203,7 @@ def _explain(error: OSError, command: Command, program: str) -> ResourceError:
     if not os.path.exists(program):
         denied = isinstance(error, PermissionError)
         what, hint = ("can't be reached", _MAY_ENTER) if denied else ("does not exist", None)
-        return ResourceError(f"the executable {program} {what}", hint)
+        return ResourceError(f"the executable {program} {what}", hint, missing=None if denied else program)
     if isinstance(error, FileNotFoundError):
         return ResourceError(f"the interpreter named in the first line of {program} does not exist")
     if isinstance(error, PermissionError):
@@ -234,7 +235,7 @@ def _explain_directory(error: OSError) -> ResourceError:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         what = "does not exist" if isinstance(error, FileNotFoundError) else "is not a directory"
         hint = "require a file resource that ensures the directory, or correct `cwd`"
-        return ResourceError(f"{where} {what}", hint)
+        return ResourceError(f"{where} {what}", hint, missing=error.filename)
     return ResourceError(f"{where} can't be entered: {error.strerror}", _MAY_ENTER)
 
 

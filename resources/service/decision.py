@@ -72,6 +72,7 @@ def _refuse(desired: Desired, state: UnitState) -> None:
         raise ResourceError(
             f"service {unit} not found",
             "require the resource that installs it or its unit file, or correct the name",
+            missing=f"service#{unit}",
         )
     if desired.ensure == "running" and state.active == "activating":
         raise ResourceError(

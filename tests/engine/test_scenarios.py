@@ -542,13 +542,13 @@ async def test_scenario_20_so_is_one_that_needs_it_through_others(autojump_clock
     )
 
 
-@pytest.mark.parametrize(("may_come", "result"), [(True, Result.WOULD_CHANGE), (False, Result.FAILED)])
-async def test_scenario_20_so_is_what_may_come_by_anything_that_goes_before(may_come, result, autojump_clock):
+@pytest.mark.parametrize(("missing", "result"), [("user#ada", Result.WOULD_CHANGE), (None, Result.FAILED)])
+async def test_scenario_20_so_is_what_may_come_by_anything_that_goes_before(missing, result, autojump_clock):
     """As in manifests whose resources go in order: one brings what the third needs, and nobody has said so."""
 
     class Lacking(Scripted, kind="lacking"):
         async def observe(self):
-            raise ResourceError("there is no account", may_come=may_come)
+            raise ResourceError("there is no account", missing=missing)
 
     a, b = scripted("a"), scripted("b", drifted=False, after=["scripted#a"])
     _, story = await converge_once(a, b, Lacking(name="c", after=["scripted#b"]), options=Options(noop=True))
