@@ -24,10 +24,11 @@ def rendered(manifest: Manifest) -> dict[str, Any]:
         if resource.ref not in elsewhere
     ]
     data = scrubbed(masked(manifest.data, manifest.secrets, MASK))
-    if manifest.is_ccm:
-        options = {"fail_on_error": manifest.settings.fail_fast, "resources": resources}
-        return {"ccm": options, "data": data}
     settings = manifest.settings.model_dump(exclude_unset=True)
+    if manifest.is_ccm:
+        options = {"fail_on_error": settings.pop("fail_fast"), "resources": resources}
+        own = {key: value for key, value in settings.items() if (key, value) != ("ordering", "manifest")}
+        return {"ccm": options, "data": data, **({"settings": own} if own else {})}
     return {
         **({"data": data} if data else {}),
         **({"settings": settings} if settings else {}),

@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+import yaml
+
 MANIFEST = "data: {n: a}\nresources: [{exec: [{'/bin/touch %s/${ Data.n }': {timeout: 1m}}]}]"
 
 
@@ -23,6 +26,26 @@ def test_what_it_shows_can_be_run(tmp_path, reactor):
     manifest.write_text("data: {t: 90}\nresources: [{exec: [{/bin/true: {timeout: '${ Data.t }s'}}]}]")
     again.write_text(reactor("render", manifest).out)
     assert reactor("validate", again).code == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("{jobs: 3, ordering: graph}", {"jobs": 3, "ordering": "graph"}),
+        ("{ordering: manifest}", None),
+        ("{fail_fast: true}", None),
+    ],
+)
+def test_a_manifest_of_the_other_form_keeps_its_settings(tmp_path, reactor, written, shown):
+    """What fails fast is said in the words of that form, and its usual order is not said at all."""
+    manifest, again = tmp_path / "m.yaml", tmp_path / "again.yaml"
+    manifest.write_text(f"ccm: {{resources: [{{exec: [/bin/true: {{}}]}}]}}\nsettings: {written}")
+    first = reactor("render", manifest)
+    found = yaml.safe_load(first.out)
+    assert found.get("settings") == shown
+    assert found["ccm"]["fail_on_error"] is ("fail_fast" in written)
+    again.write_text(first.out)
+    assert reactor("render", again).out == first.out
 
 
 def test_an_invalid_manifest_is_told(tmp_path, reactor):
