@@ -14,12 +14,16 @@ EAGER_CAP = 5.0
 
 @dataclass(slots=True, eq=False, repr=False)
 class _History:
-    """``patient`` paces what time triggers, ``eager`` what events do. Both outlive a success, and decay with time."""
+    """``patient`` paces what time triggers, ``eager`` what events do. Both outlive a success, and decay with time.
+
+    ``planned`` is when the retry is to be that an event has forestalled.
+    """
 
     patient: Backoff
     eager: Backoff
     attempts: int = 0
     eager_at: float = 0.0
+    planned: float = 0.0
 
 
 class Retries:
@@ -51,13 +55,19 @@ class Retries:
         if allowed != UNLIMITED and history.attempts > allowed + echoed:
             self.due.pop(vertex, None)
             return None
-        wait = history.patient.next_wait(now)
+        wait = history.planned - now if history.planned > now else history.patient.next_wait(now)
         self.due[vertex] = now + wait
         return wait
+
+    def began(self, vertex: int) -> None:
+        """An attempt begins. If that is for an event, and fails, the retry stays due when it was."""
+        if vertex in self.due:
+            self._histories[vertex].planned = self.due.pop(vertex)
 
     def succeeded(self, vertex: int) -> None:
         """The vertex is ok again."""
         self.due.pop(vertex, None)
+        self._histories[vertex].planned = 0.0
         self.count_anew(vertex)
 
     def count_anew(self, vertex: int) -> None:

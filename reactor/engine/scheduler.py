@@ -266,7 +266,7 @@ class Scheduler:
                 return False
         self._running[vertex] = owed ^ later
         self._owed[vertex] = later
-        self._retries.due.pop(vertex, None)
+        self._retries.began(vertex)
         return True
 
     def _schedule(self, vertex: int, start: float, now: float) -> None:

@@ -105,8 +105,9 @@ def waits_between_attempts(retry, meanwhile):
         (2, [], [10, 20]),
         # An event is followed by a check: soon after the first attempt, and once more after the last.
         (0, [Cause.DRIFT], [0.1]),
-        (2, [Cause.DRIFT], [0.1, 20, 40]),
-        (2, [Cause.DRIFT, Cause.DRIFT], [0.1, 20, 40]),
+        # The retry that it forestalls stays due when it was.
+        (2, [Cause.DRIFT], [0.1, 9.9, 20]),
+        (2, [Cause.DRIFT, Cause.DRIFT], [0.1, 9.9, 20]),
     ],
 )
 def test_events_during_runs_that_fail_are_no_new_beginning(retry, meanwhile, expected):
@@ -130,6 +131,28 @@ def test_an_event_after_a_run_that_failed_gives_all_attempts_back():
     scheduler.mark(A, Cause.DRIFT, 1.0)
     scheduler.elapsed(1.0)
     assert run(scheduler, A, Outcome.FAILED, now=1.0) is not None
+
+
+def test_however_many_events_come_after_a_failure_the_next_retry_stays_due_when_it_was():
+    scheduler = pair(limits={A: Limits(retry=-1, delay=100.0)})
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    due = run(scheduler, A, Outcome.FAILED)
+    for now in (10.0, 20.0, 30.0):
+        scheduler.mark(A, Cause.DRIFT, now)
+        assert run(scheduler, A, Outcome.FAILED, now=now) == pytest.approx(due - now)
+    scheduler.elapsed(due)
+    assert run(scheduler, A, Outcome.FAILED, now=due) == pytest.approx(200, rel=0.11)
+
+
+def test_a_retry_that_was_not_needed_after_all_is_no_reason_to_wait_later():
+    scheduler = pair(limits={A: Limits(retry=-1, delay=100.0)})
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    assert run(scheduler, A, Outcome.FAILED) == pytest.approx(100, rel=0.11)
+    for now, outcome in ((1.0, Outcome.FAILED), (2.0, Outcome.CHANGED), (3.0, Outcome.FAILED)):
+        scheduler.mark(A, Cause.DRIFT, now)
+        scheduler.elapsed(now)
+        wait = run(scheduler, A, outcome, now=now)
+    assert wait == pytest.approx(200, rel=0.11)
 
 
 def test_a_refresh_owed_because_of_what_fails_again_waits_until_that_is_well():

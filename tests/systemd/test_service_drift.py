@@ -245,7 +245,26 @@ async def test_a_unit_that_does_not_stay_up_is_tried_with_growing_waits():
         failed = [check for check in story.checks(ref) if check.error]
         assert "ended with status 3" in failed[0].error
         assert "reset-failed" in failed[-1].hint
-        assert [check.retry_in for check in failed] == sorted(check.retry_in for check in failed)
+        waits = [check.retry_in for check in failed if check.causes & Cause.RETRY]
+        assert waits == sorted(waits)
+
+
+@pytest.mark.parametrize("lifted_by", ["reset-failed", "a limit of its unit file"])
+async def test_a_unit_that_was_started_too_often_runs_as_soon_as_it_can(lifted_by):
+    """However many starts were refused before: nobody waits for the next retry."""
+    limit = "StartLimitBurst=1\nStartLimitIntervalSec=3600"
+    app = Unit().write(unit=limit, command="exit 3")
+    ref = f"service#{app.name}"
+    async with running(Service(name=app.name, meta={"delay": "1h"})) as story:
+        await story.until(lambda: "start-limit-hit" in str([check.error for check in story.checks(ref)]))
+        await story.rest()
+        if lifted_by == "reset-failed":
+            app.write(unit=limit)
+            app.ctl("reset-failed")
+        else:
+            app.write(unit="StartLimitIntervalSec=0")
+        await story.until(lambda: last(story, ref) is Result.CHANGED)
+        assert app.active == "active"
 
 
 @pytest.mark.usefixtures("long_proof")
