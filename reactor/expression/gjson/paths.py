@@ -22,6 +22,7 @@ from reactor.expression.kinds import kind
 MISSING: Final = object()
 _INDEX = re.compile(r"[0-9]{1,9}")
 _SIMPLE_NAME = re.compile(r"[^\[\]{}()#@!|.\"'*?\\<>=%]+")
+_SPECIAL = frozenset("\\*?")
 _LEVELS = MAX_NESTING // 4
 
 
@@ -41,6 +42,8 @@ def _walk(value: Any, parts: tuple[str, ...], meter: Meter, levels: int) -> Any:
         meter.charge(1)
         if part[:1] == "#" and kind(value) == "array":
             return _each(value, part, parts[index + 1 :], meter, levels)
+        if _SPECIAL & set(part) and not _changes(part) and kind(value) == "map":
+            return _matched(value, part, parts[index + 1 :], meter, levels)
         value = _step(value, part, meter, levels)
         if value is MISSING:
             break
@@ -58,17 +61,24 @@ def _step(value: Any, part: str, meter: Meter, levels: int) -> Any:
     what = kind(value)
     if what == "array" and _INDEX.fullmatch(part):
         return value[int(part)] if int(part) < len(value) else MISSING
-    return _member(value, part, meter) if what == "map" and part else MISSING
+    return value.get(part, MISSING) if what == "map" and part else MISSING
 
 
-def _member(value: Any, part: str, meter: Meter) -> Any:
-    if not {"\\", "*", "?"} & set(part):
-        return value.get(part, MISSING)
+def _changes(part: str) -> bool:
+    """Whether ``part`` makes something else of all that was found, and names nothing in it."""
+    return part[:1] in ("{", "[") or (part[:1] == "@" and part[1:].partition(":")[0] in MODIFIERS)
+
+
+def _matched(value: Any, part: str, rest: tuple[str, ...], meter: Meter, levels: int) -> Any:
+    """A pattern stands for the first key that it matches and that has, below it, what ``rest`` names."""
+    names = next((index for index, each in enumerate(rest) if _changes(each)), len(rest))
     pattern = wildcard(part)
     meter.charge(len(value))
     for key in sorted(key for key in value if isinstance(key, str)):
         if pattern.match(key):
-            return value[key]
+            found = _walk(value[key], rest[:names], meter, levels - 1)
+            if found is not MISSING:
+                return _walk(found, rest[names:], meter, levels - 1)
     return MISSING
 
 
