@@ -196,7 +196,7 @@ class Engine:
 
     async def _end_when_quiet(self, quiet: float) -> None:
         while True:
-            if self.scheduler.order.moving:  # what is under way may still change something
+            if self.scheduler.under_way:  # it may still change something
                 self._checking.last_change = trio.current_time()
             left = self._checking.last_change + quiet - trio.current_time()
             if left <= 0:

@@ -51,6 +51,11 @@ class Order:
         if self._successors[vertex] and not self.waiting[vertex]:
             self._settle(vertex)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether any vertex waits for its `release`."""
+        return bool(self._holds)
+
     def hold(self, vertex: int) -> None:
         """Let ``vertex`` wait, and what is below it, until `release`; holds are counted."""
         self._holds[vertex] = self._holds.get(vertex, 0) + 1

@@ -216,9 +216,14 @@ class Scheduler:
         return bool(self.groups.followers) or (bool(self._ready) and self.active < self.jobs)
 
     @property
+    def under_way(self) -> bool:
+        """Whether a check runs or is about to, but for another attempt. What only a pause keeps back is not."""
+        return bool(self.active or self._start_at or self.has_ready or self.order.is_held)
+
+    @property
     def exhausted(self) -> bool:
         """Whether nothing will happen any more without a new mark (ask after `next_ready` said None)."""
-        return not (self.active or self._start_at or self._retries.due or self.has_ready)
+        return not (self.under_way or self._retries.due)
 
     @property
     def at_rest(self) -> bool:

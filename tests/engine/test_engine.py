@@ -94,6 +94,26 @@ async def test_a_converged_timeout_ends_a_quiet_run(autojump_clock):
     assert ended.reason == "nothing changed for 3 s"
 
 
+@pytest.mark.parametrize("kept_back_by", ["a pause", "fail_fast"])
+async def test_a_converged_timeout_does_not_wait_for_what_is_kept_back(autojump_clock, kept_back_by):
+    a, b = scripted("a"), scripted("b", require=("scripted#a",))
+    options = Options(
+        watch=True, converged_timeout=3, audit_interval=None, fail_fast=kept_back_by == "fail_fast"
+    )
+    async with running(a, b, scripted("c"), options=options) as story:
+        await story.converged()
+        if kept_back_by == "a pause":
+            story.engine.pause(story.engine.roster.number("scripted#a"))
+            story.drift("scripted#a")
+        else:
+            a.script.drifted, a.script.failures = True, 1000
+            story.drift("scripted#a")
+            await story.until(lambda: story.result("scripted#a") is Result.FAILED)
+            story.drift("scripted#c")
+        with trio.fail_after(100):
+            await story.until(lambda: story.all(Ended))
+
+
 async def test_what_a_check_says_is_heard_under_its_name(autojump_clock):
     class Talker(Scripted, kind="talker"):
         async def observe(self):
