@@ -11,7 +11,7 @@ import trio
 
 from reactor import WatchSink, WatchState
 from watchers.netlink_socket import NETLINK_ADD_MEMBERSHIP, READ_SIZE, SOL_NETLINK, open_socket, unpack
-from watchers.netlink_subjects import LinkNames, Subject
+from watchers.netlink_subjects import LinkNames, Subject, Topic
 
 READS_AT_ONCE = 32
 """One change of a link is told in four or five messages: they should become one check."""
@@ -45,7 +45,7 @@ class Ear:
         if self._socket is None:
             self._open()
         if self._socket is not None:
-            _join(self._socket, subject)
+            _join_groups(self._socket, subject.topic)
         else:
             self._report_trouble((vertex,))
 
@@ -90,8 +90,9 @@ class Ear:
             return
         try:
             _enlarge(opened)
+            _join_groups(opened, Topic.LINK)  # in any case: the names of the links are to be those of now
             for subject in self._listeners:
-                _join(opened, subject)
+                _join_groups(opened, subject.topic)
             self._names.load(self.netns)
         except BaseException:
             opened.close()
@@ -156,7 +157,7 @@ def _enlarge(opened: socket.socket) -> None:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
 
 
-def _join(opened: socket.socket, subject: Subject) -> None:
-    """Hear of the subject's sort of thing. What nobody asks for, such as a router's routes, wakes nobody."""
-    for group in subject.topic.groups:
+def _join_groups(opened: socket.socket, topic: Topic) -> None:
+    """Hear of that sort of thing. What nobody asks for, such as a router's routes, wakes nobody."""
+    for group in topic.groups:
         opened.setsockopt(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, group)

@@ -11,7 +11,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from reactor.engine.events import Cause, Checked, EventsLost, Flapping, Result, WatcherChanged
 from reactor.resource.watch import WatchState
-from reactor.testing.story import running
+from reactor.testing.story import graph_of, running
 from resources.network import Address, Link, Route
 from watchers import netlink_ear
 
@@ -191,6 +191,25 @@ async def test_a_failed_route_is_added_as_soon_as_its_gateway_can_be_reached(wor
         world.run("address add 192.0.2.1/24 dev v0")
         await story.converged()
         assert world.routes() == {"10.0.0.0/8 via 192.0.2.9 dev v0 proto static"}
+
+
+async def test_a_link_renamed_while_nobody_asked_for_links_is_known_by_its_name(world):
+    unwanted = Route(name="10.3.0.0/16", ensure="absent", netns=world.name)
+    wanted = Route(name="10.0.0.0/8", link="p0", netns=world.name)
+    async with running(unwanted) as story:
+        await story.converged()
+        world.run(
+            "link set v1 down \n link set v1 name p0 \n link set p0 up \n address add 192.0.2.1/24 dev p0"
+        )
+        with trio.fail_after(60):
+            while world.link("p0")["operstate"] != "UP":  # until then, something of it is still to be told
+                await trio.lowlevel.checkpoint()
+        story.engine.reload(graph_of([unwanted, wanted]))
+        await story.until(lambda: "10.0.0.0/8 dev p0 proto static scope link" in world.routes())
+        await settled(story)
+        world.run("address delete 192.0.2.1/24 dev p0")  # takes the routes of the link with it, unannounced
+        await story.until(lambda: "route#10.0.0.0/8" in repaired(story))
+        assert "10.0.0.0/8 dev p0 proto static scope link" in world.routes()
 
 
 def heard(story):
