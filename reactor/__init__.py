@@ -58,8 +58,10 @@ if TYPE_CHECKING:
         Place,
         PropertyProblem,
     )
+    from reactor.resource.fragile import fragile_mounts
     from reactor.resource.health import Finding, Status
     from reactor.resource.keeping import Former, hold
+    from reactor.resource.mount_changes import follow_mounts
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.secrecy import remember
@@ -87,8 +89,10 @@ _HOMES = {
     "reactor.resource.diagnostic": (
         "Diagnostic", "InvalidPropertiesError", "ManifestError", "Place", "PropertyProblem",
     ),
+    "reactor.resource.fragile": ("fragile_mounts",),
     "reactor.resource.health": ("Finding", "Status"),
     "reactor.resource.keeping": ("Former", "hold"),
+    "reactor.resource.mount_changes": ("follow_mounts",),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.secrecy": ("remember",),
@@ -108,7 +112,7 @@ __all__ = [
     "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard",
     "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "hold", "in_thread", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
     "unpack",
 ]  # fmt: skip
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import cast
 
 import trio
 
-from reactor import Heard, PathWatch, Watch, Watcher, WatchSink
+from reactor import Heard, PathWatch, ResourceError, Watch, Watcher, WatchSink, fragile_mounts
 from watchers.directory import Directory, Listener
 from watchers.inotify_descriptor import (
     COME_OR_GONE,
@@ -29,6 +29,9 @@ from watchers.polling import PollingReport
 SETTLE = 0.002
 """Seconds between the deletion of a name and its check. `install` and `cp --remove-destination` unlink a file and
 then create it: they fail if it is repaired in between. Whole directories are replaced the same way."""
+
+ANSWER = 0.1
+"""Seconds in which a mount has to answer before it is left alone until the next look at what is polled."""
 
 _RARE = SELF_CHANGED | WATCH_DROPPED | QUEUE_OVERFLOW
 
@@ -50,7 +53,8 @@ class InotifyWatcher(Watcher):
             opened.callback(self._mounts.close)
             self._descriptor = InotifyDescriptor()
             opened.callback(self._descriptor.close)
-            self._tree = PathTree(self._descriptor, self._mounts)
+            self._fragile = fragile_mounts()
+            self._tree = PathTree(self._descriptor, self._mounts, self._fragile.silence)
             self._opened = opened.pop_all()
         self._polling = PollingReport(sink)
         self._arming = Pacer()
@@ -61,6 +65,8 @@ class InotifyWatcher(Watcher):
     async def arm(self, watch: Watch, vertex: int) -> None:
         """Listen for a PathWatch. Raises OSError when the descriptor is dead."""
         path, below = _asked(watch)
+        if self._fragile.by_point:
+            await self._ask(path)
         if below is not None:
             await self._renew_below((self._tree.add_tree(path, vertex, below),))
             below.lose()
@@ -157,6 +163,8 @@ class InotifyWatcher(Watcher):
             self._has_stale = trio.Event()
             replaced, self._replaced = self._replaced, []
             for directory, name in replaced:
+                if self._fragile.by_point:
+                    await self._ask(directory.path_of(name))
                 self._hear_of_other(directory, name)
             stale, self._stale = self._stale, set()
             for vertex, heard, _ in await self._renew_below(stale):
@@ -167,13 +175,23 @@ class InotifyWatcher(Watcher):
         """Watch the subtrees anew. Returns who listens to a tree that any of it is part of, or was."""
         pacer = Pacer()
         listeners: set[Listener] = set()
+        if self._fragile.by_point:
+            await self._ask(*(directory.path for directory in tops))
         for directory in self._tree.renew(tops):
             await self._recheck(directory, pacer)
+            if self._fragile.by_point:
+                await self._ask(*map(directory.path_of, directory.children))
             listeners.update(directory.trees or (directory.parent.trees if directory.parent else ()))
         listeners &= self._tree.listeners  # some may have been disarmed meanwhile
         for listener in listeners:
             self._polling.note(listener.vertex, listener.top, b"", self._tree.trouble_for(listener))
         return listeners
+
+    async def _ask(self, *paths: bytes) -> None:
+        """Ask the mounts on the way to them. The tree leaves alone what is behind one that does not answer."""
+        for path in paths:
+            with suppress(ResourceError):
+                await self._fragile.ask(path, within=ANSWER)
 
     async def _recheck(self, directory: Directory, pacer: Pacer) -> None:
         trouble = self._tree.trouble_of(directory)
@@ -188,7 +206,9 @@ class InotifyWatcher(Watcher):
 
     async def _follow_mounts(self) -> None:
         while True:
-            self._call_stale(self._tree.affected_by_mounts(await self._mounts.changed()))
+            points = await self._mounts.changed()
+            self._fragile.read()  # it hears of it too, maybe later
+            self._call_stale(self._tree.affected_by_mounts(points))
 
     async def _poll(self) -> None:
         while True:

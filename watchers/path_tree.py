@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,12 +27,20 @@ _POLLED = f"so it is checked every {POLL_INTERVAL:g} s"
 _WATCH_LIMIT = "fs.inotify.max_user_watches"
 
 
-class PathTree:
-    """The tree, from ``/``. It never waits: what may take long is an iterator, for its caller to pace."""
+Silence = Callable[[bytes], str | None]
+"""Why a path must not be touched now: it is on a file system that does not answer."""
 
-    def __init__(self, descriptor: InotifyDescriptor, mounts: MountTable) -> None:
+
+class PathTree:
+    """The tree, from ``/``. It never waits: what may take long is an iterator, for its caller to pace.
+
+    What ``silence`` speaks of is left alone, and in trouble.
+    """
+
+    def __init__(self, descriptor: InotifyDescriptor, mounts: MountTable, silence: Silence) -> None:
         self._descriptor = descriptor
         self._mounts = mounts
+        self._silence = silence
         self.by_descriptor: dict[int, tuple[Directory, ...]] = {}
         """What each kernel watch stands for. Several, when symlinks or mounts lead to one place."""
         self.troubled: set[Directory] = set()
@@ -93,11 +101,18 @@ class PathTree:
         So it is with a symlink, which is followed, and with a mount point.
         """
         path = directory.path_of(name)
-        if not name or not (os.path.islink(path) or _real_path_of(directory, name) in self._mounts.points):
+        if not name or self._silence(directory.path) is not None:
+            return None
+        if not (
+            self._silence(path) is not None  # so it leads elsewhere
+            or os.path.islink(path)
+            or _real_path_of(directory, name) in self._mounts.points
+        ):
             return None
         itself = directory.children.setdefault(name, Directory(directory, name))
         itself.add_leaf(b"", directory.leaves[name])
-        self._watch(itself)
+        if not self._is_silent(itself):
+            self._watch(itself)
         return itself
 
     def renew(self, tops: Iterable[Directory]) -> Iterator[Directory]:
@@ -109,6 +124,8 @@ class PathTree:
         seen: set[Directory] = set()
         while waiting:
             directory = waiting.pop()
+            if self._is_silent(directory):
+                continue
             # One seen before goes on only if another directory is there by now: what is below it was looked
             # for in the wrong place.
             if directory.is_attached and (self._watch(directory) or directory not in seen):
@@ -161,8 +178,17 @@ class PathTree:
 
     def _add_child(self, parent: Directory, name: bytes) -> Directory:
         child = parent.children[name] = Directory(parent, name)
-        self._watch(child)
+        if not self._is_silent(child):
+            self._watch(child)
         return child
+
+    def _is_silent(self, directory: Directory) -> bool:
+        """Whether it must not be touched now. A watch that is there stays: it hears again when there is an answer."""
+        silence = self._silence(directory.path)
+        if silence is not None:
+            directory.trouble = f"{silence}, {_POLLED}"
+            self.troubled.add(directory)
+        return silence is not None
 
     def _watch(self, directory: Directory) -> bool:
         """Watch what is at the path now. Returns whether it is another thing than before."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Protocol
 
@@ -25,7 +25,9 @@ from reactor.engine.scheduler import Scheduler
 from reactor.engine.second_look import SecondLook
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
+from reactor.resource.fragile import FragileMounts
 from reactor.resource.plan import ResourceError
+from reactor.resource.watch import PathWatch
 
 _INITIAL = Cause.INITIAL.value
 _DRIFT = Cause.DRIFT.value
@@ -64,6 +66,8 @@ class Checking:
         self._parties = run.scheduler.groups.party
         self._gatherings = Gatherings(self._parties)
         self.second_look = SecondLook(run.roster, run.ledger)
+        self.fragile: FragileMounts
+        """The mounts that are asked before a check touches what is below them. Known once the run has begun."""
         self.last_change = 0.0
         """When something was changed last."""
 
@@ -77,10 +81,10 @@ class Checking:
         memory = None if noop or monitor_only else self._memory
         if refresh and memory is not None:
             memory.begins(resource.ref)
-        if resource.late is None and not resource.members:
+        if resource.late is None and not resource.members and not self.fragile.by_point:
             verdict = await self._verdict(vertex, resource, refresh, noop, monitor_only)
         else:
-            verdict = await self._foregone_verdict(vertex, refresh, noop, monitor_only)
+            verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
         if noop and verdict.outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
             verdict = self._rehearsal.excuse(vertex, verdict)
         if verdict.outcome is Outcome.FAILED and isinstance(resource, Composite) and resource.has_appeared():
@@ -91,7 +95,7 @@ class Checking:
         now = self._run.clock.current_time()
         retry_in = self._finish(vertex, verdict, causes, started, now)
         if verdict.outcome is not Outcome.OK:
-            causes = self._label(causes, resource)
+            causes = await self._label(causes, resource)
         if memory is not None and verdict.outcome in (Outcome.OK, Outcome.CHANGED, Outcome.UNHEALTHY):
             memory.applied(resource)
             if refresh:
@@ -101,6 +105,25 @@ class Checking:
             self._retire_undone(vertex, resource)
         self.tell_transitions(vertex)
         return now
+
+    async def _careful_verdict(
+        self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
+    ) -> Verdict:
+        """The same where mounts may not answer, for a resource with late properties, or one that stands for others."""
+        if not monitor_only and (silence := await self._silence(_looked_at(resource))):
+            return Verdict(Outcome.FAILED, error=silence.message, hint=silence.hint)
+        if resource.late is None and not resource.members:
+            return await self._verdict(vertex, resource, refresh, noop, monitor_only)
+        return await self._foregone_verdict(vertex, refresh, noop, monitor_only)
+
+    async def _silence(self, paths: Iterable[str]) -> ResourceError | None:
+        """Why one of ``paths`` must not be touched now, if that is so."""
+        try:
+            for path in paths:
+                await self.fragile.ask(path)
+        except ResourceError as error:
+            return error
+        return None
 
     async def _verdict(
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
@@ -168,7 +191,7 @@ class Checking:
             for whole in self._foregone.restless((*checked, *crossed), blame.blocked):
                 self._run.mark(whole, Cause.DRIFT)
 
-    def _label(self, causes: Cause, resource: Resource) -> Cause:
+    async def _label(self, causes: Cause, resource: Resource) -> Cause:
         """Tell a first change from one that comes from the manifest, or from drift while nobody looked.
 
         A refresh that is owed from an earlier life is reason enough: then nothing need have drifted. What an event
@@ -176,6 +199,8 @@ class Checking:
         """
         bits = int(causes)  # to combine members of the class takes twenty times as long
         if self._memory is None or not bits & (_INITIAL | _DRIFT):
+            return causes
+        if self.fragile.by_point and await self._silence(resource.reads()):
             return causes
         known = self._memory.cause_of(resource)
         if bits & _INITIAL:
@@ -240,3 +265,10 @@ class Checking:
     def say(self, vertex: int, line: str) -> None:
         """Pass on a line that the running check of ``vertex`` said."""
         self._herald.said(vertex, line)
+
+
+def _looked_at(resource: Resource) -> Iterator[str]:
+    """The paths that a check of ``resource`` looks at."""
+    yield from (watch.path for watch in resource.watches() if isinstance(watch, PathWatch))
+    if resource.late is not None:
+        yield from resource.late.reads

@@ -29,6 +29,7 @@ from reactor.engine.workers import SLICE, UNWATCHED_SLICE, Workers
 from reactor.graph.graph import Graph
 from reactor.resource.base import Resource
 from reactor.resource.collector import collector_paused
+from reactor.resource.fragile import fragile_mounts
 from reactor.resource.registry import find_watchers
 from reactor.resource.watch import Watch, Watcher
 
@@ -89,6 +90,7 @@ class Engine:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> Ended:
         """Run to the end: quiescence, a stop, or with ``watch`` never by itself. Returns the last event."""
         self.clock = trio.lowlevel.current_clock()
+        self._checking.fragile = fragile_mounts()
         started = self._unrest_since = self._checking.last_change = self.clock.current_time()
         with collector_paused(), self._alarm, trio.CancelScope() as self._everything:
             async with trio.open_nursery() as nursery:

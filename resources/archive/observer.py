@@ -6,7 +6,7 @@ import os
 import stat
 import time
 
-from reactor import in_thread
+from reactor import fragile_mounts, in_thread
 from resources.archive.origin import Origin, fingerprint
 from resources.archive.partial import partial_path
 from resources.archive.staging import staging_path
@@ -32,6 +32,8 @@ class Observer:
     async def observe(self) -> ArchiveState:
         """The state of the archive and of what it creates. Raises ResourceError when it can't be told."""
         desired = self.desired
+        if desired.extract_parent is not None:  # which nobody watches
+            await fragile_mounts().ask(desired.extract_parent)
         with Explaining(f"look at {desired.path}"):
             found = _lstat(desired.path)
             kind = FileType.ABSENT if found is None else type_of(found.st_mode)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import select
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import trio
 
-from reactor import in_thread
+from reactor import follow_mounts, in_thread
 
 _MEMORY = {
     0x01021994,  # tmpfs
@@ -166,23 +165,10 @@ def _commit_of(fd: int, device: int | None) -> GroupCommit | None:
 async def _forget_at_changes_of_mounts(commits: _Commits) -> None:
     """A file system that no device is behind leaves its number to another one when it is unmounted.
 
-    To look at every write would cost a system call. To begin a wait is to ask, and answers what came before, so that is
-    when all is forgotten.
+    To look at every write would cost a system call.
     """
-    token = trio.lowlevel.current_trio_token()
-    with suppress(OSError), _changes_of_mounts() as changes:
-        while True:
-            token.run_sync_soon(commits.clear)
-            await trio.lowlevel.wait_readable(changes.fileno())
-            changes.poll(0)
-
-
-@contextmanager
-def _changes_of_mounts() -> Iterator[select.epoll]:
-    """The kernel tells of them as urgent data, for which trio can't wait, but epoll can."""
-    with open("/proc/self/mountinfo", "rb") as table, select.epoll() as changes:
-        changes.register(table, select.EPOLLPRI)
-        yield changes
+    with suppress(OSError):
+        await follow_mounts(commits.clear)
 
 
 def _commit_for(fd: int) -> GroupCommit | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 
-from reactor import in_thread
+from reactor import fragile_mounts
 from resources.mount.options import is_bind
 from resources.mount.table import Mounted
 
@@ -20,11 +19,14 @@ _FAMILIES = {"nfs4": "nfs", "fuseblk": "fuse"}
 
 
 async def is_same(device: str, fstype: str, options: frozenset[str], mounted: Mounted, point: str) -> bool:
-    """Whether ``mounted``, at ``point``, shows what ``device`` does. What can't be told is taken for granted."""
+    """Whether ``mounted``, at ``point``, shows what ``device`` does. What can't be told is taken for granted.
+
+    Raises ResourceError when a directory that is bound is where nothing answers.
+    """
     if is_bind(options):
-        # In a thread: a server that does not answer must not hold the others up.
-        same = partial(_is_same_place, device, point)
-        return await in_thread(same, abandon_on_cancel=True)
+        for path in (device, point):
+            await fragile_mounts().ask(path)
+        return _is_same_place(device, point)
     if fstype != "auto" and _family(fstype) != _family(mounted.fstype):
         return False
     if device.startswith("/dev/") or device.partition("=")[0] in _TAGS:

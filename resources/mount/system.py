@@ -8,7 +8,7 @@ from __future__ import annotations
 import os.path
 from contextlib import suppress
 
-from reactor import ResourceError
+from reactor import ResourceError, fragile_mounts
 from resources import textfile
 from resources.mount.devices import is_same
 from resources.mount.fstab import FSTAB
@@ -23,6 +23,7 @@ from watchers.dbus import NoBusError, Scope
 async def mount(desired: Desired) -> None:
     """Mount it. Raises ResourceError when that can't be done."""
     entry = desired.entry
+    await fragile_mounts().ask(entry.point)
     _require_mount_point(entry.point)
     options = ",".join(desired.options) or "defaults"
     await perform("mount", "-t", entry.fstype, "-o", options, "--", entry.device, entry.point)

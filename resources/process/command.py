@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, cast
 
 import trio
 
-from reactor import ResourceError
+from reactor import ResourceError, fragile_mounts
 from resources.process.group import end_group
 from resources.process.output import TAIL_BYTES, Output, last_words
 
@@ -78,7 +78,7 @@ async def run(command: Command, tell: Callable[[str], None] | None = None) -> Co
     """
     began = trio.current_time()
     stdout, stderr = Output(tell), Output(tell)
-    with _start(command) as child:
+    with _start(command, await _find_program(command)) as child:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_pump, child.stdout, stdout)
             nursery.start_soon(_pump, child.stderr, stderr)
@@ -97,9 +97,8 @@ async def run(command: Command, tell: Callable[[str], None] | None = None) -> Co
 
 
 @contextmanager
-def _start(command: Command) -> Iterator[_Child]:
+def _start(command: Command, program: str) -> Iterator[_Child]:
     """Start the command, and close its descriptors in the end."""
-    program = _find_program(command)
     stdin = _input(command.input) if command.input else subprocess.DEVNULL
     try:
         process = subprocess.Popen(
@@ -170,15 +169,24 @@ async def _wait(child: _Child, limit: float) -> bool:
     return ended
 
 
-def _find_program(command: Command) -> str:
-    """The absolute path of the program. A bare name is looked up in the PATH that the command will see."""
+async def _find_program(command: Command) -> str:
+    """The absolute path of the program. A bare name is looked up in the PATH that the command will see.
+
+    Raises ResourceError when there is none, or when it, or the working directory, is where nothing answers: the loop
+    would wait for that until the program is loaded.
+    """
+    mounts = fragile_mounts()
+    await mounts.ask(command.cwd)
     program = command.arguments[0]
     if "/" in program:
-        return str(Path(command.cwd, program))
+        path = str(Path(command.cwd, program))
+        await mounts.ask(path)
+        return path
     search = command.environment["PATH"]
     for directory in search.split(":"):
         candidate = Path(command.cwd, directory, program)
-        if os.access(candidate, os.X_OK) and candidate.is_file():
+        await mounts.ask(str(candidate))
+        if _is_program(candidate):
             return str(candidate)
     raise ResourceError(
         f"there is no executable {program!r} in {search}",
@@ -186,6 +194,10 @@ def _find_program(command: Command) -> str:
         " knows, such as cd and &&, needs `provider: shell`",
         missing=str(Path(command.cwd, search.partition(":")[0], program)),
     )
+
+
+def _is_program(path: Path) -> bool:
+    return os.access(path, os.X_OK) and path.is_file()
 
 
 _EXHAUSTED = {

@@ -11,6 +11,7 @@ from namespaced import AS_NOBODY, run_namespaced
 from trio.testing import wait_all_tasks_blocked
 from watch_recorder import Recorder, Watching, open_descriptors, overflow_queue, watch_count, watching
 
+from reactor.resource.fragile import fragile_mounts
 from reactor.resource.watch import PathWatch, WatchState
 from watchers.inotify import InotifyWatcher
 
@@ -114,6 +115,8 @@ async def test_the_watch_of_a_symlinks_former_target_is_given_back(watch: Watchi
 
 
 async def test_closing_frees_every_descriptor(tmp_path: Path):
+    fragile_mounts()  # they are followed until trio's run ends
+    await wait_all_tasks_blocked()
     before = open_descriptors()
     async with watching() as watch:
         await watch.arm(tmp_path / "f")

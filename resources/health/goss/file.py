@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import AliasChoices, Field
 
-from reactor import ResourceError, in_thread
+from reactor import ResourceError, fragile_mounts, in_thread
 from resources.file.owners import names_of
 from resources.health.goss.matchers import Expected, Text
 from resources.health.goss.rule import Rule
@@ -47,8 +47,10 @@ class FileRule(Rule):
     sha512: Expected = None
 
     async def find(self, key: str) -> Mapping[str, Any]:
-        """Read in a thread: it may be large, or on a slow disk. One that does not answer is not waited for."""
-        return await in_thread(self._find, self.path or key, abandon_on_cancel=True)
+        """Read in a thread: it may be large, or on a slow disk. Raises ResourceError for one that does not answer."""
+        path = self.path or key
+        await fragile_mounts().ask(path)
+        return await in_thread(self._find, path, abandon_on_cancel=True)
 
     def _find(self, path: str) -> Mapping[str, Any]:
         try:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from reactor import in_thread, mounts
+from reactor import fragile_mounts, in_thread, mounts
 from resources.health.goss.matchers import Expected
 from resources.health.goss.rule import Milliseconds, Rule, answer_within
 
@@ -44,5 +44,6 @@ class MountRule(Rule):
     async def _usage(self, path: str) -> int:
         """Percent of the blocks that are used."""
         with answer_within(self.timeout):
+            await fragile_mounts().ask(path)
             status = await in_thread(os.statvfs, path, abandon_on_cancel=True)
         return round(100 * (1 - status.f_bfree / status.f_blocks)) if status.f_blocks else 0

@@ -1,0 +1,31 @@
+import pytest
+from served import served
+
+from reactor.resource import fragile
+
+
+@pytest.fixture
+def mount(tmp_path):
+    """A file system of a server that the test can stop, with ``f`` in it."""
+    with served(tmp_path / "point", tmp_path / "source") as mounted:
+        (mounted.source / "f").write_text("foreign")
+        yield mounted
+        mounted.go_on()
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(fragile, "PATIENCE", 0.3)
+
+
+@pytest.fixture
+def questions(monkeypatch):
+    """The mount points that a process was started to ask, as they are asked."""
+    asked, spawn = [], fragile.os.posix_spawn
+
+    def noted(program, words, *more, **options):
+        asked.append(words[-1])
+        return spawn(program, words, *more, **options)
+
+    monkeypatch.setattr(fragile.os, "posix_spawn", noted)
+    return asked

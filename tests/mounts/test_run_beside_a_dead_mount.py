@@ -1,0 +1,248 @@
+"""A file system that does not answer fails what is below it, and nothing else waits for it."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from served import GUARD, served, until
+
+from reactor.engine.events import Cause, Result
+from reactor.resource.fragile import fragile_mounts
+from reactor.resource.plan import ResourceError
+from reactor.testing.story import converge_once, running
+from resources.archive import Archive
+from resources.exec import Exec
+from resources.file import File
+from resources.health.goss.file import FileRule
+from resources.health.goss.mount import MountRule
+from resources.mount.devices import is_same
+from resources.mount.table import Mounted
+from resources.scaffold import Scaffold
+
+OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
+
+
+def a_file(path, content="x", **properties):
+    return File(name=str(path), ensure="present", **({"content": content} | OWN | properties))
+
+
+@pytest.fixture(autouse=True)
+def thawed(mount):
+    """What freezes the loop would freeze the test for ever: the server goes on before that."""
+    timer = threading.Timer(GUARD, mount.go_on)
+    timer.start()
+    yield
+    timer.cancel()
+
+
+def a_file_below(mount, local):
+    return a_file(mount.point / "f")
+
+
+def a_file_behind_a_symlink(mount, local):
+    (local / "link").symlink_to(mount.point)
+    return a_file(local / "link" / "f")
+
+
+def a_symlink_to_a_file(mount, local):
+    (local / "link").symlink_to(mount.point / "f")
+    return a_file(local / "link", content=None)
+
+
+def a_file_with_its_source_there(mount, local):
+    return File(name=str(local / "copy"), ensure="present", source=str(mount.point / "f"), **OWN)
+
+
+def the_mount_point_itself(mount, local):
+    return File(name=str(mount.point), ensure="directory", **OWN)
+
+
+def a_command_that_creates_something_there(mount, local):
+    return Exec(name="true", creates=str(mount.point / "f"))
+
+
+def a_command_that_runs_there(mount, local):
+    return Exec(name="true", cwd=str(mount.point))
+
+
+def a_program_that_is_there(mount, local):
+    return Exec(name=f"{mount.point}/f")
+
+
+def a_program_that_is_looked_for_there(mount, local):
+    return Exec(name="true", path=f"{mount.point}:/usr/bin")
+
+
+def a_scaffold_there(mount, local):
+    (local / "templates").mkdir()
+    return Scaffold(name=str(mount.point / "d"), ensure="present", source=str(local / "templates"))
+
+
+def a_scaffold_from_there(mount, local):
+    return Scaffold(name=str(local / "d"), ensure="present", source=str(mount.point))
+
+
+def an_archive_that_is_unpacked_there(mount, local):
+    return Archive(
+        name=str(local / "a.tar.gz"), url="http://127.0.0.1:9/a.tar.gz", ensure="present",
+        extract_parent=str(mount.point / "d"), owner=OWN["owner"], group=OWN["group"],
+    )  # fmt: skip
+
+
+KINDS = [
+    a_file_below, a_file_behind_a_symlink, a_symlink_to_a_file, a_file_with_its_source_there, the_mount_point_itself,
+    a_command_that_creates_something_there, a_command_that_runs_there, a_program_that_is_there,
+    a_program_that_is_looked_for_there, a_scaffold_there, a_scaffold_from_there, an_archive_that_is_unpacked_there,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
+async def test_what_looks_there_fails_and_names_the_mount_and_the_rest_converges(
+    make, mount, impatient, tmp_path
+):
+    resource, other = make(mount, tmp_path), a_file(tmp_path / "other")
+    mount.stop()
+    _, story = await converge_once(resource, other)
+    [check] = story.checks(resource.ref)
+    assert check.error == f"fuse at {mount.point} does not answer"
+    assert check.hint == f"see to what serves it, {mount.source}, or umount --lazy {mount.point}"
+    assert story.result(other.ref) is Result.CHANGED
+    assert (tmp_path / "other").read_text() == "x"
+
+
+async def repairs(story, path):
+    """Whether the drift of a file is mended by the next check of it."""
+    before = len(story.checks(f"file#{path}"))
+    path.write_text("drifted")
+    await story.until(lambda: len(story.checks(f"file#{path}")) > before)
+    return path.read_text() == "x"
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """What sends no events is looked at often."""
+    monkeypatch.setattr("watchers.inotify.POLL_INTERVAL", 0.05)
+
+
+@pytest.fixture
+def never(monkeypatch):
+    """What sends no events is not looked at, least of all while an answer from before is still believed."""
+    monkeypatch.setattr("watchers.inotify.POLL_INTERVAL", math.inf)
+
+
+async def test_a_mount_that_dies_holds_nothing_up_and_is_converged_when_it_answers_again(
+    mount, impatient, never, tmp_path
+):
+    below, local = a_file(mount.point / "f", meta={"delay": "0.01s"}), a_file(tmp_path / "local")
+    async with running(below, local) as story:
+        await story.converged()
+        assert (mount.source / "f").read_text() == "x"
+        mount.stop()
+        await until(lambda: fragile_mounts().silence(str(mount.point)))
+        (mount.source / "f").write_text("drifted")
+        story.drift(below.ref)
+        await story.until(lambda: story.result(below.ref) is Result.FAILED)
+        check = story.checks(below.ref)[-1]
+        assert check.error == f"fuse at {mount.point} does not answer"
+        assert check.retry_in is not None
+        assert await repairs(story, tmp_path / "local")
+        mount.go_on()
+        await story.converged(2)
+        assert (mount.source / "f").read_text() == "x"
+
+
+async def test_while_a_mount_is_dead_only_the_clock_asks_for_another_attempt(mount, impatient, often):
+    below = a_file(mount.point / "f", meta={"delay": "0.2s"})
+    mount.stop()
+    async with running(below) as story:
+        await story.until(lambda: len(story.checks(below.ref)) == 3)
+        causes = [check.causes & ~Cause.INITIAL for check in story.checks(below.ref)]
+        assert causes == [Cause(0), Cause.RETRY, Cause.RETRY]
+
+
+async def test_a_mount_that_is_dead_from_the_start_is_watched_once_it_answers(
+    mount, impatient, often, tmp_path
+):
+    (tmp_path / "link").symlink_to(mount.point / "linked")
+    (mount.source / "linked").mkdir()
+    below = a_file(mount.point / "f")
+    linked = File(name=str(tmp_path / "link"), ensure="directory", **OWN | {"mode": "0750"})
+    local = a_file(tmp_path / "local")
+    mount.stop()
+    async with running(below, linked, local) as story:
+        await story.until(lambda: story.result(local.ref) is Result.CHANGED)
+        await story.until(lambda: story.result(below.ref) is story.result(linked.ref) is Result.FAILED)
+        assert await repairs(story, tmp_path / "local")
+        mount.go_on()
+        await story.converged()
+        assert await repairs(story, mount.point / "f")
+
+
+async def test_a_rule_of_a_health_check_says_so_too(mount, impatient):
+    mount.stop()
+    for rule in (FileRule(), MountRule(usage=0, timeout=10_000)):
+        with pytest.raises(ResourceError, match="does not answer"):
+            await rule.find(str(mount.point))
+
+
+async def test_whether_a_directory_is_bound_is_not_waited_for(mount, impatient, tmp_path):
+    mount.stop()
+    bound = Mounted("/dev/vda1", "ext4", frozenset())
+    with pytest.raises(ResourceError, match="does not answer"):
+        await is_same(str(mount.point), "none", frozenset({"bind"}), bound, str(tmp_path))
+
+
+@pytest.fixture
+def outer(mount, tmp_path):
+    """A file system whose server hangs itself once ``mount`` is dead, amid a request: who waits there can't be killed."""
+    with served(tmp_path / "outer", mount.point) as outer:
+        yield outer
+        mount.go_on()
+
+
+def reactor(*words, patience=0.3):
+    """The program, as a process of its own."""
+    start = f"import reactor.resource.fragile as it; it.PATIENCE = {patience}; from reactor.cli import main; main()"
+    words = [sys.executable, "-c", start, *map(str, words)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+@pytest.fixture
+def manifest(outer, tmp_path):
+    own = ", ".join(f'{key}: "{value}"' for key, value in OWN.items())
+    wishes = {
+        tmp_path / "local": "content: x",
+        outer.point / "new": "content: x",
+        tmp_path / "copy": f"source: {outer.point}/f",
+    }
+    lines = (f"      - {path}: {{ ensure: present, {wish}, {own} }}\n" for path, wish in wishes.items())
+    path = tmp_path / "manifest.yaml"
+    path.write_text("".join(["resources:\n  - file:\n", *lines]))
+    return path
+
+
+def test_a_one_shot_run_ends_and_leaves_the_dead_mount_alone(manifest, mount, outer, tmp_path):
+    with reactor("run", "--converge-once", manifest, patience=GUARD) as process:
+        process.communicate(timeout=GUARD)
+    assert process.returncode == 0
+    (tmp_path / "local").write_text("drifted")
+    mount.stop()
+    with reactor("run", "--converge-once", manifest) as process:
+        out, _ = process.communicate(timeout=GUARD)
+    assert process.returncode == 1
+    assert out.count(f"fuse at {outer.point} does not answer") >= len(("new", "copy"))
+    assert (tmp_path / "local").read_text() == "x"
+
+
+def test_an_interrupt_ends_a_run_beside_a_dead_mount(manifest, mount):
+    mount.stop()
+    with reactor("run", manifest) as process:
+        assert any("does not answer" in line for line in process.stdout)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=GUARD)
+    assert "failed 2" in out
+    assert process.returncode == 1
