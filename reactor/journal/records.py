@@ -17,6 +17,9 @@ from reactor.engine.events import (
     as_json,
 )
 
+_REFS = frozenset({"ref", "culprits"})
+"""The fields by which the history is searched. A ref is kept whole: that of an exec may be a script."""
+
 _NOT_KEPT = (Output, Skipped, Converged)
 """What commands say may be secret; the others follow every change, or every resource at the end of a run."""
 
@@ -78,7 +81,8 @@ def lean(event: Event) -> Event:
 def row(event: Event, generation: int | None) -> Row:
     """The event as it is written. Takes about 10 µs."""
     record = {
-        key: _cut(value) if type(value) in _LONG_KINDS else value for key, value in as_json(event).items()
+        key: _cut(value, whole=key in _REFS) if type(value) in _LONG_KINDS else value
+        for key, value in as_json(event).items()
     }
     return Row(event.time, record["event"], record.get("ref"), _result(event), generation, _dump(record))
 
@@ -99,10 +103,11 @@ _dump = json.JSONEncoder(separators=(",", ":")).encode
 _LONG_KINDS = (str, tuple)
 
 
-def _cut(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > TEXT_LIMIT:
+def _cut(value: Any, *, whole: bool) -> Any:
+    """The texts in ``value`` are left ``whole``, a list never is."""
+    if isinstance(value, str) and len(value) > TEXT_LIMIT and not whole:
         return f"{value[:TEXT_LIMIT]} … ({len(value) - TEXT_LIMIT} characters more)"
     if isinstance(value, tuple):
-        kept = [_cut(each) for each in value[:LIST_LIMIT]]
+        kept = [_cut(each, whole=whole) for each in value[:LIST_LIMIT]]
         return kept if len(value) <= LIST_LIMIT else [*kept, f"… and {len(value) - LIST_LIMIT} more"]
     return value

@@ -85,6 +85,18 @@ def test_long_texts_and_lists_are_cut_and_say_so(directory):
     assert len(long.record["error"]) < records.TEXT_LIMIT + 50
 
 
+def test_a_resource_is_found_however_long_its_name_is(directory):
+    script = Exec(name="true; " * records.TEXT_LIMIT, provider="shell")
+    with journal_in(directory) as journal:
+        journal.begin_generation([script])
+        journal.record(failed(script.ref))
+        journal.record(blocked("file#/a", script.ref))
+    with history_of(directory) as history:
+        assert history.present() == [script.ref]
+        assert history.last("file#/a").record["culprits"] == [script.ref]
+        assert history.last(script.ref).record["ref"] == script.ref
+
+
 def test_the_oldest_rows_beyond_the_limit_go(directory, monkeypatch):
     monkeypatch.setattr(store, "ROW_LIMIT", 1000)
     monkeypatch.setattr(store, "_PRUNED_AT_ONCE", 100)
