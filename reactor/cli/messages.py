@@ -52,13 +52,17 @@ def telling_errors(*, bad_usage: int) -> Iterator[None]:
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """End the command as for bad usage when the converger does not do what it was asked."""
+    """End the command as for bad usage when the converger, or the system, does not do what it was asked."""
     from reactor.control.client import RefusedError
 
     try:
         yield
     except RefusedError as error:
         fail(error.message, error.hint)
+    except BrokenPipeError:
+        raise  # click ends quietly
+    except OSError as error:
+        fail(f"the system refused: {error}", "see whether the state directory can be written")
 
 
 def warn(message: str) -> None:

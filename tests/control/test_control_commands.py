@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 
 import pytest
 from processes_of_cli import environment, finish, spawned, wait_until
@@ -185,6 +186,24 @@ def test_bad_usage_is_told_and_ends_with_2(args, words):
     code, out, err = call(*args)
     assert (code, out) == (2, "")
     assert words in err
+
+
+@pytest.mark.parametrize("words", [("pause", "--for", "1h", "--reason", "x"), ("resume",)])
+@pytest.mark.parametrize("runs", [True, False])
+def test_pauses_that_can_not_be_kept_are_told_alike_with_and_without_a_run(
+    manifest, state_directory, words, runs
+):
+    state_directory.mkdir(mode=0o700)
+    (state_directory / "pauses.lock").mkdir()
+    with spawned("run", manifest(FILES)) if runs else nullcontext():
+        if runs:
+            converged()
+        code, out, err = call(*words)
+    assert (code, out) == (2, "")
+    assert err == (
+        f"error: the system refused: [Errno 21] Is a directory: '{state_directory}/pauses.lock'\n"
+        "hint: see whether the state directory can be written\n"
+    )
 
 
 def test_a_name_nobody_has_is_answered_with_the_nearest(manifest, tmp_path):
