@@ -9,15 +9,16 @@ from typing import NoReturn, TypeVar
 import click
 
 from reactor.cli import exitcodes
+from reactor.console.style import printable
 
 _Error = TypeVar("_Error", bound=click.ClickException)
 
 
 def fail(message: str, hint: str | None, exit_code: int = exitcodes.BAD_USAGE) -> NoReturn:
     """End the command. It says what is wrong and how to mend it."""
-    click.echo(f"error: {message}", err=True)
+    _say("error", message)
     if hint:
-        click.echo(f"hint: {hint}", err=True)
+        _say("hint", hint)
     raise click.exceptions.Exit(exit_code)
 
 
@@ -67,7 +68,11 @@ def refusing() -> Iterator[None]:
 
 def warn(message: str) -> None:
     """Something the person should know."""
-    click.echo(f"warning: {message}", err=True)
+    _say("warning", message)
+
+
+def _say(what: str, text: str) -> None:
+    click.echo(f"{what}: " + "\n".join(map(printable, text.split("\n"))), err=True)
 
 
 def _sentence(error: click.UsageError) -> str:

@@ -58,3 +58,7 @@ def test_every_error_has_the_same_form_whoever_found_it(reactor, words, said):
     done = reactor(*words.split())
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(said)
+
+
+def test_what_is_wrong_is_shown_without_control_characters(reactor):
+    assert "error: no version of /a\\x1b[31mb is kept in " in reactor("restore", "/a\x1b[31mb").err
