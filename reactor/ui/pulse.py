@@ -27,8 +27,8 @@ RUN_INTERVAL = 1.0
 HEARTBEAT = 15.0
 """Seconds after which every resource is compared again, and clients hear that the connection is alive."""
 
-MOST = 200
-"""Clients at a time."""
+MOST = 48
+"""Clients at a time: each holds one of the connections that are served, and some are left for what else they ask."""
 
 
 class CrowdedError(Exception):

@@ -57,10 +57,10 @@ async def test_every_route_is_documented(tmp_path):
 
 def test_the_numbers_in_the_text_are_those_of_the_code():
     assert LIMIT == 4 << 20
-    assert (pulse.BEAT, pulse.MOST, news.KEPT, news.QUIET, RECENT) == (0.1, 200, 1000, 100, 20)
+    assert (pulse.BEAT, pulse.MOST, news.KEPT, news.QUIET, RECENT) == (0.1, 48, 1000, 100, 20)
     for words in (
         "4 MiB",
-        "Two hundred may look",
+        "Forty-eight may look",
         "last\nthousand",
         "only 100 of a tenth",
         "ten times a second",

@@ -228,6 +228,22 @@ async def test_a_bug_of_ours_costs_those_who_look_their_connection_and_no_more(t
     assert "the live page lost those who look: TypeError" in world.told[0]
 
 
+async def test_while_as_many_look_as_may_others_are_answered(tmp_path):
+    async with paged(tmp_path, scripted("a")) as world:
+        pages = [
+            await trio.open_tcp_stream(world.address.host, world.address.port) for _ in range(pulse.MOST)
+        ]
+        for page in pages:
+            await page.send_all(b"GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for page in pages:
+            assert b" 200 " in await page.receive_some()
+        with trio.fail_after(GUARD):
+            assert (await world.get("/")).status_code == 200
+            assert (await world.get("/stream")).status_code == 503
+        for page in pages:
+            await page.aclose()
+
+
 async def test_more_pages_than_are_served_are_told_so(tmp_path, monkeypatch):
     monkeypatch.setattr(pulse, "MOST", 1)
     async with paged(tmp_path, scripted("a")) as world:
