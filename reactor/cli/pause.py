@@ -60,7 +60,7 @@ def pause(ref: str, seconds: float, reason: str, form: Format, state_dir: str | 
     from reactor.control.client import Client, NoRunError
 
     if not reason.strip():
-        raise click.BadParameter("say why, for those who wonder later", param_hint="--reason")
+        raise click.BadParameter("say why, for those who wonder later", param_hint="'--reason'")
     client = Client(directory_of(state_dir))
     with refusing():
         try:

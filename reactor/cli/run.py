@@ -79,7 +79,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @format_option("one JSON object per event")
 @click.option(
     "--converged-timeout",
-    type=click.FloatRange(min=0),
+    type=click.FloatRange(min=0, min_open=True),
     callback=_finite,
     metavar="SECONDS",
     help="End once nothing has changed for this long.",

@@ -49,6 +49,7 @@ def records(done):
         (FILE, ("--only", "file#/nowhere"), 2),
         (FILE, ("--jobs", "0"), 2),
         (FILE, ("--converged-timeout", "nan"), 2),
+        (FILE, ("--converged-timeout", "0"), 2),
         (FILE, ("--detailed-exitcodes",), 2),
         (FILE, ("--detailed-exitcodes", "--noop"), 2),
         (FAILING_ONLY, ("--detailed-exitcodes",), 4),
