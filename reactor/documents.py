@@ -6,6 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 from reactor.manifest.source import Problems, Source, read_source
+from reactor.manifest.surrogates import has_half_a_character
 from reactor.manifest.tree import MAX_DEPTH, parse
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
@@ -67,7 +68,7 @@ def _json(text: str) -> Any:
         value = json.loads(text, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError):
         return None
-    return value if _is_shallow(value, MAX_DEPTH) else None
+    return value if _is_shallow(value, MAX_DEPTH) and not has_half_a_character(text) else None
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 The way of the data:
 
 - from text to tree: `source` (the text, its lines, what is wrong with it), `tree` (maps and lists that know their
-  positions, of `nodes`), `scalars` and `old_breaks` (YAML 1.2 where the parser is one of 1.1), `syntax` (what the
+  positions, of `nodes`), `scalars`, `old_breaks` and `surrogates` (YAML 1.2 where the parser is one of 1.1), `syntax` (what the
   parser complains about, in plain words);
 - from tree to outline: `document` (the two forms, brought into one);
 - the data: `sections` (data, hierarchy and overrides, resolved), `annotated_data` (which comment is about which key),

@@ -54,7 +54,7 @@ _ADVICE = {
     ),
     "found invalid Unicode character escape code": (
         "an escape in a double-quoted text that is no character",
-        "write the character itself, or \\U and 8 hexadecimal digits: pairs such as \\ud83d\\ude00 are for JSON only",
+        "write the character itself, or \\U and 8 hexadecimal digits; in JSON a pair such as \\ud83d\\ude00 will do, not half of one",
     ),
     "that violates indentation": ("a tab in the indentation", "YAML is indented with spaces only"),
     "found undefined tag handle": ("an undefined tag", "a text that starts with '!' must be quoted"),

@@ -27,6 +27,7 @@ from reactor.manifest.nodes import BROKEN, Broken, Mapping, Sequence
 from reactor.manifest.old_breaks import with_old_breaks, without_old_breaks
 from reactor.manifest.scalars import SPECIAL_STARTS, plain_value, shown_tag, tagged_value
 from reactor.manifest.source import Problems
+from reactor.manifest.surrogates import with_whole_characters, without_filling
 from reactor.manifest.syntax import report_syntax
 from reactor.resource.properties import did_you_mean
 
@@ -67,7 +68,7 @@ def parse(problems: Problems, loader: Callable[[str], Any] = LOADER) -> Any:
     Everything wrong is added to ``problems``; what follows a duplicate key, an unknown tag or an undefined
     alias is still read. ``loader`` is a PyYAML loader class: `LOADER` unless a test wants the slow one.
     """
-    text = without_old_breaks(problems.source.text)
+    text = with_whole_characters(without_old_breaks(problems.source.text))
     parser = loader(text)
     following = parser.get_event if text is problems.source.text else partial(_restored, parser.get_event)
     try:
@@ -82,10 +83,10 @@ def parse(problems: Problems, loader: Callable[[str], Any] = LOADER) -> Any:
 
 
 def _restored(following: Callable[[], Any]) -> Any:
-    """The next event, with the characters that were kept from the parser."""
+    """The next event, with the characters that were kept from the parser, and without those that were added."""
     event = following()
     if event.__class__ is ScalarEvent:
-        event.value = with_old_breaks(event.value)
+        event.value = without_filling(with_old_breaks(event.value))
     return event
 
 

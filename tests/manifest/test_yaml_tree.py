@@ -1,4 +1,5 @@
 import itertools
+import json
 import math
 import time
 
@@ -7,9 +8,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reactor.documents import parse_values
 from reactor.manifest.scalars import plain_value
 from reactor.manifest.source import Problems, Source
 from reactor.manifest.tree import LOADER, MAX_DEPTH, parse
+from reactor.resource.diagnostic import ManifestError
 
 
 def problems_of(text, loader=LOADER):
@@ -82,6 +85,36 @@ def test_a_scalar_that_is_no_text_keeps_how_it_was_written(tree, text):
     assert mapping.raw("key") == text
     assert mapping["list"].raw(0) == text
     assert mapping.raw("alias") == text
+
+
+PAIR = r"\ud83D\uDE00"
+
+
+@pytest.mark.parametrize("loader", [LOADER, yaml.SafeLoader])
+def test_in_json_two_escapes_may_be_one_character(loader):
+    text = r'{"k PAIR": ["a PAIR b", "\\ud83d\\ude00", "PAIRPAIR \u00e9"], "none": 1}'.replace("PAIR", PAIR)
+    problems = Problems(Source("site.json", text))
+    root = parse(problems, loader)
+    assert not problems
+    assert root == json.loads(text)
+    assert text[root.key_at("none") :].startswith('"none"'), "what follows is where it was"
+
+
+@pytest.mark.parametrize("text", [f"k: '{PAIR}'", f"{{k: '{PAIR}', l: [{PAIR}]}}", f"k: |\n  {{{PAIR}}}"])
+def test_elsewhere_they_are_text(text):
+    problems = Problems(Source("site.yaml", text))
+    assert str(parse(problems)).count(PAIR.replace("\\", "\\\\")) == text.count(PAIR)
+
+
+@pytest.mark.parametrize("half", [r"\ud83d", r"\uDE00", r"\ude00\ud83d"])
+def test_half_a_character_is_told_where_it_is(half):
+    text = f'{{"a": "{PAIR}", "b": "x{half}"}}'
+    [found] = problems_of(text)
+    assert found.place.column == text.rindex(half) + 3
+    assert "no character" in found.message
+    with pytest.raises(ManifestError) as caught:
+        parse_values(text, "facts.json")
+    assert caught.value.diagnostics == [found._replace(place=found.place._replace(file="facts.json"))]
 
 
 @pytest.mark.parametrize("loader", [LOADER, yaml.SafeLoader])

@@ -1,0 +1,48 @@
+r"""Pairs such as ``\ud83d\ude00``, which in JSON are one character: to a YAML parser each is two that are none.
+
+JSON is a part of YAML but for this. Half a pair is no character in either, and the parser says where it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+_UNIT = re.compile(
+    r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u[dD][89a-fA-F]|.)", re.DOTALL
+)
+_FILLING = "\U0002ffff"
+"""A code point that will never be a character, so that no text holds it."""
+
+
+def with_whole_characters(text: str) -> str:
+    """``text`` as the YAML parser reads it rightly, of the same length; only JSON with such pairs is another."""
+    if "\\u" not in text or text.lstrip()[:1] not in ("{", "[") or not _is_json(text):
+        return text
+    return _UNIT.sub(_escaped, text)
+
+
+def without_filling(text: str) -> str:
+    """What the parser made of a text, as it is meant."""
+    return text.replace(_FILLING, "")
+
+
+def has_half_a_character(json_text: str) -> bool:
+    """Whether a JSON text names half a pair."""
+    return any(unit[0][1:3] in ("ud", "uD") and unit[1] is None for unit in _UNIT.finditer(json_text))
+
+
+def _escaped(unit: re.Match[str]) -> str:
+    """The same character in the one way that YAML has, filled up to the length that it had."""
+    if unit[1] is None:
+        return unit[0]
+    character = bytes.fromhex(unit[1] + unit[2]).decode("utf-16-be")
+    return f"\\U{ord(character):08X}".ljust(len(unit[0]), _FILLING)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
