@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UserState:
-    """What was found. ``shadow`` is None where it was not asked for; ``numbers`` are those of all groups."""
+    """What was found. ``shadow`` is None where it was not asked for; ``numbers`` are those of all groups.
+
+    ``lacks_group``: nobody knows a group of the number that is the primary one.
+    """
 
     account: PasswdLine | None = None
     shadow: ShadowLine | None = None
     groups: tuple[str, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
+    lacks_group: bool = False
 
 
 def decide(user: User, state: UserState) -> Plan:
@@ -35,7 +39,12 @@ def decide(user: User, state: UserState) -> Plan:
         return () if state.account is None else (_remove(user, state.account),)
     if state.account is None:
         return (_create(user, state), *_set_password(user, state))
-    return (*_modify(user, state, state.account), *_see_to_groups(user, state), *_set_password(user, state))
+    return (
+        *_bring_group(user, state, state.account),
+        *_modify(user, state, state.account),
+        *_see_to_groups(user, state),
+        *_set_password(user, state),
+    )
 
 
 def _create(user: User, state: UserState) -> Action:
@@ -49,6 +58,15 @@ def _create(user: User, state: UserState) -> Action:
     options += ["--create-home" if user.manage_home else "--no-create-home"]
     options += ["--system"] if user.system else []
     return _step(user, "created the user", "useradd", options, changes)
+
+
+def _bring_group(user: User, state: UserState, account: PasswdLine) -> Plan:
+    """Make the group of the same name that useradd makes last: it may have been cut off before that."""
+    if user.group is not None or not state.lacks_group or user.name in state.numbers:
+        return ()
+    words = f"created the missing group {user.name}"
+    run = partial(shadow.change, "groupadd", "--gid", str(account.gid), "--", user.name)
+    return (Action(f"Would have {words}", words, run),)
 
 
 def _modify(user: User, state: UserState, account: PasswdLine) -> Plan:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import grp
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
-from reactor import AbsolutePath, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, Watch
+from reactor import AbsolutePath, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, Watch, in_thread
 from resources.accounts.database import (
     GROUP,
     PASSWD,
@@ -150,11 +152,16 @@ class User(Resource, kind="user"):
         """The user, and the groups there are. Raises ResourceError when a file can't be read."""
         all_groups = [*groups()]
         secret = find_shadow(self.name) if SHADOW in self._files else None
+        account = find_user(self.name)
+        numbers = {group.name: group.gid for group in all_groups}
         return UserState(
-            account=find_user(self.name),
+            account=account,
             shadow=secret,
             groups=tuple(group.name for group in all_groups if self.name in group.members),
-            numbers={group.name: group.gid for group in all_groups},
+            numbers=numbers,
+            lacks_group=account is not None
+            and account.gid not in numbers.values()
+            and not await in_thread(partial(_is_known, account.gid), abandon_on_cancel=True),
         )
 
     def plan(self, state: UserState, *, refresh: bool) -> Plan:  # noqa: ARG002  a user has nothing to refresh
@@ -196,3 +203,12 @@ class User(Resource, kind="user"):
     @property
     def _makes_home(self) -> bool:
         return self.manage_home and self.ensure == "present"
+
+
+def _is_known(gid: int) -> bool:
+    """Whether there is such a group anywhere: a directory service may be slow to say so."""
+    try:
+        grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return True

@@ -105,6 +105,9 @@ NUMBERS = {"alice": 1000, "staff": 50, "web": 60, "www": 60}
         ({"group": "missing"}, {}, ["changed group from alice to missing"]),
         ({"group": "www"}, {"account": ACCOUNT._replace(gid=60)}, []),
         ({"group": "alice"}, {"account": ACCOUNT._replace(gid=99)}, ["changed group from 99 to alice"]),
+        ({}, {"numbers": {}, "lacks_group": True}, ["created the missing group alice"]),
+        ({}, {"numbers": {"alice": 99}, "lacks_group": True}, []),
+        ({}, {"numbers": {}}, []),
         ({"groups": ["web"]}, {"groups": ("web", "staff")}, []),
         ({"groups": ["web", "www"]}, {"groups": ("staff",)}, ["added the user to web, www"]),
         ({"groups": [], "membership": "inclusive"}, {"groups": ("web",)}, ["took the user out of web"]),
@@ -190,6 +193,23 @@ async def test_a_group_of_the_same_name_that_is_there_becomes_the_primary_one():
     shell("groupadd -g 77 alice")
     await converge_once(User(name="alice"))
     assert line("passwd", "alice").split(":")[3] == "77"
+
+
+@pytest.mark.parametrize("cut_off_after", [1, 2, 3])
+async def test_what_a_useradd_that_was_cut_off_has_not_written_is_written(cut_off_after):
+    """It writes one file after the other: of accounts, of their passwords, of groups."""
+    written = {
+        "passwd": "alice:x:1001:1001::/home/alice:/bin/sh",
+        "shadow": "alice:!:20000:0:99999:7:::",
+        "group": "alice:x:1001:",
+    }
+    for file, text in [*written.items()][:cut_off_after]:
+        shell(f"echo '{text}' >> /etc/{file}")
+    ended, _ = await converge_once(User(name="alice", password=HASH, groups=["staff"]))
+    assert ended.counts[Result.CHANGED] == 1
+    assert line("shadow", "alice").split(":")[1] == HASH
+    assert line("group", "alice") == "alice:x:1001:"
+    assert line("group", "staff") == "staff:x:50:alice"
 
 
 async def test_users_and_groups_of_one_manifest_converge_together():
