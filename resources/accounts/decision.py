@@ -61,9 +61,15 @@ def _create(user: User, state: UserState) -> Action:
 
 
 def _bring_group(user: User, state: UserState, account: PasswdLine) -> Plan:
-    """Make the group of the same name that useradd makes last: it may have been cut off before that."""
-    if user.group is not None or not state.lacks_group or user.name in state.numbers:
+    """Make the group of the same name that useradd makes last, or take the one that groupmod gave another number.
+
+    Both may have been cut off before they were done.
+    """
+    if user.group is not None or not state.lacks_group:
         return ()
+    if user.name in state.numbers:
+        words = f"changed group from {account.gid} to {user.name}"
+        return (_step(user, words, "usermod", ["--gid", user.name]),)
     words = f"created the missing group {user.name}"
     run = partial(shadow.change, "groupadd", "--gid", str(account.gid), "--", user.name)
     return (Action(f"Would have {words}", words, run),)

@@ -106,7 +106,7 @@ NUMBERS = {"alice": 1000, "staff": 50, "web": 60, "www": 60}
         ({"group": "www"}, {"account": ACCOUNT._replace(gid=60)}, []),
         ({"group": "alice"}, {"account": ACCOUNT._replace(gid=99)}, ["changed group from 99 to alice"]),
         ({}, {"numbers": {}, "lacks_group": True}, ["created the missing group alice"]),
-        ({}, {"numbers": {"alice": 99}, "lacks_group": True}, []),
+        ({}, {"numbers": {"alice": 99}, "lacks_group": True}, ["changed group from 1000 to alice"]),
         ({}, {"numbers": {}}, []),
         ({"groups": ["web"]}, {"groups": ("web", "staff")}, []),
         ({"groups": ["web", "www"]}, {"groups": ("staff",)}, ["added the user to web, www"]),
