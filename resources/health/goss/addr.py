@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import trio
-from pydantic import AfterValidator
 
 from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import MILLISECOND, Milliseconds, Rule
+from resources.health.goss.rule import MILLISECOND, Milliseconds, Rule, readable_by
 
 _ADDRESS = re.compile(r"tcp://(?:\[([^\]]+)\]|([^:/]+)):(\d{1,5})")
 
@@ -23,12 +22,7 @@ def _split_address(text: str) -> tuple[str, int]:
     return match[1] or match[2], int(match[3])
 
 
-def _check_address(text: str) -> str:
-    _split_address(text)
-    return text
-
-
-Address = Annotated[str, AfterValidator(_check_address)]
+Address = Annotated[str, readable_by(_split_address)]
 """``tcp://host:port``, also ``tcp://[::1]:80``."""
 
 
@@ -45,7 +39,7 @@ class AddrRule(Rule):
 
     def check_key(self, key: str) -> None:
         """The key is the address, unless that is given."""
-        _check_address(self.address or key)
+        _split_address(self.address or key)
 
     async def find(self, key: str) -> Mapping[str, Any]:
         """Connect. No answer in time, a refusal and an unknown name all mean: not reachable."""

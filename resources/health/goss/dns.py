@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import trio
-from pydantic import AfterValidator
 
 from reactor import ResourceError
 from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import Milliseconds, Rule, answer_within
+from resources.health.goss.rule import Milliseconds, Rule, answer_within, readable_by
 
 _TYPED = re.compile(r"(A|AAAA|CAA|CNAME|MX|NS|PTR|SRV|TXT):(.+)")
 _SERVER = re.compile(r"\[([^\]]+)\](?::(\d{1,5}))?|([^:]+)(?::(\d{1,5}))?|([0-9A-Fa-f:]+)")
@@ -27,11 +26,6 @@ def _split_server(text: str) -> tuple[str, int]:
     return bracketed or host or six, int(its_port or port or _DNS_PORT)
 
 
-def _check_server(text: str) -> str:
-    _split_server(text)
-    return text
-
-
 class DnsRule(Rule):
     """A name, or a type of record and a name: ``MX:example.com``, which asks a DNS server also without ``server``."""
 
@@ -39,7 +33,7 @@ class DnsRule(Rule):
     """The name; by default the key."""
     resolvable: Expected = True
     addrs: Expected = None
-    server: Annotated[str, AfterValidator(_check_server)] | None = None
+    server: Annotated[str, readable_by(_split_server)] | None = None
     """The DNS server to ask, also with a port. By default the host resolves as it always does."""
     timeout: Milliseconds = 500
     """Milliseconds to wait for the answer."""

@@ -9,10 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Annotated, Any
 
-from pydantic import AfterValidator
-
 from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import Rule
+from resources.health.goss.rule import Rule, readable_by
 
 _TABLES = "/proc/net"
 """Where a kernel without IPv6 has no tables for it."""
@@ -31,12 +29,7 @@ def _split_port(text: str) -> tuple[str, int]:
     return match[1] or "tcp", int(match[2])
 
 
-def _check_port(text: str) -> str:
-    _split_port(text)
-    return text
-
-
-Port = Annotated[str, AfterValidator(_check_port)]
+Port = Annotated[str, readable_by(_split_port)]
 """``tcp:22``, ``tcp6:22``, ``udp:53``, ``udp6:53``; a bare number is of tcp."""
 
 
@@ -50,7 +43,7 @@ class PortRule(Rule):
 
     def check_key(self, key: str) -> None:
         """The key is the port, unless that is given."""
-        _check_port(self.port or key)
+        _split_port(self.port or key)
 
     async def find(self, key: str) -> Mapping[str, Any]:
         """Read the kernel's table."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import trio
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from reactor import Flag, ResourceError
 from resources.health.goss.matchers import complaint, matches
@@ -18,6 +18,16 @@ MILLISECOND = 0.001
 
 Milliseconds = Annotated[int, Field(gt=0)]
 """goss writes times as whole numbers."""
+
+
+def readable_by(read: Callable[[str], object]) -> AfterValidator:
+    """The check of a text that ``read`` must understand; it raises ValueError for what it does not."""
+
+    def check(text: str) -> str:
+        read(text)
+        return text
+
+    return AfterValidator(check)
 
 
 @contextmanager
