@@ -26,11 +26,11 @@ from reactor.clock import is_settled
 from reactor.resource.threads import in_thread
 
 _INLINE_LIMIT = 64 * 1024
-"""Bytes. A thread costs more than to keep so much on the spot."""
+"""Bytes: to keep a smaller file at once costs less than a thread for it."""
 _AT_ONCE = 2
-"""Larger files in memory at the same time."""
+"""How many larger files may be in memory at the same time."""
 _LOOK_EVERY = 3600.0
-"""Seconds. Versions get too old also when nothing is added."""
+"""Seconds: versions get too old also while none is added."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
@@ -152,7 +152,7 @@ class Store:
         self._newest[path] = summary
 
     def _next_time(self) -> int:
-        """Now, but later than all that was kept before: a clock that was set back makes nothing that comes older."""
+        """Now, but later than any version kept before: the last one is the newest, also after a clock was set back."""
         if self._latest is None:
             self._latest = max((name.time for name in self._names()), default=0)
         self._latest = max(time.time_ns(), self._latest + 1)

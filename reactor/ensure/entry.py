@@ -1,6 +1,6 @@
-"""One entry of a manifest without the manifest: bound as any is, apart from what refers to other resources.
+"""One entry of a manifest without the manifest. It is bound as in one, but for its references to other resources.
 
-Those are not here: what it requires or subscribes to is what a session has done before.
+There are no others: what it requires or subscribes to, its session has done before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.properties import References
 
 _REFERENCES: TypeAdapter[tuple[str, ...]] = TypeAdapter(References)
-_BACK = ("require", "subscribe")
+_ON_OTHERS = ("require", "subscribe")
 
 
 class Entry(NamedTuple):
@@ -36,9 +36,9 @@ def load_entry(problems: Problems, kind: str, body: Mapping, inputs: Inputs) -> 
     _refuse_bytes(problems, body)
     own = Mapping(body.at)
     for key, value in body.items():
-        if key not in _BACK:
+        if key not in _ON_OTHERS:
             own.put(key, value, body.key_at(key), body.value_at(key), body.raw(key))
-    require, subscribe = (_references(problems, body, key) for key in _BACK)
+    require, subscribe = (_references(problems, body, key) for key in _ON_OTHERS)
     program = load_tree(problems, _manifest(kind, own), inputs)
     resource = next(each for each in program.graph.resources.values() if each.kind == kind)
     return Entry(resource, program, require, subscribe)
@@ -46,7 +46,7 @@ def load_entry(problems: Problems, kind: str, body: Mapping, inputs: Inputs) -> 
 
 def unknown(problems: Problems, body: Mapping, name: str, hint: str) -> ManifestError:
     """The error for a reference in ``body`` to what no session has done."""
-    at = next(body.value_at(key) for key in _BACK if name in str(body.get(key, "")))
+    at = next(body.value_at(key) for key in _ON_OTHERS if name in str(body.get(key, "")))
     problems.add(f"nothing in this session is called {name}", at, hint)
     return ManifestError(problems.sorted())
 

@@ -66,7 +66,7 @@ def response(*, error: str | None = None, state: dict[str, Any] | None = None) -
 
 
 class Ending(NamedTuple):
-    """How an attempt ended: in short, and the check, unless there was none. ``status`` is how the thing is then."""
+    """How an attempt ended: in ``short``, by its ``check`` if there was one, and in what ``status`` the resource is now."""
 
     short: Ensured
     check: Checked | None
@@ -108,7 +108,7 @@ def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
 
 
 def _state(resource: Resource, ending: Ending, common: dict[str, bool]) -> dict[str, Any]:
-    """How the thing is then, in our words and in CCM's. Where one word is both, it is what CCM tells of every resource."""
+    """The state now, in our fields and in CCM's. A field that both have is told as CCM tells it of every resource."""
     about = {"timestamp": _time(ending.short), "protocol": STATE.format(resource.kind), "type": resource.kind}
     named = {"name": resource.name, "ensure": _final_ensure(resource, ending)}
     told = {**about, **named, **common, "stable": not common["changed"]}

@@ -42,10 +42,10 @@ _OF_KIND: Mapping[str, tuple[Need, ...]] = {
     "address": (Need.NETWORK,),
     "route": (Need.NETWORK,),
 }
-"""What a kind needs besides its paths. Of any other kind we do not know, so nothing is closed to it."""
+"""What a kind needs besides its paths. What any other kind needs is not known, so with it nothing is closed."""
 
 _WITH_PATHS = ("file", "sysctl", "user")
-"""The kinds whose paths are files; those of links and mounts only stand for them."""
+"""The kinds whose paths are those of files that they write; what a link or a mount provides is only named by a path."""
 
 _BELOW = {
     "/usr": Need.USR, "/boot": Need.USR, "/efi": Need.USR, "/bin": Need.USR, "/sbin": Need.USR, "/lib": Need.USR,

@@ -54,9 +54,9 @@ WantedBy=multi-user.target
 class Service:
     """What runs as a service: ``manifest`` (an absolute path or a URL), with further options of ``reactor run``.
 
-    The manifest is called something printable without backslashes: not every setting of a unit has a way to write those.
-    ``state_directory`` and ``cache`` are those that these name; without, systemd makes them, that of the state after the
-    ``name`` of the unit.
+    The name of the manifest is printable and has no backslashes: not every setting of a unit has a way to write those.
+    ``state_directory`` and ``cache`` are the directories that were chosen for it. Where there is none, systemd makes it;
+    that of the state is called as the unit is.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A directory for what is being fetched, which outlives nobody: the next one removes what a killed process has left."""
+"""A directory for what is being fetched. It goes with its process; where that was killed, the next one removes it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
 Word = Annotated[str, Field(pattern=r"^[^\s\x00]+$")]
-"""What neither ends a line nor a field."""
+"""Without white space, which would end a field or a line of the file."""
 
 
 class RepositoryState(NamedTuple):
@@ -97,7 +97,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         return (Action(f"Would have {what}", what, self._add, self._diff),)
 
     async def reversal(self, state: RepositoryState) -> Self:
-        """No repository, where there was none. Raises ResourceError for one that was there: its properties are not known."""
+        """No repository, where there was none. Raises ResourceError for one that was there, as its properties are not known."""
         if state != (None, None):
             raise ResourceError(
                 f"the repository {self.name} was there before, and could not be brought back",
@@ -144,13 +144,13 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         return RepositoryState(self._text(self._files[1]), key)
 
     def _text(self, key_file: str) -> str:
-        """What tells the package manager of it, with a key that was given as text in ``key_file``."""
+        """What the file of the repository holds; a key that was given as text is in ``key_file``."""
         key = key_file if self._has_key_text else self.key
         description = Description(self.name, self.url or "", self.suites, self.components, key, self.trusted)
         return self._format.text(description)
 
     async def _add(self) -> None:
-        """The package manager hears of the repository last, when its lists have been fetched: a bad one breaks nothing."""
+        """Write the file of the repository last, when its lists could be fetched: so a bad repository breaks nothing."""
         file, key_file = self._files
         text, key = self._desired
         self._refuse_missing_key()
@@ -165,9 +165,10 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         await textfile.replace(file, text or "")
 
     async def _try(self, key: str | None) -> None:
-        """Fetch its lists with copies of both files. That of the key is where those may read it who check signatures.
+        """Fetch its lists with copies of both files.
 
-        No repository has a name that begins with a dot.
+        The copy of the key is beside the key, where the program that checks signatures may read it. Its name begins
+        with a dot, as that of no repository does.
         """
         file, key_file = self._files
         new_key = os.path.join(os.path.dirname(key_file), f".{os.path.basename(key_file)}")
@@ -182,7 +183,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
             _unlink(new_key)
 
     def _refuse_missing_key(self) -> None:
-        """Whoever wants a package would be told, and not here: dnf asks for the key that late."""
+        """Say so here: dnf looks for the key only when it installs a package, and that would fail instead."""
         if self.key is not None and not self._has_key_text and not os.path.exists(self.key):
             hint = "correct the path, or require the resource that brings it"
             raise ResourceError(f"the key {self.key} does not exist", hint)

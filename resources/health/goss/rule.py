@@ -64,7 +64,7 @@ class Rule(BaseModel, ABC):
     async def find(self, key: str) -> Mapping[str, Any]:
         """What there is, by the name of the property that expects something of it.
 
-        Of a thing that is not there, only that. Raises OSError or ResourceError when it can't be told.
+        For a thing that is not there, this is all that is said. Raises OSError or ResourceError when it can't be told.
         """
 
     async def failures(self, key: str) -> list[str]:

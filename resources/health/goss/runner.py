@@ -32,7 +32,7 @@ class Goss:
 
 
 async def _failures(rule: Rule, key: str) -> list[str]:
-    """What can't be told is not as expected either."""
+    """What a rule complains of. What can't be found out counts as a complaint too."""
     try:
         return await rule.failures(key)
     except ResourceError as error:
