@@ -1,12 +1,12 @@
-"""A real HTTP server on loopback, in a thread, that serves one archive and misbehaves on request."""
+"""A server of one archive that misbehaves on request."""
 
 import hashlib
 import re
 import socket
 import struct
-import threading
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from loopback import LoopbackServer
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -15,13 +15,13 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        server = self.server.outer
+        server = self.server
         server.asked.append((self.path, dict(self.headers)))
         manner = self.path.strip("/").split("/")[0]
         getattr(self, f"be_{manner}", self.be_good)()
 
     def be_good(self, body=None):
-        server = self.server.outer
+        server = self.server
         body = server.body if body is None else body
         start = 0
         if self.headers.get("If-None-Match") == server.etag:
@@ -39,7 +39,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def be_cut(self):
         """Reset the connection in the middle, ``server.cuts`` times."""
-        server = self.server.outer
+        server = self.server
         if server.cuts == 0:
             self.be_good()
             return
@@ -53,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def be_unmeasured(self):
         """Never say how much there is, and end after one half, ``server.cuts`` times."""
-        server = self.server.outer
+        server = self.server
         if server.cuts == 0:
             self.be_good()
             return
@@ -66,14 +66,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def be_short(self):
         """Promise more than there is."""
-        self.head(200, len(self.server.outer.body) + 10)
-        self.send(self.server.outer.body)
+        self.head(200, len(self.server.body) + 10)
+        self.send(self.server.body)
         self.close_connection = True
 
     def be_long(self):
         """Send more than was promised."""
-        self.head(200, len(self.server.outer.body) - 10)
-        self.send(self.server.outer.body)
+        self.head(200, len(self.server.body) - 10)
+        self.send(self.server.body)
         self.close_connection = True
 
     def be_endless(self):
@@ -81,24 +81,24 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.end_headers()
         self.close_connection = True
-        while not self.server.outer.over.is_set():
+        while not self.server.over.is_set():
             self.wfile.write(b"x" * 65536)
 
     def be_slow(self):
         """Send one half, and then nothing."""
-        body = self.server.outer.body
+        body = self.server.body
         self.head(200, len(body))
         self.send(body[: len(body) // 2])
-        self.server.outer.over.wait()
+        self.server.over.wait()
 
     def be_loop(self):
         self.redirect(self.path)
 
     def be_moved(self):
-        self.redirect(self.server.outer.leads_to)
+        self.redirect(self.server.leads_to)
 
     def be_private(self):
-        wanted = self.server.outer.authorization
+        wanted = self.server.authorization
         if self.headers.get("Authorization") == wanted:
             self.be_good()
         else:
@@ -120,8 +120,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def head(self, status, length, **more):
         self.send_response(status)
-        if self.server.outer.etag and status in (200, 206, 304):
-            self.send_header("ETag", self.server.outer.etag)
+        if self.server.etag and status in (200, 206, 304):
+            self.send_header("ETag", self.server.etag)
         if status != 304:
             self.send_header("Content-Length", str(length))
         for name, value in more.items():
@@ -129,7 +129,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def send(self, data):
-        self.server.outer.sent += len(data)  # before whoever reads it goes on
+        self.server.sent += len(data)  # before whoever reads it goes on
         try:
             self.wfile.write(data)
             self.wfile.flush()
@@ -145,17 +145,11 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-class _Quiet(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_):
-        """Clients go away; that is what is tested."""
-
-
-class Server:
+class ArchiveServer(LoopbackServer):
     """``body`` is what is served, ``shift`` how far off a part of it is, ``asked`` holds path and header fields of each request, ``sent`` counts bytes."""
 
     def __init__(self, tls=None):
+        super().__init__(Handler, tls)
         self.etag = ""
         self.body = b""
         self.cuts = 0
@@ -163,12 +157,6 @@ class Server:
         self.sent = 0
         self.asked = []
         self.leads_to = self.authorization = ""
-        self.over = threading.Event()
-        self.http = _Quiet(("127.0.0.1", 0), Handler)
-        self.http.outer = self
-        if tls:
-            self.http.socket = tls.wrap_socket(self.http.socket, server_side=True)
-        self.base = f"http{'s' if tls else ''}://127.0.0.1:{self.http.server_port}"
 
     def serve(self, body, *, etag=True):
         self.body = body
@@ -178,19 +166,4 @@ class Server:
         return f"{self.base}/{manner}/{name}"
 
     def __repr__(self):
-        return f"Server({self.base})"
-
-
-@contextmanager
-def archive_server(tls=None):
-    """A `Server` that serves while the block lasts."""
-    server = Server(tls)
-    thread = threading.Thread(target=server.http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.over.set()
-        server.http.shutdown()
-        thread.join()
-        server.http.server_close()
+        return f"ArchiveServer({self.base})"

@@ -1,8 +1,8 @@
 import pytest
-from archive_server import archive_server
+from archive_server import ArchiveServer
 
 
 @pytest.fixture
 def server():
-    with archive_server() as server:
+    with ArchiveServer() as server:
         yield server

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import trio
 import trustme
-from archive_server import archive_server
+from archive_server import ArchiveServer
 from archive_worlds import FILES, ME, make, names_in, packed, sha256
 
 from reactor.engine.events import Output, Result
@@ -319,7 +319,7 @@ async def test_a_trap_in_place_of_the_temporary_file_catches_nothing(server, pat
 
 async def test_a_redirect_is_followed_and_the_credentials_are_not_sent_elsewhere(server, path):
     server.serve(BODY)
-    with archive_server() as other:
+    with ArchiveServer() as other:
         other.serve(BODY)
         server.leads_to = other.url()
         url = server.url("moved").replace("http://", "http://ann:s3cr3t@")
@@ -377,14 +377,14 @@ def trusted(authority, tmp_path_factory, monkeypatch):
 
 
 async def test_https_trusts_whom_the_host_trusts(path, tls, trusted):
-    with archive_server(tls) as server:
+    with ArchiveServer(tls) as server:
         server.serve(BODY)
         assert (await converge(make(path, server.url()))).result is Result.CHANGED
     assert path.read_bytes() == BODY
 
 
 async def test_https_trusts_nobody_else(path, tls):
-    with archive_server(tls) as server:
+    with ArchiveServer(tls) as server:
         server.serve(BODY)
         assert "certificate verify failed" in (await converge(make(path, server.url()))).error
     assert names_in(path.parent) == []
@@ -392,7 +392,7 @@ async def test_https_trusts_nobody_else(path, tls):
 
 async def test_a_redirect_from_https_to_http_is_refused(server, path, tls, trusted):
     server.serve(BODY)
-    with archive_server(tls) as secure:
+    with ArchiveServer(tls) as secure:
         secure.leads_to = server.url()
         check = await converge(make(path, secure.url("moved")))
     assert "from https to http" in check.error

@@ -1,10 +1,11 @@
-"""A real HTTP server on loopback, in a thread; with a certificate if it is to speak TLS."""
+"""A server that answers the requests of health checks."""
 
 import base64
 import json
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from loopback import LoopbackServer
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -46,16 +47,5 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def http_server(tls=None):
     """Serves while the block lasts; yields the URL. ``tls`` is the context of a server."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.over = threading.Event()
-    if tls:
-        server.socket = tls.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
-    finally:
-        server.over.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with LoopbackServer(Handler, tls) as server:
+        yield server.base

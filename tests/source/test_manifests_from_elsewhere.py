@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import http.server
 import io
 import json
 import os
@@ -12,13 +11,14 @@ import ssl
 import subprocess
 import sys
 import tarfile
-import threading
-import time
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 import trustme
+from loopback import LoopbackServer
+from processes_of_cli import wait_until
 
 from reactor import ManifestError, load
 from reactor.loading import data_located
@@ -49,27 +49,25 @@ def manifest(tmp_path, content):
     return f"resources: [{{file: [{{'{tmp_path}/out': {{{own}, source: files/it}}}}]}}]", content
 
 
-class Server:
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.asked.append(dict(self.headers))
+        self.server.answer(self)
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(LoopbackServer):
     """Serves one body at every path; counts what it sent."""
 
-    def __init__(self):
+    def __init__(self, tls=None):
+        super().__init__(Handler, tls)
         self.body, self.status, self.credentials = b"", 200, None
         self.sent, self.asked = 0, []
-        self.drips, self.over = None, threading.Event()
+        self.drips = None
         self.leads_to = ""
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                outer.asked.append(dict(self.headers))
-                outer.answer(self)
-
-            def log_message(self, *_):
-                pass
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.http.server_port}/site.tar.gz"
+        self.url = f"{self.base}/site.tar.gz"
 
     def answer(self, handler):
         etag = f'"{hashlib.sha256(self.body).hexdigest()}"'
@@ -105,18 +103,8 @@ class Server:
 
 @pytest.fixture
 def server():
-    server = Server()
-    yield server
-    server.over.set()
-    server.http.shutdown()
-    server.http.server_close()
-
-
-def wait_until(condition):
-    end = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    with Server() as server:
+        yield server
 
 
 def site(tmp_path, content="one"):
@@ -149,8 +137,8 @@ def test_the_last_good_one_is_used_while_the_source_is_of_no_use(server, tmp_pat
     server.body = site(tmp_path)
     good = fetched(server.url, str(tmp_path / "cache"), lambda _: None)
     if trouble == "away":
-        server.http.shutdown()
-        server.http.server_close()
+        server.shutdown()
+        server.server_close()
     elif trouble == "error":
         server.status = 500
     else:
@@ -444,15 +432,10 @@ def test_a_redirect_from_https_to_http_is_not_followed(server, tmp_path, monkeyp
     authority.issue_cert("127.0.0.1").configure_cert(context)
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-    safe = Server()
-    safe.http.socket = context.wrap_socket(safe.http.socket, server_side=True)
-    safe.leads_to = server.url
-    try:
+    with Server(context) as safe:
+        safe.leads_to = server.url
         with pytest.raises(ManifestError, match="redirects from https to http, to "):
-            fetched(safe.url.replace("http:", "https:"), str(tmp_path / "cache"), lambda _: None)
-    finally:
-        safe.http.shutdown()
-        safe.http.server_close()
+            fetched(safe.url, str(tmp_path / "cache"), lambda _: None)
     assert server.asked == []
 
 
