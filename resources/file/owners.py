@@ -5,9 +5,13 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
+
+import trio
 
 from reactor import ResourceError, in_thread
 
@@ -17,6 +21,9 @@ changed is seen by the check that follows: no program that edits accounts ends t
 
 _FORGET_AFTER = 60.0
 """Seconds. Accounts of a directory service change without any file telling."""
+
+PATIENCE = 5.0
+"""Seconds in which a look-up has to be answered."""
 
 MAX_ID = 2**32 - 2
 """The highest id there is: to chown(2) the next one means "leave it"."""
@@ -110,15 +117,39 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 
 async def _find(what: str, name: str, find: Callable[[str], int]) -> int:
-    """Look one name up, in a thread: a directory service may be slow to answer."""
+    """Look one name up, in a thread: a directory service may be slow to answer, or never do.
+
+    While a look-up of the same name hangs, there is no other: each takes a thread, and would keep others from their turn.
+    """
     if (fixed := _fixed_id(name)) is not None:
         return fixed
+    ended = _hanging.get((what, name))
+    if ended is None or ended.is_set():
+        ended = threading.Event()
+        with trio.move_on_after(PATIENCE):
+            return await _asked(what, name, partial(_ask, find, name, ended))
+        _hanging[what, name] = ended
+    hint = "see to the directory service, such as sssd, that /etc/nsswitch.conf names, or write a numeric id"
+    raise ResourceError(f'the lookup of {what} "{name}" is not answered', hint)
+
+
+async def _asked(what: str, name: str, ask: Callable[[], int]) -> int:
     try:
-        return await in_thread(find, name)
+        return await in_thread(ask, limiter=trio.CapacityLimiter(1), abandon_on_cancel=True)
     except KeyError:
         hint = f"create the {what} first and require what creates it, or write a numeric id"
         raise ResourceError(f'could not lookup {what} "{name}"', hint, missing=f"{what}#{name}") from None
 
+
+def _ask(find: Callable[[str], int], name: str, ended: threading.Event) -> int:
+    try:
+        return find(name)
+    finally:
+        ended.set()
+
+
+_hanging: dict[tuple[str, str], threading.Event] = {}
+"""Look-ups that were not answered in time, and the end of each."""
 
 accounts = Accounts()
 """Those of this host."""

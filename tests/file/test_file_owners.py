@@ -1,8 +1,10 @@
 """Names to ids."""
 
+import threading
 from pathlib import Path
 
 import pytest
+import trio
 
 from reactor.resource.plan import ResourceError
 from resources.file import owners
@@ -102,3 +104,24 @@ async def test_a_host_without_account_files_works(tmp_path: Path):
     assert accounts.known("0", "0") is None
     assert await accounts.look_up("0", "0") == (0, 0)
     assert accounts.known("0", "0") == (0, 0)
+
+
+async def test_a_directory_service_that_does_not_answer_is_an_error_and_hangs_once(monkeypatch):
+    monkeypatch.setattr(owners, "PATIENCE", 0.05)
+    answer, look_ups = threading.Event(), []
+
+    def find(name):
+        look_ups.append(name)
+        answer.wait()
+        return 7
+
+    asked = Accounts((), find, find)
+    for _ in range(3):
+        with pytest.raises(ResourceError, match='the lookup of user "hung" is not answered'):
+            await asked.look_up("hung", "0")
+    assert look_ups == ["hung"]
+    monkeypatch.setattr(owners, "PATIENCE", 60.0)
+    answer.set()
+    with trio.fail_after(60):
+        assert owners._hanging["user", "hung"].wait(60)
+        assert await asked.look_up("hung", "0") == (7, 0)
