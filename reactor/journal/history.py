@@ -7,6 +7,7 @@ import json
 import math
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -214,15 +215,17 @@ class History:
 
 def _open(path: str, *, at_once: bool = False) -> tuple[sqlite3.Connection, int]:
     try:
-        inode = os.stat(path).st_ino
+        found = os.stat(path)
     except FileNotFoundError:
         raise NoHistoryError(
             f"there is no journal {path}: nothing has run yet with this state directory"
         ) from None
     except OSError as error:
         raise HistoryError(f"can't read the journal {path}: {error.strerror}") from error
+    if not stat.S_ISREG(found.st_mode):  # to open a pipe would wait for a writer
+        raise HistoryError(f"can't read the journal {path}: it is not a regular file")
     try:
-        return _connect(path, at_once=at_once), inode
+        return _connect(path, at_once=at_once), found.st_ino
     except (sqlite3.Error, UnicodeDecodeError, UnusableError) as error:
         raise HistoryError(f"can't read the journal {path}: {error}") from error
 

@@ -137,7 +137,9 @@ class StateDirectory:
 def holder(directory: str) -> str | None:
     """Who holds the lock of a state directory, in words; None when nobody does, or nobody we may know of."""
     try:
-        descriptor = os.open(os.path.join(directory, LOCK_FILE), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        # Without waiting for a writer, where somebody has put a pipe in its place.
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(os.path.join(directory, LOCK_FILE), flags)
     except OSError:
         return None
     try:

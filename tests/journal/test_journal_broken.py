@@ -240,6 +240,12 @@ def test_a_reader_says_what_is_wrong(directory):
         History(str(directory))
 
 
+def test_a_reader_does_not_wait_for_a_pipe(directory):
+    os.mkfifo(directory / FILE_NAME)
+    with pytest.raises(HistoryError, match="not a regular file"):
+        History(str(directory))
+
+
 def test_a_resource_of_a_lost_journal_is_new(directory):
     file = File(name="/a", ensure="directory", owner="root", group="root", mode="0755")
     with journal_in(directory) as journal:

@@ -130,3 +130,8 @@ def test_a_holder_that_has_not_signed_is_another_process(first, tmp_path):
 
 def test_nobody_holds_what_is_not_there(tmp_path):
     assert holder(str(tmp_path / "nothing")) is None
+
+
+def test_nobody_holds_a_pipe_and_who_asks_does_not_wait_for_a_writer(tmp_path):
+    os.mkfifo(tmp_path / "lock")
+    assert holder(str(tmp_path)) is None
