@@ -66,6 +66,12 @@ def attributes(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
         at += max(_aligned(length), _ATTRIBUTE.size)
 
 
+def pack_attribute(kind: int, value: bytes) -> bytes:
+    """The bytes of an attribute, up to where the next may begin."""
+    length = _ATTRIBUTE.size + len(value)
+    return _ATTRIBUTE.pack(length, kind) + value + bytes(_aligned(length) - length)
+
+
 def open_socket(netns: str | None) -> socket.socket:
     """A non-blocking socket in the namespace of that name, or with None in the one of this process.
 

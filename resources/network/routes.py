@@ -21,7 +21,7 @@ from resources.network.conversation import (
 )
 from resources.network.links import find_link, index_of, name_of
 from resources.network.properties import FAMILIES, IPV4, IPAddress, IPNetwork
-from watchers.netlink_socket import Frame, attributes
+from watchers.netlink_socket import Frame, attributes, pack_attribute
 from watchers.netlink_subjects import RTM_DELROUTE, RTM_NEWROUTE
 
 MAIN_TABLE = 254
@@ -30,8 +30,9 @@ _RTM_GETROUTE = 26
 _RTPROT_STATIC = 4
 _RTN_UNICAST = 1
 _SCOPE_UNIVERSE, _SCOPE_LINK = 0, 253
-_FIXED_SIZE = 12
-_RTA_DST, _RTA_PRIORITY, _RTA_TABLE = 1, 6, 15
+_FIXED_SIZE, _TYPE_AT = 12, 7
+_RTA_DST, _RTA_PRIORITY, _RTA_TABLE, _RTA_NH_ID = 1, 6, 15, 30
+_WAYS_OF_A_NEXTHOP = frozenset((4, 5, 9, 18, 21, 22))  # OIF, GATEWAY, MULTIPATH, VIA, ENCAP_TYPE, ENCAP
 _DEFAULTS = {socket.AF_INET: ipaddress.ip_network("0.0.0.0/0"), socket.AF_INET6: ipaddress.ip_network("::/0")}
 
 
@@ -111,7 +112,17 @@ async def put(kernel: Conversation, wanted: WantedRoute, found: Sequence[FoundRo
 async def remove(kernel: Conversation, wanted: WantedRoute, found: FoundRoute) -> None:
     """Remove a route that was found. Raises ResourceError when the kernel refuses."""
     with explained(f"remove the route to {wanted.network} {found}"):
-        await kernel.change(Frame(RTM_DELROUTE, 0, 0, found.body))
+        await kernel.change(Frame(RTM_DELROUTE, 0, 0, _named(found.body)))
+
+
+def _named(body: bytes) -> bytes:
+    """The route of that body, as a request names it: by a nexthop object alone, where answers also have what that says."""
+    found = list(attributes(body, _FIXED_SIZE))
+    if all(kind != _RTA_NH_ID for kind, _ in found):
+        return body
+    kept = (pack_attribute(kind, value) for kind, value in found if kind not in _WAYS_OF_A_NEXTHOP)
+    without_type = body[:_TYPE_AT] + b"\0" + body[_TYPE_AT + 1 : _FIXED_SIZE]
+    return without_type + b"".join(kept)
 
 
 def addition(wanted: WantedRoute, oif: int | None, *, replace: bool) -> Frame:

@@ -174,6 +174,31 @@ async def test_routes(world, there, properties, left):
     assert world.routes() == {left}
 
 
+NEXTHOPS = {
+    "one": ("10.0.0.0/8", "nexthop add id 1 via 192.0.2.9 dev v0"),
+    "one of IPv6": ("2001:db8:1::/48", "nexthop add id 1 via 2001:db8::9 dev v0"),
+    "one to nowhere": ("10.0.0.0/8", "link set lo up \n nexthop add id 1 blackhole"),
+    "a group": (
+        "10.0.0.0/8",
+        """
+        nexthop add id 8 via 192.0.2.8 dev v0
+        nexthop add id 9 via 192.0.2.9 dev v0
+        nexthop add id 1 group 8/9
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize("nexthop", NEXTHOPS)
+async def test_a_route_by_a_nexthop_object_is_removed(world, nexthop):
+    destination, commands = NEXTHOPS[nexthop]
+    world.run("address add 192.0.2.1/24 dev v0 \n address add 2001:db8::1/64 dev v0 nodad")
+    world.run(f"{commands} \n route add {destination} nhid 1")
+    check = await apply(Route(name=destination, ensure="absent", netns=world.name))
+    assert check.error is None
+    assert world.routes() == set()
+
+
 async def test_the_extra_routes_go_and_the_one_in_use_is_replaced_in_place(world):
     world.run(
         """
