@@ -15,9 +15,9 @@ class NearestGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find what to run. An unknown name is answered with the nearest."""
+        """Find what to run. An unknown name is answered with the nearest; in a completion, nobody could read that."""
         name, names = args[0], self.list_commands(ctx)
-        if name not in names and not name.startswith("-"):
+        if name not in names and not name.startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
             close = get_close_matches(name, names, n=1, cutoff=0.5)

@@ -47,17 +47,19 @@ class RunCommand(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse the command line."""
-        return _without_contradictions(super().make_context(info_name, args, parent, **extra))
+        """Parse the command line. One that is being completed may still become what it is to be."""
+        context = super().make_context(info_name, args, parent, **extra)
+        if not context.resilient_parsing:
+            _refuse_contradictions(context)
+        return context
 
 
-def _without_contradictions(context: click.Context) -> click.Context:
+def _refuse_contradictions(context: click.Context) -> None:
     if context.params.get("noop") and context.params.get("monitor_only"):
         error = click.UsageError("--noop and --monitor-only can't go together", context)
         raise hinted(error, "choose one of them")
     refuse_exposure(context)
     refuse_page(context)
-    return context
 
 
 def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:

@@ -52,6 +52,20 @@ def test_commands_kinds_options_and_words_are_offered(offers, words, expected):
 
 
 @pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["nope", ""], "run"),
+        (["ensure", "nope", "--"], "--help"),
+        (["session", "nope", ""], "new"),
+        (["run", "--noop", "--monitor-only", "--conv"], "--converge-once"),
+        (["run", "--metrics", "0.0.0.0:1", "--conv"], "--converge-once"),
+    ],
+)
+def test_after_words_that_are_wrong_something_is_offered_all_the_same(offers, words, offered):
+    assert offered in offers(*words)
+
+
+@pytest.mark.parametrize(
     "words", [["run", "M", "--only"], ["run", "M", "--exclude"], ["graph", "M", "--around"]]
 )
 def test_names_come_from_the_manifest_on_the_line_though_it_is_not_valid(offers, tmp_path, words):
