@@ -107,12 +107,13 @@ class Source:
         return False
 
     async def equals(self, fd: int, size: int) -> bool:
-        """Whether the file open at ``fd``, of ``size`` bytes, holds what the source holds."""
+        """Whether the file open at ``fd``, of ``size`` bytes, holds what the source holds.
+
+        The size of the source is not asked: that of a file in /proc or /sys says nothing of what it holds.
+        """
         now = time.time_ns()
         with self._opened() as (source, found):
             self._stamp = stamp_of(found) if settled(found, now) else None
-            if found.st_size != size:
-                return False
             wanted = partial(read, source, piece=self._piece)
             if size <= INLINE_LIMIT:
                 return _same(fd, wanted)

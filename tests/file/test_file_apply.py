@@ -191,14 +191,24 @@ async def test_a_missing_source_is_an_error_and_the_file_stays(path: Path):
 
 async def test_a_source_that_its_disk_does_not_give_is_to_blame_and_not_the_file(path: Path):
     """Nothing is mapped at the start of this memory: to read there is an input/output error."""
-    path.write_text("old")
-    (action,) = await look(make(path, source="/proc/self/mem"))
-    with pytest.raises(ResourceError) as caught:
-        await action.run()
-    assert caught.value.message == "cannot read the source /proc/self/mem: Input/output error"
-    assert caught.value.hint == "its disk is failing: see dmesg"
+    for before in ([], ["f"]):
+        with pytest.raises(ResourceError) as caught:
+            await converge(make(path, source="/proc/self/mem"))
+        assert caught.value.message == "cannot read the source /proc/self/mem: Input/output error"
+        assert caught.value.hint == "its disk is failing: see dmesg"
+        assert names_in(path.parent) == before
+        path.write_text("old")
     assert path.read_text() == "old"
-    assert names_in(path.parent) == ["f"]
+
+
+@pytest.mark.parametrize("source", ["/proc/version", "/sys/class/net/lo/mtu"])
+async def test_what_the_kernel_tells_can_be_copied_though_its_size_says_nothing(path: Path, source: str):
+    assert os.stat(source).st_size != len(Path(source).read_bytes())
+    file = make(path, source=source)
+    assert await converge(file) == ["created the file"]
+    assert path.read_bytes() == Path(source).read_bytes()
+    path.write_bytes(path.read_bytes() + b"more")
+    assert await converge(file) == ["updated the content"]
 
 
 async def test_a_source_that_is_a_fifo_or_a_directory_is_an_error_and_waits_for_nobody(path: Path):
