@@ -27,7 +27,7 @@ from resources.file.decision import decide
 from resources.file.errors import Explaining
 from resources.file.observer import Observer
 from resources.file.owners import MAX_ID, accounts_of, is_id, names_of
-from resources.file.parent import Parent
+from resources.file.parent import Parent, first_made
 from resources.file.state import Desired, FileState, FileType
 from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
 
@@ -204,10 +204,15 @@ class File(Resource, kind="file", providers=("posix",)):
         return decide(self._observer.desired, state)
 
     async def rehearse(self, state: FileState) -> None:
-        """Look whether there is something to copy, and a directory to write a new file in."""
-        if self.ensure == "present" and state.type is FileType.ABSENT:
-            with Explaining(f"write {self.name}"), Parent(self.name):
-                (self._observer.desired.content or EMPTY).head(0)
+        """Look whether there is something to copy, and a directory in which something new can be made."""
+        if state.type is not FileType.ABSENT:
+            return
+        if self.ensure == "directory":
+            doing, made = "create the directory", first_made(self.name)
+        else:
+            doing, made = "write", self.name
+        with Explaining(f"{doing} {self.name}"), Parent(made):
+            (self._observer.desired.content or EMPTY).head(0)
 
     async def reversal(self, state: FileState) -> Self:
         """The file or directory that was found, with its content if that is managed; or nothing at the path."""

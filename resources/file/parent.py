@@ -66,6 +66,13 @@ def make_missing(directory: str) -> None:
             os.mkdir(base, _DEFAULT_MODE, dir_fd=parent)
 
 
+def first_made(directory: str) -> str:
+    """The first path that has to be made for the absolute ``directory``, where that is missing: itself, or one above it."""
+    while not os.path.lexists(parent := os.path.dirname(directory)):
+        directory = parent
+    return directory
+
+
 def open_directory(path: str) -> int:
     """A handle of the directory at the absolute ``path``.
 
