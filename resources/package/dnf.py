@@ -8,12 +8,13 @@ import os
 import re
 import time
 from collections.abc import Collection, Hashable, Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from reactor import ResourceError, say
 from resources.package.catalog import Catalog, Offer
 from resources.package.complaints import complaint
-from resources.package.database import stamps_of
+from resources.package.database import stamp_of, stamps_of
 from resources.package.decision import Changes, Wish
 from resources.package.dnf_answers import QUERY_FORMAT, left_out, parse_query, parse_upgrades
 from resources.package.programs import Programs
@@ -57,7 +58,9 @@ class Dnf(Provider):
         self._options = ("-y", *((f"--installroot={root}",) if root else ()), *options)
         self._programs = Programs({**_AT_ONCE, **(environment or {})})
         self._refreshed = -math.inf
-        super().__init__(RpmDatabase(root, self._programs), Catalog(self._query, self._catalog_stamp))
+        database = RpmDatabase(root, self._programs)
+        super().__init__(database, Catalog(self._query, self._catalog_stamp))
+        self._duplicates = Catalog(self._query_duplicates, lambda: stamp_of(database.file))
         self._upgrades = Catalog(self._check_update, self._catalog_stamp)
 
     async def look(self, wish: Wish) -> PackageState:
@@ -107,8 +110,22 @@ class Dnf(Provider):
     def _age(self) -> float:
         return time.monotonic() - self._refreshed
 
+    async def _find(self, name: str) -> PackageState:
+        """A transaction that was cut off leaves the version that comes beside the one that goes: neither is whole.
+
+        Only dnf knows what is meant to be there side by side, such as kernels.
+        """
+        state = await super()._find(name)
+        if state.beside and name in await self._duplicates.offers([name]):
+            return replace(state, is_whole=False)
+        return state
+
     async def _mend(self, broken: Iterable[Wish]) -> None:
-        """Nothing: rpm has no state between two others."""
+        """Of versions that dnf takes for duplicates, the newest stays. Whatever comes of it: a transaction follows."""
+        if any(broken):
+            await self._dnf("remove", "--duplicates")
+            self.database.forget()
+            self._duplicates.forget()
 
     async def _install(self, changes: Changes) -> Completed:
         """`install` moves to a version that is named, up or down, and leaves alone what is installed otherwise."""
@@ -136,6 +153,10 @@ class Dnf(Provider):
         answer = await self._programs.read("dnf", *question, *names)
         _tell_left_out(answer)
         return parse_query(answer)
+
+    async def _query_duplicates(self, names: Collection[str]) -> dict[str, Offer]:
+        question = (*self._options, "-q", "--disablerepo=*", "repoquery", "--duplicates", "--queryformat")
+        return parse_query(await self._programs.read("dnf", *question, QUERY_FORMAT, *names))
 
     async def _check_update(self, names: Collection[str]) -> dict[str, Offer]:
         answer = await self._programs.read(

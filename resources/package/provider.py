@@ -53,8 +53,8 @@ class Provider(ABC):
         """
         if wish.ensure == "latest":
             self._catalog.want(wish.name)
-        elif self.database.is_current():
-            return self.database.find(wish.name)
+        elif self.database.is_current() and not (state := self.database.find(wish.name)).beside:
+            return state
         async with self._one_at_a_time:
             return await self._look(wish)
 
@@ -125,9 +125,13 @@ class Provider(ABC):
     @abstractmethod
     async def _remove(self, changes: Changes) -> Completed: ...
 
+    async def _find(self, name: str) -> PackageState:
+        """The state of a package as of the last `load`."""
+        return self.database.find(name)
+
     async def _look(self, wish: Wish) -> PackageState:
         await self._catch_up()
-        state = self.database.find(wish.name)
+        state = await self._find(wish.name)
         if wish.ensure != "latest":
             return state
         if self._age() > wish.interval:

@@ -26,13 +26,13 @@ class RpmDatabase(Database):
     def __init__(self, root: str, programs: Programs) -> None:
         self._root = root
         self._programs = programs
-        self._file = _find(root)
-        self.lock = f"{os.path.dirname(self._file)}/.rpm.lock"
+        self.file = _find(root)
+        self.lock = f"{os.path.dirname(self.file)}/.rpm.lock"
         self._packages: dict[str, list[tuple[str, str]]] = {}
 
     def watch(self) -> Watch:
         """The file itself: those beside it also change when it is only read."""
-        return PathWatch(self._file)
+        return PathWatch(self.file)
 
     def find(self, name: str) -> PackageState:
         """By name, or by name and architecture as in ``glibc.i686``; of several versions the newest, and those beside it."""
@@ -47,7 +47,7 @@ class RpmDatabase(Database):
         return PackageState(newest[1], beside=tuple(beside))
 
     def _files(self) -> tuple[str, ...]:
-        return (self._file,)
+        return (self.file,)
 
     async def _read(self) -> None:
         root = ("--root", self._root) if self._root else ()

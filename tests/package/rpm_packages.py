@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Rpm:
-    """One package; ``before`` is a Lua scriptlet that runs before it is installed."""
+    """One package; ``before`` and ``after`` are Lua scriptlets that run before and after it is installed."""
 
     name: str
     version: str = "1.0"
@@ -20,6 +20,7 @@ class Rpm:
     provides: str = ""
     obsoletes: str = ""
     before: str = ""
+    after: str = ""
 
     @property
     def spec(self) -> str:
@@ -32,6 +33,7 @@ class Rpm:
             f"touch %{{buildroot}}/usr/share/{self.name}/{self.version}",
             "%files", f"/usr/share/{self.name}/{self.version}",
             *(["%pre -p <lua>", self.before] if self.before else []),
+            *(["%post -p <lua>", self.after] if self.after else []),
         ]  # fmt: skip
         return "\n".join(lines) + "\n"
 

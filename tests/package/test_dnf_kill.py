@@ -45,16 +45,41 @@ def children_of(process):
     return [each for child in below for each in (*children_of(child), child)]
 
 
+def kill(process):
+    for each in (*children_of(process.pid), process.pid):
+        os.kill(each, signal.SIGKILL)
+    process.wait()
+
+
 @pytest.mark.parametrize("ensure", ["present", "absent"])
 async def test_killed_with_dnf_the_next_start_converges(slow, ensure):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     life = subprocess.Popen([sys.executable, LIFE, "dnf", slow.root, *NAMES], env=environment)  # noqa: ASYNC220 - killed below
     await eventually((slow.root / "begun").exists)
-    for process in (*children_of(life.pid), life.pid):
-        os.kill(process, signal.SIGKILL)
-    life.wait()
+    kill(life)
     (slow.root / "go").touch()
     ended, story = await converge_once(*(Package(name=name, ensure=ensure, provider="dnf") for name in NAMES))
     assert ended.counts[Result.FAILED] == 0, [check.error for check in story.checks("package#slow")]
     assert set(slow.packages) == (set(NAMES) if ensure == "present" else set())
     slow.run("rpm", "--root", str(slow.root), "--verify", "--all")
+
+
+@pytest.mark.parametrize(("ensure", "left"), [("latest", ["2.0-1"]), ("1.0", ["1.0-1"])])
+async def test_an_upgrade_that_was_cut_off_between_both_versions_is_finished(
+    ensure, left, tmp_path, monkeypatch
+):
+    write_repository(
+        tmp_path / "repository", [Rpm("app"), Rpm("app", "2.0", after=WAITING)], tmp_path / "scratch"
+    )
+    dnf = DnfRoot(tmp_path / "system", tmp_path / "repository")
+    monkeypatch.setitem(providers.made, "dnf", dnf.provider())
+    dnf.install("app-1.0")
+    command = ["dnf", "-q", "-y", f"--installroot={dnf.root}", *dnf.options, "upgrade"]
+    upgrade = subprocess.Popen(command, env=os.environ | dnf.environment)  # noqa: ASYNC220 - killed below
+    await eventually((dnf.root / "begun").exists)
+    kill(upgrade)
+    (dnf.root / "go").touch()
+    assert dnf.versions("app") == ["1.0-1", "2.0-1"]
+    ended, _ = await converge_once(Package(name="app", ensure=ensure, provider="dnf"))
+    assert ended.counts[Result.CHANGED] == 1
+    assert dnf.versions("app") == left
