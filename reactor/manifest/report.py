@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reactor.manifest.source import with_line_feeds
 from reactor.resource.diagnostic import Diagnostic, Place
+from reactor.resource.secrecy import scrub
 
 _WIDTH = 100
 _BEFORE_CARET = 60
@@ -69,13 +70,15 @@ class _Report:
         lines = self._lines(place.file)
         if place.line > len(lines):
             return
-        start = _window_start(lines[place.line - 1], place.column)
+        marked, column = _without_secrets(lines[place.line - 1], place.column)
+        start = _window_start(marked, column)
         digits = len(str(place.line + 1))
         for number in range(max(1, place.line - 1), min(len(lines), place.line + 1) + 1):
-            text = _window(lines[number - 1], start)
+            line = marked if number == place.line else scrub(lines[number - 1])
+            text = _window(line, start)
             yield f"{self._paint(f'{number:{digits + 2}} |', 'dim')} {text}".rstrip()
             if number == place.line:
-                before = lines[number - 1][start : place.column - 1].ljust(place.column - 1 - start)
+                before = marked[start : column - 1].ljust(column - 1 - start)
                 indent = " " * (_columns(before) + (start > 0))
                 yield f"{self._paint(' ' * (digits + 2) + ' |', 'dim')} {indent}{self._paint('^', 'error')}"
 
@@ -92,6 +95,12 @@ class _Report:
 
     def _paint(self, text: str, style: str) -> str:
         return f"{_STYLES[style]}{text}{_RESET}" if self._color else text
+
+
+def _without_secrets(line: str, column: int) -> tuple[str, int]:
+    """The line and the column with secrets masked: of one that the window cut, nobody would know the rest."""
+    before, after = scrub(line[: column - 1]), scrub(line[column - 1 :])
+    return scrub(before + after), column - len(line[: column - 1]) + len(before)
 
 
 def _window_start(line: str, column: int) -> int:

@@ -11,7 +11,18 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
-from reactor import AbsolutePath, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, Watch, in_thread
+from reactor import (
+    AbsolutePath,
+    Claim,
+    Flag,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Resource,
+    Watch,
+    in_thread,
+    remember,
+)
 from resources.accounts.database import (
     GROUP,
     PASSWD,
@@ -30,8 +41,8 @@ _HASH = re.compile(r"!{0,2}(\$[a-z0-9-]+\$[./A-Za-z0-9$=,+_-]+)|[!*]{1,2}")
 
 
 def _check_password(text: str) -> str:
+    remember(text)  # whatever is wrong with this user, the error quotes the manifest
     if not _HASH.fullmatch(text):
-        # What was given may be a password: it must not be shown.
         raise ValueError(
             "this is no hash of a password: make one with openssl passwd -6, or write '*' for none"
         )

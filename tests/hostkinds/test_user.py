@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -292,6 +294,16 @@ def test_what_is_no_hash_is_refused_without_showing_it(password):
     with pytest.raises(ValueError, match="this is no hash of a password") as raised:
         User(name="alice", password=password)
     assert not password or password not in str(raised.value)
+
+
+@pytest.mark.parametrize("password", ["hunter2hunter", HASH])
+def test_an_error_that_quotes_the_manifest_shows_no_password(password, tmp_path):
+    manifest = tmp_path / "manifest.yaml"
+    manifest.write_text(f"resources:\n  - user:\n      - alice: {{ensure: purged, password: '{password}'}}\n")
+    command = [sys.executable, "-m", "reactor", "validate", manifest]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    assert "- alice: {ensure: purged, password: '[secret]'}" in said
+    assert password[:10] not in said
 
 
 @pytest.mark.parametrize(
