@@ -56,12 +56,6 @@ def test_version_says_both_versions(reactor):
     assert f"Python {sys.version.split()[0]}" in done.out
 
 
-def test_a_misspelt_command_is_answered_with_the_nearest(reactor):
-    done = reactor("valdate", "x.yaml")
-    assert done.code == 2
-    assert "did you mean 'validate'?" in done.err
-
-
 def test_an_unknown_command_is_answered_with_all(reactor):
     assert f"commands: {', '.join(COMMANDS)}" in reactor("zzz").err
 

@@ -68,9 +68,7 @@ def test_every_leaf_has_the_layer_it_came_from(base, over):
     merged = deep_merge(layered(base, "base"), layered(over, "over"))
     values = plain(merged)
     for path, layer in layers(merged):
-        value = values
-        for key in path:
-            value = value[key]
+        value = reached(values, path)
         if layer == "over" and not isinstance(path[-1], int):
             assert value == reached(over, path)
         elif layer == "base":
