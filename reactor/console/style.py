@@ -21,7 +21,11 @@ _CODES = {
     "hunk": "36",
 }
 
+_TURNS = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+"""These end a line, or show what follows from right to left: a name would not be what it looks like."""
+
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code != ord("\t")}
+_CONTROL |= {code: f"\\u{code:04x}" for code in _TURNS}
 
 
 def printable(text: str) -> str:

@@ -146,6 +146,11 @@ def test_output_can_not_drive_the_terminal():
     )
 
 
+def test_a_name_is_not_shown_backwards():
+    line = Seen()(Output(1.0, "exec#x\u202efdp.exe", "one\u2028two"))
+    assert line == "exec#x\\u202efdp.exe | one\\u2028two\n"
+
+
 def test_converged_is_told_first_and_after_trouble_but_not_after_each_repair():
     seen = Seen(continuous=True)
     converged = Converged(1.0, 2, 0.5)
