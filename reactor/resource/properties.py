@@ -64,7 +64,7 @@ def parse_duration(value: Any) -> float:
     The units are those of CCM: Go's, and d, w, M (30 days), y (365 days). Raises ValueError for anything else,
     also for a bare number, whose unit would be a guess.
     """
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
         raise ValueError(f"a duration needs a unit: write {value}s for seconds")
     text = str(value)
     if text == "0":
