@@ -188,7 +188,7 @@ PROBLEMS = [
     (page("meta: {noop: §}"), "meta.noop has no value"),
     (page("size: §"), "size has no value"),
     (page("pause: §5"), "pause: a duration needs a unit: write 5s for seconds"),
-    (page("pause: -1"), "pause: '-1' is not a duration: write it as 500ms, 30s, 5m or 1h30m"),
+    (page("pause: §-1"), "pause: '-1' is not a duration: write it as 500ms, 30s, 5m or 1h30m"),
     (page("meta: {delay: §0s}"), "meta.delay: it must be greater than 0"),
     (page("meta: {semaphores: [a, §'disk:0']}"), "meta.semaphores[1]: 'disk:0' is not a semaphore"),
     (page("meta: {semaphores: [§'disk:']}"), "meta.semaphores[0]: 'disk:' is not a semaphore"),
