@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from reactor.expression.finding import find
     from reactor.graph.graph import EdgeKind, Graph
     from reactor.loading import Program, load
-    from reactor.mountinfo import MountInfo, mounts
+    from reactor.mountinfo import MountInfo, is_shared, mounts
     from reactor.resource.base import Meta, Resource
     from reactor.resource.claim import Claim
     from reactor.resource.composite import Composite
@@ -82,7 +82,7 @@ _HOMES = {
     "reactor.expression.finding": ("find",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.loading": ("Program", "load"),
-    "reactor.mountinfo": ("MountInfo", "mounts"),
+    "reactor.mountinfo": ("MountInfo", "is_shared", "mounts"),
     "reactor.resource.base": ("Meta", "Resource"),
     "reactor.resource.claim": ("Claim",),
     "reactor.resource.composite": ("Composite",),
@@ -112,7 +112,7 @@ __all__ = [
     "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard",
     "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "is_shared", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
     "unpack",
 ]  # fmt: skip
 

@@ -7,6 +7,13 @@ from typing import NamedTuple
 
 MOUNTINFO = "/proc/self/mountinfo"
 
+_SHARED = frozenset(
+    (
+        "9p", "afs", "ceph", "cifs", "coda", "fuse", "gfs2", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs",
+        "smb3", "smbfs", "vboxsf", "virtiofs",
+    )
+)  # fmt: skip
+
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -29,6 +36,11 @@ def mounts() -> tuple[MountInfo, ...]:
     """All mounts; of those at one point, the last hides the others. Raises OSError when there is no /proc."""
     with open(MOUNTINFO, encoding="utf-8", errors="surrogateescape", newline="\n") as table:
         return tuple(parse_mount(line.removesuffix("\n")) for line in table)
+
+
+def is_shared(fstype: str) -> bool:
+    """Whether a file system of this type is somebody else's too: who serves it may change it unheard, or not answer."""
+    return fstype in _SHARED or fstype.startswith("fuse.")
 
 
 # 36 35 98:0 /root/in/it /mount/point rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue

@@ -13,23 +13,9 @@ from contextlib import ExitStack
 
 import trio
 
-_NETWORK = {
-    "9p",
-    "afs",
-    "ceph",
-    "cifs",
-    "coda",
-    "lustre",
-    "ncpfs",
-    "nfs",
-    "nfs4",
-    "orangefs",
-    "smb3",
-    "smbfs",
-}
-_SHARED = {"fuse", "gfs2", "ocfs2", "vboxsf", "virtiofs"}
-_KERNEL = {"cgroup", "cgroup2", "proc", "sysfs"}
-_SILENT = frozenset(_NETWORK | _SHARED | _KERNEL)
+from reactor import is_shared
+
+_KERNEL = frozenset(("cgroup", "cgroup2", "proc", "sysfs"))
 
 
 class MountTable:
@@ -50,7 +36,7 @@ class MountTable:
     def silent_type(self, device: int) -> str | None:
         """The type of the file system on ``device`` (``st_dev``) if it doesn't announce all its changes."""
         kind = self._types.get(device, "")
-        return kind if kind in _SILENT or kind.startswith("fuse.") else None
+        return kind if kind in _KERNEL or is_shared(kind) else None
 
     async def changed(self) -> frozenset[bytes]:
         """Wait for a change; return the mount points that are new, gone or other.

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 
 import trio
 
-from reactor.mountinfo import MOUNTINFO, MountInfo, parse_mount
+from reactor.mountinfo import MOUNTINFO, MountInfo, is_shared, parse_mount
 from reactor.resource.mount_changes import follow_mounts
 from reactor.resource.plan import ResourceError
 
@@ -27,12 +27,8 @@ PATIENCE = 5.0
 BELIEVED = 1.0
 """Seconds for which an answer is believed: 10,000 files on one mount don't ask it 10,000 times."""
 
-_SERVED = frozenset(
-    (
-        "9p", "afs", "autofs", "beegfs", "ceph", "cifs", "coda", "fuse", "fuseblk", "gfs2", "glusterfs", "gpfs",
-        "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "smb3", "smbfs", "vboxsf", "virtiofs",
-    )
-)  # fmt: skip
+_SERVED = frozenset(("autofs", "beegfs", "fuseblk", "glusterfs", "gpfs"))
+"""Those besides the shared ones that are served by somebody, who may fail to."""
 _OF_THE_KERNEL = ("/proc/", "/sys/", "/dev/")
 """Where the kernel has its own: systemd mounts an autofs there on every host."""
 _MAX_LINKS = 40
@@ -162,7 +158,7 @@ def _fragile_in(table: str) -> Iterator[MountInfo]:
     """Those in a table of mounts. Not the root: if that does not answer, nobody is left to say so."""
     for line in table.split("\n"):
         fstype = line.partition(" - ")[2].partition(" ")[0]
-        if fstype in _SERVED or fstype.startswith("fuse."):
+        if fstype in _SERVED or is_shared(fstype):
             info = parse_mount(line)
             if info.point != "/" and not info.point.startswith(_OF_THE_KERNEL):
                 yield info
