@@ -11,6 +11,13 @@ ccm:
 """
 
 
+def last_word(run, manifest, *options):
+    """How the last check of a rehearsal ended, and all that it said."""
+    _, events, _ = run(manifest, ["--noop", *options])
+    check = [each for each in events if each["event"] == "checked"][-1]
+    return check["result"], " ".join([check.get("error") or "", *check["actions"]])
+
+
 @pytest.mark.parametrize(
     ("guard", "owner", "told"),
     [
@@ -25,11 +32,9 @@ ccm:
 )
 def test_an_account_may_come_by_any_command_before(world, run, guard, owner, told):
     manifest = world({"manifest": MANIFEST.replace("GUARD", guard).replace("OWNER", owner)})
-    _, events, _ = run(manifest, ["--noop"])
-    check = [each for each in events if each["event"] == "checked"][-1]
-    result, words = told
-    assert check["result"] == result
-    assert words in " ".join([check.get("error") or "", *check["actions"]])
+    result, said = last_word(run, manifest)
+    assert result == told[0]
+    assert told[1] in said
     assert not (manifest.parent / "f").exists()
 
 
@@ -58,11 +63,9 @@ ccm:
 )
 def test_a_file_that_an_expression_reads_may_come_by_any_command_before(world, run, guard, condition, told):
     manifest = world({"manifest": LATE.replace("GUARD", guard).replace("CONDITION", condition)})
-    _, events, _ = run(manifest, ["--noop"])
-    check = [each for each in events if each["event"] == "checked"][-1]
-    result, words = told
-    assert check["result"] == result
-    assert words in " ".join([check.get("error") or "", *check["actions"]])
+    result, said = last_word(run, manifest)
+    assert result == told[0]
+    assert told[1] in said
 
 
 ONE_LACKS = """
@@ -86,14 +89,6 @@ ANOTHER_COMMAND = "exec: [{nearer: {command: /bin/true}}]"
 A_NEIGHBOUR = 'file: [{$DIR/neighbour: {ensure: directory, owner: root, group: root, mode: "0755"}}]'
 
 
-def last_word(world, run, manifest, *options):
-    """How the last check ended, and all that it said."""
-    manifest = world({"manifest": manifest})
-    _, events, _ = run(manifest, ["--noop", *options])
-    check = [each for each in events if each["event"] == "checked"][-1]
-    return check["result"], " ".join([check.get("error") or "", *check["actions"]])
-
-
 LACKING = pytest.mark.parametrize("lacking", [A_FILE, A_COPY, A_TREE, A_GUARD, A_PLACE, A_NAME])
 
 
@@ -101,7 +96,7 @@ LACKING = pytest.mark.parametrize("lacking", [A_FILE, A_COPY, A_TREE, A_GUARD, A
 def test_what_may_bring_what_is_missing_is_named(world, run, lacking):
     """The nearest of all would be a directory, which brings nothing but itself."""
     manifest = ONE_LACKS.replace("ANOTHER", A_NEIGHBOUR).replace("LACKING", lacking)
-    result, said = last_word(world, run, manifest)
+    result, said = last_word(run, world({"manifest": manifest}))
     assert result == "would_change"
     assert "Can't tell before exec#make it is applied" in said
 
@@ -110,7 +105,7 @@ def test_what_may_bring_what_is_missing_is_named(world, run, lacking):
 def test_what_says_that_it_brings_what_is_missing_is_named_before_what_is_nearer(world, run, lacking):
     manifest = ONE_LACKS.replace("make it: {", "make it: {creates: $DIR/new/program, ")
     manifest = manifest.replace("ANOTHER", ANOTHER_COMMAND).replace("LACKING", lacking)
-    _, said = last_word(world, run, manifest)
+    _, said = last_word(run, world({"manifest": manifest}))
     assert "Can't tell before exec#make it is applied" in said
 
 
@@ -118,12 +113,12 @@ def test_what_says_that_it_brings_what_is_missing_is_named_before_what_is_nearer
 def test_what_nothing_brings_fails_a_rehearsal_as_it_would_a_run(world, run, lacking):
     manifest = ONE_LACKS.replace("ANOTHER", A_NEIGHBOUR).replace("LACKING", lacking)
     manifest = manifest.replace("    - exec: [{make it: {command: /bin/true}}]\n", "")
-    result, _ = last_word(world, run, manifest)
+    result, _ = last_word(run, world({"manifest": manifest}))
     assert result == "failed"
 
 
 @pytest.mark.parametrize("directory", [A_DIRECTORY, ONE_BELOW, ONE_COMMAND])
 def test_in_a_directory_that_would_be_created_a_file_would_be_created(world, run, directory):
     manifest = ONE_LACKS.replace("ANOTHER", directory).replace("LACKING", A_FILE)
-    result, said = last_word(world, run, manifest)
+    result, said = last_word(run, world({"manifest": manifest}))
     assert (result, said.strip()) == ("would_change", "Would have created the file")
