@@ -49,11 +49,14 @@ SELECT source, subscriber, owed_since, paid FROM refreshes
 WHERE (:source IS NULL OR source = :source) AND (:subscriber IS NULL OR subscriber = :subscriber)
 """
 _MEMBERS = """
-SELECT ref FROM members UNION
-SELECT ref FROM originals WHERE kind IS NOT NULL AND EXISTS (
-    SELECT 1 FROM events WHERE ref = originals.ref AND generation = (SELECT max(id) FROM generations)
+SELECT ref FROM (
+    SELECT ref FROM members UNION
+    SELECT ref FROM originals WHERE kind IS NOT NULL AND EXISTS (
+        SELECT 1 FROM events WHERE ref = originals.ref AND generation = (SELECT max(id) FROM generations)
+    )
 )
 """
+"""To be joined to `KNOWN`: in SQLite such operators bind from left to right."""
 
 
 class HistoryError(Exception):
@@ -87,7 +90,11 @@ class Refresh(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which entries: none before ``since`` or after ``until``; of resources called ``ref``, a glob; ``failed`` and blocked ones only."""
+    """Which entries are wanted.
+
+    None from before ``since`` or after ``until``, in seconds since 1970; with ``ref``, a glob, only those of resources
+    called so; with ``failed``, only failed and blocked ones.
+    """
 
     since: float = 0.0
     until: float = math.inf
@@ -185,12 +192,11 @@ class History:
 
     def present(self) -> list[str]:
         """Of these refs, those that the newest manifest has, and those that it has yet to undo."""
-        members = set(self._query(_MEMBERS))
-        return [ref for ref in self.refs() if (ref,) in members]
+        return [ref for (ref,) in self._query(f"{KNOWN} INTERSECT {_MEMBERS}")]
 
     def has_left(self, ref: str) -> bool:
         """Whether ``ref`` is known, and not from the newest manifest."""
-        return ref in self.refs() and ref not in self.present()
+        return (ref,) in self._query(f"{KNOWN} EXCEPT {_MEMBERS}")
 
     def aliases(self) -> dict[str, str]:
         """The other names in the newest manifest, each with the ref it stands for."""
