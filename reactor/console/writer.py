@@ -22,8 +22,9 @@ class Writer:
     """Collects text and writes it from a task of its own, `run`.
 
     So a paused ``less`` or a stopped terminal never stops repairs. The descriptor stays in blocking mode, for others
-    share it; a terminal is opened once more, for as long as the process lives. When the reader is gone, ``broken`` is set and all further text is dropped. Any other failure, such as a
-    full disk, is told once on stderr and costs only the text it hit.
+    share it; a terminal is opened once more, for as long as the process lives. When the reader is gone, ``broken`` is
+    set and all further text is dropped. Any other failure, such as a full disk, is told once on stderr and costs only
+    the text it hit.
     """
 
     def __init__(self, descriptor: int) -> None:
