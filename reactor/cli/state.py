@@ -93,7 +93,7 @@ def refuse_managed(resources: Iterable[Resource], location: Location | None) -> 
     """A manifest that manages our own files is an error. Raises ManifestError with every such resource."""
     if location is None:
         return
-    ours = {location.path, os.path.realpath(location.path)}
+    ours = (f"{location.path}/", f"{os.path.realpath(location.path)}/")
     problems = [
         Diagnostic(
             f"{resource.ref} manages the state directory of reactor itself, {location.path}",
@@ -101,18 +101,21 @@ def refuse_managed(resources: Iterable[Resource], location: Location | None) -> 
             "leave it out of the manifest, or name another state directory with --state-dir",
         )
         for resource in resources
-        if any(_touches(resource, state) for state in ours)
+        if _touches(resource, ours)
     ]
     if problems:
         raise ManifestError(problems)
 
 
-def _touches(resource: Resource, state: str) -> bool:
-    """Whether it makes something in ``state``, or removes that or what holds it."""
-    below = f"{state}/"
-    return any(f"{path}/".startswith(below) for path in (*resource.provides(), *resource.removes())) or any(
-        below.startswith(f"{path.rstrip('/')}/") for path in resource.removes()
-    )
+def _touches(resource: Resource, ours: tuple[str, ...]) -> bool:
+    """Whether it makes something in one of these directories, or removes that or what holds it."""
+    for path in resource.provides():
+        if f"{path}/".startswith(ours):
+            return True
+    for path in resource.removes():
+        if f"{path}/".startswith(ours) or any(each.startswith(f"{path.rstrip('/')}/") for each in ours):
+            return True
+    return False
 
 
 def _locked(location: Location | None, manifest: str, warn: Warn, bad_usage: int) -> StateDirectory | None:

@@ -40,22 +40,21 @@ def tangled(successors: Successors) -> set[int]:
 
     Takes away what no cycle can pass, from both ends, so that slower questions are asked of the rest only.
     """
-    backwards = predecessors(successors)
-    left = set(range(len(successors)))
-    _peel(left, successors, backwards)
-    _peel(left, backwards, successors)
-    return left
+    everything = set(range(len(successors)))
+    behind = everything.difference(_peeled(successors))
+    return behind.difference(_peeled(predecessors(successors))) if behind else behind
 
 
-def _peel(left: set[int], onwards: Successors, back: Successors) -> None:
-    """Take from ``left`` the vertices that nothing in it leads to, then those of what remains, until there are none."""
-    waits_for = {vertex: sum(other in left for other in back[vertex]) for vertex in left}
-    loose = [vertex for vertex, count in waits_for.items() if not count]
-    while loose:
-        vertex = loose.pop()
-        left.discard(vertex)
-        for other in onwards[vertex]:
-            if other in left:
-                waits_for[other] -= 1
-                if not waits_for[other]:
-                    loose.append(other)
+def _peeled(onwards: Successors) -> list[int]:
+    """The vertices that nothing leads to, then those that only they lead to, and so on, in such an order."""
+    waits_for = [0] * len(onwards)
+    for seconds in onwards:
+        for second in seconds:
+            waits_for[second] += 1
+    loose = [vertex for vertex, count in enumerate(waits_for) if not count]
+    for vertex in loose:  # it grows
+        for second in onwards[vertex]:
+            waits_for[second] -= 1
+            if not waits_for[second]:
+                loose.append(second)
+    return loose

@@ -60,22 +60,23 @@ class Draft:
         self._unread = unread
         self.refs = [resource.ref for resource in self.resources]
         self.names = Names(self.resources, self.refs)
+        self.late = {vertex: each.late for vertex, each in enumerate(self.resources) if each.late is not None}
         self.successors: list[dict[int, Edge]] = [{} for _ in self.resources]
         self.diagnostics: list[Diagnostic] = []
 
     @cached_property
+    def declined(self) -> frozenset[int]:
+        """The vertices whose conditions, known while the manifest is loaded, leave them alone on this host."""
+        return frozenset(vertex for vertex, late in self.late.items() if late.is_declined)
+
+    @cached_property
     def managed(self) -> list[int]:
         """The vertices whose properties are known and that are managed on this host."""
-        return [vertex for vertex in range(self._sound) if not self.is_declined(vertex)]
+        return [vertex for vertex in range(self._sound) if vertex not in self.declined]
 
     def is_missed(self, name: str) -> bool:
         """Whether it is a problem of its own that nothing has this name."""
         return not (self._unread or name in self._broken)
-
-    def is_declined(self, vertex: int) -> bool:
-        """Whether its conditions, known while the manifest is loaded, say that it is not managed on this host."""
-        late = self.resources[vertex].late
-        return late is not None and late.is_declined
 
     def connect(self, first: int, second: int, edge: Edge) -> None:
         """Add an edge. Between the same two resources the stronger kind stays; of equal ones, the first.

@@ -55,4 +55,4 @@ def _stamp(path: str) -> str:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reactor.manifest.declaration import Declaration
-from reactor.manifest.source import Problems, Source
+from reactor.manifest.source import LineMap, Problems, Source
 from reactor.resource.base import Resource, numbered
 from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
+
+_Spot = tuple[LineMap, int]
+"""An offset in one of the files: a place is looked up only for a problem."""
 
 
 class Origin(NamedTuple):
@@ -45,7 +48,7 @@ class Collection:
     problems: list[Diagnostic] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
-    _taken: dict[str, Place] = field(default_factory=dict)
+    _taken: dict[str, _Spot] = field(default_factory=dict)
     _repeats: dict[str, int] = field(default_factory=dict)
 
     def add(self, resource: Resource, origin: Origin) -> None:
@@ -55,11 +58,13 @@ class Collection:
 
     def claim(self, ref: str, at: int, problems: Problems, hint: str) -> bool:
         """Take ``ref`` for the resource at ``at``. A ref taken before is a problem, and False."""
-        place = problems.source.lines.place(at)
-        if (first := self._taken.setdefault(ref, place)) is place:
+        spot = problems.source.lines, at
+        if (taken := self._taken.setdefault(ref, spot)) is spot:
             return True
+        lines, first_at = taken
+        first = lines.place(first_at)
         notes = [("first declared here", first)]
-        if first == place:
+        if first == problems.source.lines.place(at):
             notes, hint = (
                 [],
                 "its manifest is applied twice: apply it once, or make the name of what is in its data",
@@ -75,6 +80,6 @@ class Collection:
         number = self._repeats.get(ref, 0) + 1
         while (own := numbered(ref, number)) in self._taken:
             number += 1
-        self._taken[own] = problems.source.lines.place(at)
+        self._taken[own] = problems.source.lines, at
         self._repeats[ref] = number
         return number

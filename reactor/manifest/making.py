@@ -85,7 +85,7 @@ class Maker:
             if refs:
                 self._collection.wrecks.append((_wreck(model, values, number), origin))
             return
-        resource._place = self._place(declaration.at)  # noqa: SLF001 - the manifest package alone sets it
+        resource.declare_at(self._place, declaration.at)
         if number > 1:
             resource.repeat(number)
         if late is not None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, model_validator
 
 from reactor.resource.claim import Claim
 from reactor.resource.control import Control
@@ -93,6 +93,8 @@ class Resource(Presentation, Model, ABC):
     """Whether the form of its manifest lets the program find edges; ``meta.automatic_edges`` must let it as well."""
     secrets: ClassVar[frozenset[str]] = frozenset()
     """Properties whose values must not be shown. `keep_secret` sets it on an instance."""
+    declared: ClassVar[tuple[Callable[[int], Place], int] | None] = None
+    """What finds the place of an offset in the manifest, and the offset of this. `declare_at` sets it on an instance."""
 
     name: Annotated[str, Field(min_length=1)]
     """What it is about; for a file, its path."""
@@ -117,8 +119,6 @@ class Resource(Presentation, Model, ABC):
     meta: Meta = DEFAULT_META
     """How the engine treats it."""
 
-    _place: Place | None = PrivateAttr(default=None)
-
     def __init_subclass__(cls, *, kind: str = "", providers: tuple[str, ...] = (), **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if kind:
@@ -129,6 +129,18 @@ class Resource(Presentation, Model, ABC):
     def ref(self) -> str:
         """The identity in the graph: ``kind#name``, and a number after it where names may repeat."""
         return f"{self.kind}#{self.name}"
+
+    def declare_at(self, locate: Callable[[int], Place], at: int) -> None:
+        """Say where the manifest declares it: ``locate`` is called when somebody asks. For the manifest only."""
+        self.__dict__["declared"] = locate, at
+
+    @property
+    def place(self) -> Place | None:
+        """Where the manifest declares this resource; None for one built in Python."""
+        if self.declared is None:
+            return None
+        locate, at = self.declared
+        return locate(at)
 
     def repeat(self, number: int) -> None:
         """Say that others of the same kind and name come before it: ``number`` is 2 and up. For the manifest only."""
@@ -155,8 +167,7 @@ class Resource(Presentation, Model, ABC):
 
     def become(self, other: Resource, secrets: frozenset[str]) -> None:
         """Take the place of ``other``, whose late values have changed."""
-        self._place = other.place
-        self.__dict__.update(ref=other.ref, late=other.late, secrets=secrets)
+        self.__dict__.update(declared=other.declared, ref=other.ref, late=other.late, secrets=secrets)
         self.stand_for(other.members, stops_at_failure=other.stops_at_failure)
 
     def asks_the_same_as(self, other: Resource) -> bool:
@@ -176,11 +187,6 @@ class Resource(Presentation, Model, ABC):
     def unconditional(self) -> bool:
         """Whether it does its work once in every run, whatever it finds: then that is no repair of drift."""
         return False
-
-    @property
-    def place(self) -> Place | None:
-        """Where the manifest declares this resource; None for one built in Python."""
-        return self._place
 
     @model_validator(mode="after")
     def _reject_conflicts(self) -> Resource:

@@ -259,7 +259,7 @@ class File(Resource, kind="file", providers=("posix",)):
     def uses(self) -> Iterable[str]:
         """The parent directory, the source, the owners, and what the validator runs and reads."""
         if self.name != "/":
-            yield os.path.dirname(self.name)
+            yield self.name.rpartition("/")[0] or "/"
         if self.source is not None and self.ensure == "present":
             yield self.source
         yield from accounts_of(self.owner, self.group)
@@ -270,8 +270,7 @@ class File(Resource, kind="file", providers=("posix",)):
         """The path, with all that is managed of it."""
         wishes: dict[str, object] = {"ensure": self.ensure}
         if self.ensure != "absent":
-            wishes["owner"], wishes["group"] = self.owner, self.group
-            wishes["mode"] = f"{self._permissions:04o}"
+            wishes.update(owner=self.owner, group=self.group, mode=self._permissions)
             if self.content is not None:
                 wishes["content"] = self.content
         yield Claim("path", self.name, wishes)

@@ -249,7 +249,7 @@ def test_mermaid_text_reads_as_the_name():
 
 def test_json_holds_everything():
     resource = Thing(name="a", alias="b", text="c")
-    resource._place = Place("site.yaml", 3, 5)
+    resource.declare_at(lambda _: Place("site.yaml", 3, 5), 0)
     graph = graph_of(resource, Thing(name="d", require="thing#a"))
     assert json.loads(text(graph, "json", {"thing#a": "ok"})) == {
         "nodes": [

@@ -19,6 +19,8 @@ def without_cycles(successors: Successors, wanted: Collection[Pair]) -> list[Pai
     that agree with the order so far (given edges first, then the order of the manifest) are taken, then the
     others one by one where no cycle comes of it; none of them when the graph holds a cycle already.
     """
+    if not wanted:
+        return []
     everything = [list(seconds) for seconds in successors]
     for first, second in wanted:
         if second not in successors[first]:

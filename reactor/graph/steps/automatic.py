@@ -55,9 +55,9 @@ class _Paths:
         for path, users in self._used.items():
             is_whole = path.endswith("/") and path != "/"
             within = self._within(path) if is_whole else ()
-            here = path.rstrip("/") if is_whole else path
+            above = self._providers_above(path.rstrip("/") if is_whole else path)
             for user in users:
-                for provider in (*self._nearest_providers(here, user), *within):
+                for provider in (*_nearest(above, user), *within):
                     if provider != user:
                         yield provider, user, user, f"{self._refs[user]} uses {path}"
 
@@ -72,19 +72,14 @@ class _Paths:
     def _sorted_provided(self) -> list[str]:
         return sorted(self._provided)
 
-    def _nearest_providers(self, path: str, user: int) -> list[int]:
-        """Whoever provides ``path``, or else its parent, and so on: usually one resource. Never the user itself.
-
-        Nothing is above an account.
-        """
-        here = path
-        while True:
-            providers = self._provided.get(here)
-            if providers and (found := [provider for provider in providers if provider != user]):
-                return found
-            if here == "/" or not here.startswith("/"):
-                return []
-            here = here.rpartition("/")[0] or "/"
+    def _providers_above(self, path: str) -> list[list[int]]:
+        """Whoever provides ``path``, then whoever its parent, and so on. Nothing is above an account."""
+        above = [self._provided[path]] if path in self._provided else []
+        while path.startswith("/") and path != "/":
+            path = path.rpartition("/")[0] or "/"
+            if path in self._provided:
+                above.append(self._provided[path])
+        return above
 
     def from_removes(self) -> _Wanted:
         """What lies in a directory is used, made or removed before the directory is removed."""
@@ -108,3 +103,11 @@ class _Paths:
             if below != path:
                 for index in (self._provided, self._used, self._removed):
                     yield from index.get(below, ())
+
+
+def _nearest(above: list[list[int]], user: int) -> list[int]:
+    """The first that provide something and are not the user itself: usually one resource."""
+    for providers in above:
+        if found := [provider for provider in providers if provider != user]:
+            return found
+    return []

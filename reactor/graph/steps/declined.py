@@ -8,10 +8,9 @@ from reactor.graph.graph import WEAK, EdgeKind
 
 def release_declined(draft: Draft) -> None:
     """Keep only the order before a resource that is left alone: a failure is no matter to it, nor to what requires it."""
-    declined = {vertex for vertex in range(len(draft.resources)) if draft.is_declined(vertex)}
-    if not declined:
+    if not draft.declined:
         return
     for below in draft.successors:
-        for second in declined & below.keys():
+        for second in draft.declined & below.keys():
             if below[second].kind not in WEAK:
                 below[second] = below[second]._replace(kind=EdgeKind.AFTER)

@@ -12,14 +12,11 @@ def add_members(draft: Draft) -> None:
     What stands for others has a lower number than its members. So when an `apply` is within another, the outer one
     has given its edges to the inner one before that gives them to its own members.
     """
-    number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
-    whole_of: dict[int, list[int]] = {
-        vertex: [number[ref] for ref in resource.members]
-        for vertex, resource in enumerate(draft.resources)
-        if resource.members
-    }
-    if not whole_of:
+    wholes = {vertex: each.members for vertex, each in enumerate(draft.resources) if each.members}
+    if not wholes:
         return
+    number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
+    whole_of = {vertex: [number[ref] for ref in members] for vertex, members in wholes.items()}
     before = _predecessors(draft, whole_of)
     for whole, members in whole_of.items():
         for member in members:

@@ -19,7 +19,7 @@ def add_manifest_order(draft: Draft) -> None:
     for chain, ends_with_failure in draft.chains:
         _connect(draft, chain, EdgeKind.AFTER)
         if ends_with_failure:
-            _connect(draft, [each for each in chain if not draft.is_declined(each)], EdgeKind.REQUIRE)
+            _connect(draft, [each for each in chain if each not in draft.declined], EdgeKind.REQUIRE)
 
 
 def _connect(draft: Draft, chain: Sequence[int], kind: EdgeKind) -> None:

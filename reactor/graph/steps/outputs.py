@@ -9,8 +9,8 @@ from reactor.resource.diagnostic import Diagnostic, Place
 
 def add_outputs(draft: Draft) -> None:
     """Add a ``require`` for each ``output("kind#name")``; report those that lead nowhere or back to where they stand."""
-    for vertex, resource in enumerate(draft.resources):
-        for target, path in resource.late.takes.items() if resource.late is not None else ():
+    for vertex, late in draft.late.items():
+        for target, path in late.takes.items():
             found = draft.names.find(target, vertex)
             if found is not None and found != vertex:
                 reason = f"output of {target} in {draft.refs[vertex]}"
