@@ -87,8 +87,7 @@ class Journal:
         ref = resource.ref
         if self._applied.get(ref) is resource and not resource.reads():
             return Cause.DRIFT
-        self._learn([ref])
-        if (known := self._digests[ref]) is None:
+        if (known := self._digest_of(ref)) is None:
             return Cause.INITIAL
         if known == self._desired.of_desired(resource):
             return Cause.DRIFT
@@ -157,9 +156,8 @@ class Journal:
             # It was as desired before we ever changed it.
             self._backlog.set_original(ref, self._originals.add(ref, None))
             self._news.set()
-        self._learn([ref])
         digest = self._desired.of_desired(resource)
-        if self._digests[ref] != digest:
+        if self._digest_of(ref) != digest:
             self._digests[ref] = digest
             self._backlog.set_applied(ref, digest, time.time())
             self._news.set()
@@ -174,6 +172,12 @@ class Journal:
         for pair in self._debts.refreshed(ref):
             self._backlog.set_owed(pair, None, paid=now)
             self._news.set()
+
+    def _digest_of(self, ref: str) -> str | None:
+        """Of what ``ref`` was last made to be; None for what never was."""
+        if ref not in self._digests:
+            self._learn([ref])
+        return self._digests[ref]
 
     def _learn(self, refs: Iterable[str]) -> None:
         """Look up what ``refs`` were last made to be, once. The file may know of many that this manifest does not."""

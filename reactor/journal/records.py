@@ -80,10 +80,13 @@ def lean(event: Event) -> Event:
 
 def row(event: Event, generation: int | None) -> Row:
     """The event as it is written. Takes about 10 µs."""
-    record = {
-        key: _cut(value, whole=key in _REFS) if type(value) in _LONG_KINDS else value
-        for key, value in as_json(event).items()
-    }
+    record = as_json(event)
+    for key, value in record.items():
+        if type(value) is str:
+            if len(value) > TEXT_LIMIT and key not in _REFS:
+                record[key] = _cut(value)
+        elif type(value) is tuple and value:
+            record[key] = _cut_list(value, whole=key in _REFS)
     return Row(event.time, record["event"], record.get("ref"), _result(event), generation, _dump(record))
 
 
@@ -100,14 +103,16 @@ def _result(event: Event) -> str | None:
 
 
 _dump = json.JSONEncoder(separators=(",", ":")).encode
-_LONG_KINDS = (str, tuple)
 
 
-def _cut(value: Any, *, whole: bool) -> Any:
-    """The texts in ``value`` are left ``whole``, a list never is."""
-    if isinstance(value, str) and len(value) > TEXT_LIMIT and not whole:
-        return f"{value[:TEXT_LIMIT]} … ({len(value) - TEXT_LIMIT} characters more)"
-    if isinstance(value, tuple):
-        kept = [_cut(each, whole=whole) for each in value[:LIST_LIMIT]]
-        return kept if len(value) <= LIST_LIMIT else [*kept, f"… and {len(value) - LIST_LIMIT} more"]
-    return value
+def _cut(text: str) -> str:
+    return f"{text[:TEXT_LIMIT]} … ({len(text) - TEXT_LIMIT} characters more)"
+
+
+def _cut_list(values: tuple[Any, ...], *, whole: bool) -> list[Any]:
+    """Not too many of ``values``. The texts among them are cut unless they are to be left ``whole``."""
+    kept = [
+        _cut(each) if type(each) is str and len(each) > TEXT_LIMIT and not whole else each
+        for each in values[:LIST_LIMIT]
+    ]
+    return kept if len(values) <= LIST_LIMIT else [*kept, f"… and {len(values) - LIST_LIMIT} more"]

@@ -83,11 +83,11 @@ class Maker:
                 self._collection.files.update(dict.fromkeys(sorted(late.reads)))
             self._collection.unread |= issubclass(model, Composite)
             if refs:
-                self._collection.wrecks.append((_wreck(model, values, number), origin))
+                wreck = _wreck(model, values)
+                wreck.declare_at(self._place, declaration.at, number)
+                self._collection.wrecks.append((wreck, origin))
             return
-        resource.declare_at(self._place, declaration.at)
-        if number > 1:
-            resource.repeat(number)
+        resource.declare_at(self._place, declaration.at, number)
         if late is not None:
             resource.settle_with(late)
         if values.secret:
@@ -181,18 +181,12 @@ class Maker:
         return (ref, other), 1
 
 
-def _wreck(model: type[Resource], values: Values, number: int) -> Resource:
-    """A resource with nothing but its name and what it refers to: that much can be checked of any of them.
-
-    It is the one with this ``number`` of its name.
-    """
+def _wreck(model: type[Resource], values: Values) -> Resource:
+    """A resource with nothing but its name and what it refers to: that much can be checked of any of them."""
     sound = {"name": values.plain["name"], "meta": Meta(automatic_edges=False)}
     if isinstance(values.plain.get("alias"), str):
         sound["alias"] = values.plain["alias"]
     for name, type_of in _REFERENCES.items():
         with suppress(ValidationError):
             sound[name] = type_of.validate_python(values.plain.get(name, ()))
-    wreck = model.model_construct(**sound)
-    if number > 1:
-        wreck.repeat(number)
-    return wreck
+    return model.model_construct(**sound)

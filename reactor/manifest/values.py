@@ -41,6 +41,8 @@ class Values:
 
     def over(self, defaults: Values) -> Values:
         """These values, and ``defaults`` where they have none; a property replaces the default as a whole."""
+        if not (self.spoilt or self.late or defaults.spoilt or defaults.late or defaults.secret):
+            return Values({**defaults.plain, **self.plain}, secret=self.secret)  # nearly always
         own = self.plain.keys() | self.spoilt | self.late.keys()
         return Values(
             {**_without(defaults.plain, own), **self.plain},

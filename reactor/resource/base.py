@@ -130,9 +130,12 @@ class Resource(Presentation, Model, ABC):
         """The identity in the graph: ``kind#name``, and a number after it where names may repeat."""
         return f"{self.kind}#{self.name}"
 
-    def declare_at(self, locate: Callable[[int], Place], at: int) -> None:
-        """Say where the manifest declares it: ``locate`` is called when somebody asks. For the manifest only."""
-        self.__dict__["declared"] = locate, at
+    def declare_at(self, locate: Callable[[int], Place], at: int, number: int = 1) -> None:
+        """Say where the manifest declares it: ``locate`` is called when somebody asks. For the manifest only.
+
+        Where names may repeat, it is the one with this ``number`` of its kind and name, from 1.
+        """
+        self.__dict__.update(declared=(locate, at), ref=numbered(f"{self.kind}#{self.name}", number))
 
     @property
     def place(self) -> Place | None:
@@ -141,10 +144,6 @@ class Resource(Presentation, Model, ABC):
             return None
         locate, at = self.declared
         return locate(at)
-
-    def repeat(self, number: int) -> None:
-        """Say that others of the same kind and name come before it: ``number`` is 2 and up. For the manifest only."""
-        self.__dict__["ref"] = numbered(f"{self.kind}#{self.name}", number)
 
     def settle_with(self, late: Late) -> None:
         """Have expressions evaluated before each check. For the manifest only."""

@@ -157,7 +157,8 @@ class File(Resource, kind="file", providers=("posix",)):
         if self.ensure == "directory":
             yield from self._content_of_a_directory()
         if self.ensure != "absent":
-            yield from self._missing()
+            if None in (self.owner, self.group, self.mode):
+                yield from self._missing()
             if self.force:
                 words = f"'force: true' is only valid with 'ensure: absent', got 'ensure: {self.ensure}'"
                 yield PropertyProblem(("force",), words, "remove force")

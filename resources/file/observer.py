@@ -51,7 +51,11 @@ class Observer:
             if self._stamp is not None and self._proven(found):
                 mode = stat.S_IMODE(found.st_mode)
                 return FileState(_FILE, mode, found.st_uid, found.st_gid, wanted, same_content=True)
-            return await self._look(found, wanted)
+            if stat.S_ISREG(found.st_mode) and desired.ensure == "present" and desired.content is not None:
+                if not desired.content.differs(found.st_size):
+                    return await self._compare(found, desired.content, wanted)
+                return self._state(_FILE, found, wanted, same_content=False)
+            return self._look(found, wanted)
         except (FileNotFoundError, NotADirectoryError):
             self._stamp = None
             return FileState(FileType.ABSENT, wanted=wanted, litter=self._litter(wanted))
@@ -71,12 +75,9 @@ class Observer:
         self._stamp = None
         return False
 
-    async def _look(self, found: os.stat_result, wanted: Attributes) -> FileState:
+    def _look(self, found: os.stat_result, wanted: Attributes) -> FileState:
+        """The state of what is no regular file, or whose content is of no concern."""
         desired = self.desired
-        if stat.S_ISREG(found.st_mode) and desired.ensure == "present" and desired.content is not None:
-            if desired.content.differs(found.st_size):
-                return self._state(_FILE, found, wanted, same_content=False)
-            return await self._compare(found, desired.content, wanted)
         kind = type_of(found.st_mode)
         if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
             return self._follow(found, wanted)
@@ -84,6 +85,7 @@ class Observer:
         return self._state(kind, found, wanted, occupied=occupied)
 
     async def _compare(self, found: os.stat_result, content: Content, wanted: Attributes) -> FileState:
+        """The state of a regular file that may hold ``content``."""
         now = time.time_ns()
         try:
             fd = os.open(self.desired.path, _OPEN)
