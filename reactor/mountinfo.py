@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import NamedTuple
 
@@ -34,8 +35,8 @@ class MountInfo(NamedTuple):
 
 def mounts() -> tuple[MountInfo, ...]:
     """All mounts; of those at one point, the last hides the others. Raises OSError when there is no /proc."""
-    with open(MOUNTINFO, encoding="utf-8", errors="surrogateescape", newline="\n") as table:
-        return tuple(parse_mount(line.removesuffix("\n")) for line in table)
+    with open(MOUNTINFO, "rb") as table:
+        return tuple(map(parse_mount, os.fsdecode(table.read()).split("\n")[:-1]))
 
 
 def is_shared(fstype: str) -> bool:
@@ -62,4 +63,4 @@ def _listed(options: str) -> tuple[str, ...]:
 
 def _plain(text: str) -> str:
     r"""The text without the kernel's escapes: ``\040`` is a space."""
-    return _OCTAL.sub(lambda escape: chr(int(escape[1], 8)), text)
+    return _OCTAL.sub(lambda escape: chr(int(escape[1], 8)), text) if "\\" in text else text

@@ -50,7 +50,6 @@ class InotifyWatcher(Watcher):
         super().__init__(sink)
         with ExitStack() as opened:
             self._mounts = MountTable()
-            opened.callback(self._mounts.close)
             self._descriptor = InotifyDescriptor()
             opened.callback(self._descriptor.close)
             self._fragile = fragile_mounts()
@@ -87,7 +86,7 @@ class InotifyWatcher(Watcher):
     async def run(self) -> None:
         """Mark what the kernel tells of, until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._follow_mounts)
+            nursery.start_soon(self._mounts.follow, self._hear_of_mounts)
             nursery.start_soon(self._poll)
             nursery.start_soon(self._renew)
             await self.sink.follow(self._wait, self._hear)
@@ -151,6 +150,10 @@ class InotifyWatcher(Watcher):
         else:
             self._call_stale(self._tree.by_descriptor.get(wd, ()))
 
+    def _hear_of_mounts(self, points: Iterable[bytes]) -> None:
+        self._fragile.read()  # it hears of it too, maybe later
+        self._call_stale(self._tree.affected_by_mounts(points))
+
     def _call_stale(self, directories: Iterable[Directory]) -> None:
         self._stale.update(directories)
         if self._stale:
@@ -203,12 +206,6 @@ class InotifyWatcher(Watcher):
                 await pacer.rest()
         if pacer.due():
             await pacer.rest()
-
-    async def _follow_mounts(self) -> None:
-        while True:
-            points = await self._mounts.changed()
-            self._fragile.read()  # it hears of it too, maybe later
-            self._call_stale(self._tree.affected_by_mounts(points))
 
     async def _poll(self) -> None:
         while True:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import os
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -43,7 +44,7 @@ class NetlinkWatcher(Watcher):
         netns, subject = cast("NetlinkWatch", watch).netns, cast("NetlinkWatch", watch).subject
         if netns is not None and self._mounts is None:
             self._mounts = MountTable()
-            self._tasks.send_nowait(partial(self._follow_namespaces, self._mounts))
+            self._tasks.send_nowait(partial(self._mounts.follow, self._hear_of_mounts))
         ear = self._ears.get(netns)
         if ear is None:
             ear = self._ears[netns] = Ear(netns, self.sink)
@@ -65,12 +66,9 @@ class NetlinkWatcher(Watcher):
         """Free the descriptors."""
         for ear in self._ears.values():
             ear.close()
-        if self._mounts is not None:
-            self._mounts.close()
 
-    async def _follow_namespaces(self, mounts: MountTable) -> None:
-        while True:
-            for point in await mounts.changed():
-                directory, _, name = point.decode(errors="surrogateescape").rpartition("/")
-                if directory == NAMESPACES and name in self._ears:
-                    self._ears[name].reopen()
+    def _hear_of_mounts(self, points: Iterable[bytes]) -> None:
+        for point in points:
+            directory, _, name = os.fsdecode(point).rpartition("/")
+            if directory == NAMESPACES and name in self._ears:
+                self._ears[name].reopen()

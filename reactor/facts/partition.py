@@ -8,7 +8,7 @@ from typing import Any
 
 from reactor.facts.gathering import Gatherer
 from reactor.facts.kernel import read
-from reactor.mountinfo import MOUNTINFO, MountInfo, parse_mount
+from reactor.mountinfo import MountInfo, mounts
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
@@ -23,11 +23,11 @@ def gather(gatherer: Gatherer) -> dict[str, Any]:
 
 
 def partitions() -> list[dict[str, Any]]:
-    """The mounts whose file system needs a device (or is ZFS, which has its own)."""
+    """The mounts whose file system needs a device (or is ZFS, which has its own). Raises OSError when there is no /proc."""
     on_devices = {"zfs"} | {
         line.strip() for line in read("/proc/filesystems").splitlines() if not line.startswith("nodev")
     }
-    found = (_partition(parse_mount(line)) for line in read(MOUNTINFO).split("\n") if line)
+    found = map(_partition, mounts())
     return [each for each in found if each["fstype"] in on_devices and each["device"] != "none"]
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 
 import trio
 
-from reactor.mountinfo import MOUNTINFO, MountInfo, is_shared, parse_mount
+from reactor.mountinfo import MountInfo, is_shared, mounts
 from reactor.resource.mount_changes import follow_mounts
 from reactor.resource.plan import ResourceError
 
@@ -82,15 +82,12 @@ class FragileMounts:
 
     def __init__(self) -> None:
         self.by_point: dict[str, FragileMount] = {}
-        self._table = ""
         self.read()
 
     def read(self) -> None:
         """Learn anew which there are. Those that are known keep what they have answered."""
         with suppress(OSError):  # there is no /proc, or no descriptor left
-            if (table := _read_table()) != self._table:
-                self._table = table
-                self.by_point = {info.point: self._mount(info) for info in _fragile_in(table)}
+            self.by_point = {info.point: self._mount(info) for info in mounts() if _is_fragile(info)}
 
     def _mount(self, info: MountInfo) -> FragileMount:
         known = self.by_point.get(info.point)
@@ -149,19 +146,11 @@ def fragile_mounts() -> FragileMounts:
         return found
 
 
-def _read_table() -> str:
-    with open(MOUNTINFO, encoding="utf-8", errors="surrogateescape", newline="\n") as table:
-        return table.read()
-
-
-def _fragile_in(table: str) -> Iterator[MountInfo]:
-    """Those in a table of mounts. Not the root: if that does not answer, nobody is left to say so."""
-    for line in table.split("\n"):
-        fstype = line.partition(" - ")[2].partition(" ")[0]
-        if fstype in _SERVED or is_shared(fstype):
-            info = parse_mount(line)
-            if info.point != "/" and not info.point.startswith(_OF_THE_KERNEL):
-                yield info
+def _is_fragile(info: MountInfo) -> bool:
+    """Not the root: if that does not answer, nobody is left to say so."""
+    if not (info.fstype in _SERVED or is_shared(info.fstype)):
+        return False
+    return info.point != "/" and not info.point.startswith(_OF_THE_KERNEL)
 
 
 def _target_of(path: str) -> str | None:

@@ -14,15 +14,19 @@ from reactor.mountinfo import MOUNTINFO
 async def follow_mounts(look: Callable[[], None]) -> None:
     """Call ``look`` now and after every change of a mount, for ever. Raises OSError when there is no /proc.
 
-    It must not raise. The kernel tells of changes as urgent data, for which trio can't wait, but epoll can. It tells of
-    each once, and to begin a wait is to ask, which answers what came before: so that is when to look.
+    What ``look`` raises ends it. The kernel tells of changes as urgent data, for which trio can't wait, but epoll can.
+    It tells of each once, and to begin a wait is to ask, which answers what came before: so that is when to look.
     """
-    token = trio.lowlevel.current_trio_token()
+
+    async def soon() -> None:  # is when the wait has begun
+        look()
+
     with _changes() as changes:
-        while True:
-            token.run_sync_soon(look)
-            await trio.lowlevel.wait_readable(changes.fileno())
-            changes.poll(0)
+        async with trio.open_nursery() as nursery:
+            while True:
+                nursery.start_soon(soon)
+                await trio.lowlevel.wait_readable(changes.fileno())
+                changes.poll(0)
 
 
 @contextmanager

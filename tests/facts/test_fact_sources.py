@@ -2,6 +2,7 @@
 
 import pytest
 
+from reactor import mountinfo
 from reactor.facts import memory, partition
 from reactor.facts.cpu import processors
 
@@ -73,7 +74,7 @@ def test_without_swap_there_is_no_list_of_it(kernel_says):
     assert memory.swap_devices() is None
 
 
-def test_mounts_are_those_on_devices_with_their_names_unescaped(kernel_says):
+def test_mounts_are_those_on_devices_with_their_names_unescaped(kernel_says, monkeypatch, tmp_path):
     mounts = [
         r"27 1 254:0 / / rw,relatime - ext4 /dev/vda rw",
         r"28 1 254:1 / /mnt/with\040space ro shared:1 - xfs /dev/vdb rw",
@@ -83,8 +84,10 @@ def test_mounts_are_those_on_devices_with_their_names_unescaped(kernel_says):
         r"32 1 0:11 / /tank rw - zfs tank/home rw",
         r"33 1 0:12 / /away rw - nfs4 server:/export rw",
     ]
-    files = {"/proc/filesystems": "nodev\tproc\n\text4\n\txfs\nnodev\tnfs4\nnodev\tzfs"}
-    kernel_says(partition, {**files, "/proc/self/mountinfo": "\n".join(mounts)})
+    kernel_says(partition, {"/proc/filesystems": "nodev\tproc\n\text4\n\txfs\nnodev\tnfs4\nnodev\tzfs"})
+    table = tmp_path / "mountinfo"
+    table.write_text("".join(f"{mount}\n" for mount in mounts))
+    monkeypatch.setattr(mountinfo, "MOUNTINFO", str(table))
     assert partition.partitions() == [
         {"device": "/dev/vda", "mountpoint": "/", "fstype": "ext4", "opts": ["rw", "relatime"]},
         {"device": "/dev/vdb", "mountpoint": "/mnt/with space", "fstype": "xfs", "opts": ["ro"]},

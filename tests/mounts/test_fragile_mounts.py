@@ -7,6 +7,7 @@ import pytest
 import trio
 from served import served, until, wait_until
 
+from reactor import mountinfo
 from reactor.resource import fragile
 from reactor.resource.fragile import FragileMounts, fragile_mounts
 from reactor.resource.plan import ResourceError
@@ -20,7 +21,7 @@ def line_of(point, fstype):
 def table(monkeypatch, tmp_path):
     """What the table of mounts is to say: takes the place of the kernel's."""
     path = tmp_path / "mountinfo"
-    monkeypatch.setattr(fragile, "MOUNTINFO", str(path))
+    monkeypatch.setattr(mountinfo, "MOUNTINFO", str(path))
     return path
 
 
