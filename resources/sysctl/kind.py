@@ -10,7 +10,18 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator
 
-from reactor import Action, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
+from reactor import (
+    Action,
+    Claim,
+    Flag,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Resource,
+    ResourceError,
+    Watch,
+    in_thread,
+)
 from resources import textfile
 from resources.file.errors import Explaining
 from resources.file.posix import remove
@@ -114,7 +125,9 @@ class Sysctl(Resource, kind="sysctl"):
                 raise ResourceError(f"the kernel has no parameter {self._key.dotted}", hint)
             if state.running != self.value:
                 words = f"set it to {self.value}, from {state.running}"
-                plan.append(Action(f"Would have {words}", words, partial(_write, self._key, self.value)))
+                plan.append(
+                    Action(f"Would have {words}", words, partial(in_thread, _write, self._key, self.value))
+                )
         if state.persisted != self._text:
             plan.append(self._persist())
         return tuple(plan)
@@ -166,7 +179,8 @@ def _read(key: Key) -> str | None:
             return None
 
 
-async def _write(key: Key, value: str) -> None:
+def _write(key: Key, value: str) -> None:
+    """In a thread: to give memory to vm.nr_hugepages takes the kernel seconds."""
     with Explaining(f"set {key.dotted}"):
         fd = os.open(key.path, os.O_WRONLY | os.O_CLOEXEC)  # open() would create and truncate
         try:

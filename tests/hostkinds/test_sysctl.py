@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
+import trio
 from hostkinds_worlds import assert_undone
+from trio.testing import wait_all_tasks_blocked
 
 from reactor.engine.events import Result
 from reactor.engine.options import Options
@@ -67,6 +70,23 @@ def absent():
     return Case(
         lambda: Sysctl(name="net.ipv4.ip_forward", ensure="absent"), world, lambda: OURS.write_text("vandal")
     )
+
+
+async def test_what_takes_the_kernel_long_holds_nothing_up(monkeypatch):
+    others_go_on, write = threading.Event(), os.write
+
+    def slow_write(fd, data):
+        if os.readlink(f"/proc/self/fd/{fd}") == str(FORWARD):
+            assert others_go_on.wait(10)
+        return write(fd, data)
+
+    monkeypatch.setattr("resources.sysctl.kind.os.write", slow_write)
+    FORWARD.write_text("0")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(converge_once, Sysctl(name="net.ipv4.ip_forward", value="1", persist=False))
+        await wait_all_tasks_blocked(0.05)
+        others_go_on.set()
+    assert FORWARD.read_text() == "1\n"
 
 
 @pytest.mark.parametrize(
