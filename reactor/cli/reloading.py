@@ -20,6 +20,7 @@ from reactor.graph.graph import Graph
 from reactor.loading import is_elsewhere, located, shown, with_site
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.fragile import fragile_mounts
 from reactor.resource.threads import in_thread
 from reactor.resource.watch import PathWatch
 
@@ -196,7 +197,12 @@ class Reloader:
             self._listening[path] = engine.listen(PathWatch(path), self.request, look)
 
     def _look(self, path: str) -> None:
-        """See whether ``path`` was changed after it was read, and before we could hear of it."""
+        """See whether ``path`` was changed after it was read, and before we could hear of it.
+
+        One on a mount that does not answer is looked at when it does: its watch tells.
+        """
+        if fragile_mounts().silence(path) is not None:
+            return
         with suppress(OSError):
             changed = max(os.stat(path).st_ctime_ns, os.lstat(path).st_ctime_ns)
             if changed > self._read_at - CLOCK_TICK_NS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,8 +12,10 @@ import trio
 from reactor.engine.health import complaint, examine
 from reactor.engine.outcome import Outcome
 from reactor.resource.base import Resource
+from reactor.resource.fragile import fragile_mounts
 from reactor.resource.health import Health
 from reactor.resource.plan import Diff, Plan, ResourceError
+from reactor.resource.watch import PathWatch
 
 
 class Verdict(NamedTuple):
@@ -100,6 +102,13 @@ async def examined(resource: Resource, verdict: Verdict) -> Verdict:
     return verdict._replace(outcome=outcome, error=error, health=health)
 
 
+def looked_at(resource: Resource) -> Iterator[str]:
+    """The paths that a check of ``resource`` looks at."""
+    yield from (watch.path for watch in resource.watches() if isinstance(watch, PathWatch))
+    if resource.late is not None:
+        yield from resource.late.reads
+
+
 async def perform(plan: Plan, done: list[str]) -> None:
     """Make the changes of ``plan`` in order, and add to ``done`` what each was. Raises what they raise."""
     for action in plan:
@@ -108,6 +117,9 @@ async def perform(plan: Plan, done: list[str]) -> None:
 
 
 async def _verified(resource: Resource, seen: tuple[Diff, ...], done: list[str]) -> Verdict:
+    if (fragile := fragile_mounts()).by_point:  # a change may take long, and mounts die meanwhile
+        for path in looked_at(resource):
+            await fragile.ask(path)
     left = await resource.verify()
     diffs = await _texts(seen)
     if left:

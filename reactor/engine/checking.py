@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+import os
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, Protocol
 
 import trio
 
-from reactor.engine.check import AS_DESIRED, Verdict, check, examined
+from reactor.engine.check import AS_DESIRED, Verdict, check, examined, looked_at
 from reactor.engine.events import CAUSE_SETS, Cause
 from reactor.engine.fights import Fights
 from reactor.engine.foregone import Foregone
@@ -27,7 +28,6 @@ from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 from reactor.resource.fragile import FragileMounts
 from reactor.resource.plan import ResourceError
-from reactor.resource.watch import PathWatch
 
 _INITIAL = Cause.INITIAL.value
 _DRIFT = Cause.DRIFT.value
@@ -87,7 +87,7 @@ class Checking:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
         if noop and verdict.outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
             verdict = self._rehearsal.excuse(vertex, verdict)
-        if verdict.outcome is Outcome.FAILED and isinstance(resource, Composite) and resource.has_appeared():
+        if verdict.outcome is Outcome.FAILED and isinstance(resource, Composite) and resource.is_missing:
             if (found := await self._renewed(resource, verdict)) is None:
                 self.void(vertex)
                 return trio.current_time()
@@ -110,7 +110,7 @@ class Checking:
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
     ) -> Verdict:
         """The same where mounts may not answer, for a resource with late properties, or one that stands for others."""
-        if not monitor_only and (silence := await self._silence(_looked_at(resource))):
+        if not monitor_only and (silence := await self._silence(looked_at(resource))):
             return Verdict(Outcome.FAILED, error=silence.message, hint=silence.hint)
         if resource.late is None and not resource.members:
             return await self._verdict(vertex, resource, refresh, noop, monitor_only)
@@ -162,16 +162,19 @@ class Checking:
         return verdict
 
     async def _renewed(self, resource: Composite, verdict: Verdict) -> Verdict | None:
-        """Load the manifest of ``resource``, which has been made meanwhile: None when it is in force, else the failure."""
-        if self._run.renew is None:
+        """Load the manifest of ``resource`` if it has been made meanwhile: None when it is in force, else the failure."""
+        path = resource.manifest_path
+        if self._run.renew is None or await self._silence((path,)) or not os.path.exists(path):  # noqa: ASYNC240 - it answers
             return verdict
         if await self._run.renew():
             return None
-        message = f"{resource.manifest_path} has been made, and can't be used"
+        message = f"{path} has been made, and can't be used"
         return Verdict(Outcome.FAILED, error=message, hint="mend what was wrong with it when it was loaded")
 
     async def _published(self, resource: Resource, verdict: Verdict) -> Verdict:
         """Hand on what others take from ``resource``; those that rest are checked if it is news to them."""
+        if self.fragile.by_point and (silence := await self._silence(looked_at(resource))):
+            return Verdict(Outcome.FAILED, verdict.actions, error=silence.message, hint=silence.hint)
         try:
             takers = await self._foregone.publish(resource)
         except ResourceError as error:
@@ -265,10 +268,3 @@ class Checking:
     def say(self, vertex: int, line: str) -> None:
         """Pass on a line that the running check of ``vertex`` said."""
         self._herald.said(vertex, line)
-
-
-def _looked_at(resource: Resource) -> Iterator[str]:
-    """The paths that a check of ``resource`` looks at."""
-    yield from (watch.path for watch in resource.watches() if isinstance(watch, PathWatch))
-    if resource.late is not None:
-        yield from resource.late.reads

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -48,15 +47,16 @@ class Composite(Resource):
         """Why the other manifest is not applied; None when it is."""
         return self._refusal
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether the other manifest was not there when this one was loaded."""
+        return self._is_missing
+
     def asks_the_same_as(self, other: Resource) -> bool:
         """Also whether both can be applied, or can't for the same reason."""
         return (
             super().asks_the_same_as(other) and isinstance(other, Composite) and self.refusal == other.refusal
         )
-
-    def has_appeared(self) -> bool:
-        """Whether the other manifest was not there when this one was loaded, and is there now."""
-        return self._is_missing and os.path.exists(self.manifest_path)
 
     async def observe(self) -> None:
         """Raise ResourceError when the other manifest is not applied."""

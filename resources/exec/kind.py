@@ -21,6 +21,7 @@ from reactor import (
     Resource,
     ResourceError,
     Watch,
+    fragile_mounts,
     say,
 )
 from resources.exec.posix import Posix
@@ -123,7 +124,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
 
         Raises ResourceError when one of them can't be run, is killed or takes too long: that is no answer.
         """
-        creates_exists = None if self.creates is None else _exists(self.creates)
+        creates_exists = None if self.creates is None else await _exists(self.creates)
         if creates_exists:
             self._fruitless = False
             return ExecState(creates_exists=True, ran=self._ran)
@@ -185,7 +186,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         """Run the command. Raises ResourceError unless it ends as ``returns`` says, or ``creates`` is there."""
         completed = await run(self._command(self._text), say if self.logoutput else None)
         self._result = completed
-        is_made = self.creates is not None and _exists(self.creates)
+        is_made = self.creates is not None and await _exists(self.creates)
         if completed.exit_code not in self.returns and not is_made:
             raise ResourceError(self._complain(completed))
         self._ran = True
@@ -216,11 +217,12 @@ def _find_fault(provider: Provider, text: str) -> str | None:
     return None if arguments and arguments[0] else "the command is empty"
 
 
-def _exists(path: str) -> bool:
+async def _exists(path: str) -> bool:
     """Whether the path leads to something. Raises ResourceError when that can't be told."""
+    await fragile_mounts().ask(path)
     with Explaining(f"look at {path}"):
         try:
-            Path(path).stat()
+            Path(path).stat()  # noqa: ASYNC240 - it answers
         except (FileNotFoundError, NotADirectoryError):
             return False
     return True

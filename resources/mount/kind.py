@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
@@ -17,13 +18,14 @@ from reactor import (
     Resource,
     ResourceError,
     Watch,
+    fragile_mounts,
 )
 from resources import textfile
 from resources.mount.decision import decide
 from resources.mount.devices import is_same
 from resources.mount.fstab import FSTAB, Entry, entries_at
 from resources.mount.state import Desired, MountState
-from resources.mount.table import mounts_at
+from resources.mount.table import Mounted, mounts_at
 from watchers.readiness import MOUNTS, ReadinessWatch
 
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -95,7 +97,7 @@ class Mount(Resource, kind="mount"):
 
     async def present(self) -> Mapping[str, Any]:
         """What is mounted, and whether it has a line."""
-        entries, mounts = entries_at(textfile.read(FSTAB) or "", self.name), mounts_at(self.name)
+        entries, mounts = await self._tables()
         found: dict[str, Any] = {"ensure": "mounted" if mounts else "present" if entries else "absent"}
         if mounts:
             top = mounts[-1]
@@ -141,8 +143,7 @@ class Mount(Resource, kind="mount"):
 
     async def observe(self) -> MountState:
         """What is mounted and what is listed. Raises ResourceError when one of the tables can't be read."""
-        entries = entries_at(textfile.read(FSTAB) or "", self.name)
-        mounts = mounts_at(self.name)
+        entries, mounts = await self._tables()
         if self.ensure != "mounted" or not mounts:
             return MountState(entries, mounts)
         wanted = self._entry
@@ -171,6 +172,11 @@ class Mount(Resource, kind="mount"):
         except ValidationError as error:
             words = f"the line of {self.name} in {FSTAB} could not be brought back"
             raise ResourceError(words, hint) from error
+
+    async def _tables(self) -> tuple[tuple[Entry, ...], tuple[Mounted, ...]]:
+        """What is listed, and what is mounted. The way there has to answer, not what is mounted."""
+        await fragile_mounts().ask(os.path.dirname(self.name))
+        return entries_at(textfile.read(FSTAB) or "", self.name), mounts_at(self.name)
 
     @property
     def _entry(self) -> Entry:

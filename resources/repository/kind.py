@@ -11,7 +11,18 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from reactor import Action, Diff, Flag, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
+from reactor import (
+    Action,
+    Diff,
+    Flag,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Resource,
+    ResourceError,
+    Watch,
+    fragile_mounts,
+)
 from resources import textfile
 from resources.file.errors import Explaining
 from resources.package.provider import Provider
@@ -153,7 +164,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         """Write the file of the repository last, when its lists could be fetched: so a bad repository breaks nothing."""
         file, key_file = self._files
         text, key = self._desired
-        self._refuse_missing_key()
+        await self._refuse_missing_key()
         for path in self._files:
             with Explaining(f"create {os.path.dirname(path)}"):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -182,9 +193,12 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         finally:
             _unlink(new_key)
 
-    def _refuse_missing_key(self) -> None:
+    async def _refuse_missing_key(self) -> None:
         """Say so here: dnf looks for the key only when it installs a package, and that would fail instead."""
-        if self.key is not None and not self._has_key_text and not os.path.exists(self.key):
+        if self.key is None or self._has_key_text:
+            return
+        await fragile_mounts().ask(self.key)
+        if not os.path.exists(self.key):  # noqa: ASYNC240 - it answers
             hint = "correct the path, or require the resource that brings it"
             raise ResourceError(f"the key {self.key} does not exist", hint)
 

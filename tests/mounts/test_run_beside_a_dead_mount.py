@@ -9,19 +9,28 @@ import threading
 from itertools import islice
 
 import pytest
-from served import GUARD, served, until
+from pydantic import PrivateAttr
+from served import GUARD, Served, served, until
 
+from reactor import Action, PathWatch, Resource
+from reactor.cli.reloading import Generation, Reloader
 from reactor.engine.events import Cause, Result
+from reactor.engine.options import Options
 from reactor.resource.fragile import fragile_mounts
 from reactor.resource.plan import ResourceError
-from reactor.testing.story import converge_once, running
+from reactor.testing.story import converge_once, graph_of, running
+from resources.apply import Apply
 from resources.archive import Archive
 from resources.exec import Exec
 from resources.file import File
+from resources.health.goss import Goss
 from resources.health.goss.file import FileRule
 from resources.health.goss.mount import MountRule
+from resources.health.goss.rules import Rules
+from resources.mount import Mount
 from resources.mount.devices import is_same
 from resources.mount.table import Mounted
+from resources.repository import Repository
 from resources.scaffold import Scaffold
 
 OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
@@ -33,10 +42,11 @@ def a_file(path, content="x", **properties):
 
 @pytest.fixture(autouse=True)
 def thawed(mount):
-    """What freezes the loop would freeze the test for ever: the server goes on before that."""
+    """What freezes the loop would freeze the test for ever: the server goes on before that, and the test fails."""
     timer = threading.Timer(GUARD, mount.go_on)
     timer.start()
     yield
+    assert timer.is_alive(), "something waited for the mount"
     timer.cancel()
 
 
@@ -94,10 +104,20 @@ def an_archive_that_is_unpacked_there(mount, local):
     )  # fmt: skip
 
 
+def something_that_is_mounted_there(mount, local):
+    return Mount(name=str(mount.point / "d"), ensure="unmounted", device="none", fstype="tmpfs")
+
+
+def a_repository_whose_key_is_there(mount, local):
+    url, key = "http://127.0.0.1:9", str(mount.point / "f")
+    return Repository(name="dead", provider="apt", ensure="present", url=url, suites=["./"], key=key)
+
+
 KINDS = [
     a_file_below, a_file_behind_a_symlink, a_symlink_to_a_file, a_file_with_its_source_there, the_mount_point_itself,
     a_command_that_creates_something_there, a_command_that_runs_there, a_program_that_is_there,
     a_program_that_is_looked_for_there, a_scaffold_there, a_scaffold_from_there, an_archive_that_is_unpacked_there,
+    something_that_is_mounted_there, a_repository_whose_key_is_there,
 ]  # fmt: skip
 
 
@@ -113,6 +133,70 @@ async def test_what_looks_there_fails_and_names_the_mount_and_the_rest_converges
     assert check.hint == f"see to what serves it, {mount.source}, or umount --lazy {mount.point}"
     assert story.result(other.ref) is Result.CHANGED
     assert (tmp_path / "other").read_text() == "x"
+
+
+def a_command_that_creates_something(mount):
+    return Exec(name=f"kill -STOP {mount.server}", creates=str(mount.point / "made"))
+
+
+class Destroyer(Resource, kind="destroyer"):
+    """Looks at a path, and stops who serves it."""
+
+    ensure: str = "present"
+    _mount: Served = PrivateAttr()
+
+    def watches(self):
+        yield PathWatch(self.name)
+
+    async def observe(self):
+        return os.stat(self.name)
+
+    def plan(self, state, *, refresh):
+        return (Action("Would have stopped it", "stopped it", self._stop),)
+
+    async def _stop(self):
+        self._mount.stop()
+
+
+def a_kind_that_looks_whether_all_is_well_then(mount):
+    destroyer = Destroyer(name=str(mount.point / "f"))
+    destroyer._mount = mount
+    return destroyer
+
+
+@pytest.mark.parametrize(
+    "make",
+    [a_command_that_creates_something, a_kind_that_looks_whether_all_is_well_then],
+    ids=lambda make: make.__name__,
+)
+async def test_a_mount_that_dies_while_something_is_changed_fails_that(make, mount, impatient, monkeypatch):
+    monkeypatch.setattr("reactor.resource.fragile.BELIEVED", 0.0)
+    resource = make(mount)
+    _, story = await converge_once(resource)
+    [check] = story.checks(resource.ref)
+    assert check.error == f"fuse at {mount.point} does not answer"
+
+
+async def test_another_manifest_is_not_looked_for_there(mount, impatient):
+    resource, loads = Apply(name=str(mount.point / "child.yaml")), []
+    resource.refuse("it does not exist", is_missing=True)
+    mount.stop()
+
+    async def load():
+        loads.append(resource)
+
+    async with running(resource) as story:
+        story.engine.renew = load
+        await story.until(lambda: story.checks(resource.ref))
+    assert not loads
+
+
+async def test_a_manifest_that_is_there_is_not_looked_at_when_it_is_watched_again(mount):
+    path = str(mount.point / "f")
+    reloader = Reloader(path, Generation(graph_of([]), Options()), lambda: None, read_at=0)
+    mount.stop()
+    reloader._look(path)
+    assert not reloader._wanted.is_set()
 
 
 async def repairs(story, path):
@@ -188,6 +272,8 @@ async def test_a_rule_of_a_health_check_says_so_too(mount, impatient):
     for rule in (FileRule(), MountRule(usage=0, timeout=10_000)):
         with pytest.raises(ResourceError, match="does not answer"):
             await rule.find(str(mount.point))
+    with pytest.raises(ResourceError, match="does not answer"):
+        await Goss().examine(Rules.model_validate({"gossfile": {f"{mount.point}/f": {}}}))
 
 
 async def test_whether_a_directory_is_bound_is_not_waited_for(mount, impatient, tmp_path):
@@ -237,6 +323,21 @@ def test_a_one_shot_run_ends_and_leaves_the_dead_mount_alone(manifest, mount, ou
     assert process.returncode == 1
     assert out.count(f"fuse at {outer.point} does not answer") >= len(("new", "copy"))
     assert (tmp_path / "local").read_text() == "x"
+
+
+def test_what_others_take_from_a_file_there_is_not_looked_up(mount, tmp_path):
+    own = ", ".join(f'{key}: "{value}"' for key, value in OWN.items())
+    watched, taker = mount.point / "f", tmp_path / "taker"
+    manifest = tmp_path / "manifest.yaml"
+    manifest.write_text(
+        f"resources:\n  - file:\n      - {watched}: {{ ensure: present, content: x, {own}, meta: {{ monitor_only: true }} }}\n"
+        f"      - {taker}: {{ ensure: present, content: \"{{{{ output('file#{watched}').checksum }}}}\", {own} }}\n"
+    )
+    mount.stop()
+    with reactor("run", "--converge-once", manifest) as process:
+        out, _ = process.communicate(timeout=2 * GUARD)
+    assert f"fuse at {mount.point} does not answer" in out
+    assert not taker.exists()
 
 
 def test_an_interrupt_ends_a_run_beside_a_dead_mount(manifest, mount):

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator
 
 import yaml
 from pydantic import ValidationError
 
-from reactor import ResourceError
+from reactor import ResourceError, fragile_mounts
 from resources.health.goss.rule import Rule
 from resources.health.goss.rules import Rules
 
 
-def every_rule(rules: Rules, *chain: str) -> Iterator[tuple[str, str, Rule]]:
+async def every_rule(rules: Rules, *chain: str) -> list[tuple[str, str, Rule]]:
     """The rules and those of their gossfiles, but for what is skipped: kind, key and rule.
 
     ``chain`` are the files that lead here. Raises ResourceError for a file that is missing, wrong or within itself.
     """
-    yield from ((kind, key, rule) for kind, key, rule in rules.all() if not rule.skip)
+    found = [(kind, key, rule) for kind, key, rule in rules.all() if not rule.skip]
     for key, gossfile in rules.gossfile.items():
         if not gossfile.skip:
-            for path in _paths(gossfile.file or key, os.path.dirname(chain[-1]) if chain else "/"):
+            for path in await _paths(gossfile.file or key, os.path.dirname(chain[-1]) if chain else "/"):
                 if path in chain:
                     raise ResourceError(f"the gossfile {path} includes itself")
-                yield from every_rule(_read(path), *chain, path)
+                found += await every_rule(_read(path), *chain, path)
+    return found
 
 
-def _paths(pattern: str, directory: str) -> list[str]:
+async def _paths(pattern: str, directory: str) -> list[str]:
     whole = os.path.join(directory, pattern)
+    await fragile_mounts().ask(whole)
     if not (found := sorted(glob.glob(whole))):
         raise ResourceError(f"there is no gossfile {whole}")
     return found

@@ -22,7 +22,7 @@ class Goss:
 
         Raises ResourceError for a gossfile that can't be used.
         """
-        wanted = list(every_rule(value))
+        wanted = await every_rule(value)
         bad = [
             f"{kind} {key}: {failure}" for kind, key, rule in wanted for failure in await _failures(rule, key)
         ]
