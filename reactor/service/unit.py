@@ -27,7 +27,8 @@ StartLimitIntervalSec=0
 {{order}}
 
 [Service]
-# Ready once the manifest was found valid. A life that hangs for 30 s is ended, and another begun.
+# Ready once the manifest was found valid. A life that hangs for 30 s is ended, and another begun: first by a signal
+# that leaves a core, which has no effect on what waits in the kernel.
 Type=notify
 ExecStart={{command}}
 ExecReload=/bin/kill -HUP $MAINPID
@@ -35,6 +36,7 @@ WorkingDirectory={{directory}}
 Restart=on-failure
 RestartSec=5s
 WatchdogSec=30s
+TimeoutAbortSec=5s
 SyslogIdentifier=reactor
 # Commands that run are let end, and killed after that.
 KillMode=mixed

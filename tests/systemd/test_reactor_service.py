@@ -255,12 +255,13 @@ async def test_what_can_not_be_repaired_is_in_the_status():
 
 async def test_a_life_that_hangs_or_ends_is_followed_by_another():
     service = Installation()
-    service.drop_in("WatchdogSec=3s", "TimeoutAbortSec=500ms", "RestartSec=0")
+    service.drop_in("WatchdogSec=3s", "RestartSec=0")
     service.describe()
     assert (done := service.install()).exit_code == 0, done.output
     began = int(service.show("WatchdogTimestampMonotonic"))
     await eventually(lambda: int(service.show("WatchdogTimestampMonotonic")) > began + 3_000_000)
     assert service.show("NRestarts") == "0", "signs of life keep it alive"
+    assert service.show("TimeoutAbortUSec") == "5s", "what waits in the kernel is not left to wait"
     for number, restarts in ((signal.SIGSTOP, "1"), (signal.SIGKILL, "2")):
         os.kill(pid := service.pid, number)
         await eventually(lambda pid=pid: service.pid not in (0, pid))
