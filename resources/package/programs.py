@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 
 import trio
 
@@ -45,7 +46,7 @@ class Programs:
         failure: ResourceError | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(narration.speak)
-            with narration.status(nursery) as descriptor:
+            with narration.status(nursery) if status else nullcontext() as descriptor:
                 try:
                     completed = await run(self._command(arguments, status, descriptor), narration.hear)
                 except ResourceError as error:  # a nursery would wrap it
@@ -55,8 +56,8 @@ class Programs:
             raise failure
         return completed
 
-    def _command(self, arguments: Sequence[str], status: str, descriptor: int) -> Command:
-        if not status:
+    def _command(self, arguments: Sequence[str], status: str, descriptor: int | None) -> Command:
+        if descriptor is None:
             return Command(arguments, "/", self._environment)
         program, *others = arguments
         told = (program, f"{status}{descriptor}", *others)

@@ -12,6 +12,8 @@ from rpm_packages import Rpm, write_repository
 from reactor.engine.events import Output
 from reactor.testing.story import running
 from resources.package import Package, narration, providers
+from resources.package.programs import Programs
+from resources.process import Completed
 
 UNPACKING = "for time in $(seq 400); do test -e {0}/unpack && break; sleep 0.05; done"
 CONFIGURING = (
@@ -67,3 +69,14 @@ async def test_whom_dnf_itself_waits_for_is_told_at_once(dnf):
         lock.unlink()
         await story.converged()
     assert dnf.packages.keys() == {"tiny0"}
+
+
+@pytest.mark.parametrize(("status", "pipes"), [({}, 0), ({"status": "--progress="}, 2)])
+async def test_only_a_program_that_is_asked_for_its_progress_gets_a_pipe_for_it(monkeypatch, status, pipes):
+    async def look(*_):
+        return Completed(0, str(len(os.listdir("/proc/self/fd"))), "", 0.0)
+
+    monkeypatch.setattr("resources.package.programs.run", look)
+    before = len(os.listdir("/proc/self/fd"))
+    completed = await Programs({}).run("true", **status)
+    assert int(completed.stdout) - before == pipes
