@@ -54,7 +54,7 @@ def telling_errors(*, bad_usage: int) -> Iterator[None]:
 @contextmanager
 def refusing() -> Iterator[None]:
     """End the command as for bad usage when the converger, or the system, does not do what it was asked."""
-    from reactor.control.client import RefusedError
+    from reactor.control.refusal import RefusedError
 
     try:
         yield
@@ -63,7 +63,8 @@ def refusing() -> Iterator[None]:
     except BrokenPipeError:
         raise  # click ends quietly
     except OSError as error:
-        fail(f"the system refused: {error}", "see whether the state directory can be written")
+        refusal = RefusedError.by_system(error)
+        fail(refusal.message, refusal.hint)
 
 
 def warn(message: str) -> None:

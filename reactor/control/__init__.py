@@ -10,7 +10,7 @@
 - ``address``, ``socketpath``, ``port``, ``server``, ``connection``: where it listens, and HTTP there;
 - ``metrics``: the numbers over HTTP;
 - ``control``: all of it together, for one run;
-- ``client``: the other side, for ``reactor status`` and its like.
+- ``client``: the other side, for ``reactor status`` and its like; ``refusal``: that what they ask is not done.
 
 `docs/control.md` describes what comes of it.
 """

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from reactor.control.question import Question
+from reactor.control.refusal import RefusedError
 from reactor.control.socketpath import at_home
 
 TIMEOUT = 10.0
@@ -19,15 +20,6 @@ TIMEOUT = 10.0
 
 class NoRunError(Exception):
     """Nothing runs on the state directory."""
-
-
-class RefusedError(Exception):
-    """The converger, or the system, does not do what was asked. ``hint`` says how to mend that."""
-
-    def __init__(self, message: str, hint: str | None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
 
 
 class Client:

@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from reactor.control.names import UnknownNameError
+from reactor.control.refusal import RefusedError
 from reactor.control.requests import BadRequestError
 
 Answer = Callable[[int, str, str | None], Response]
@@ -34,7 +35,8 @@ def failure_handlers(answer: Answer, what: str, routes: str, tell: Callable[[str
         return answer(400, str(error), error.hint)
 
     async def system(_request: Request, error: OSError) -> Response:
-        return answer(500, f"the system refused: {error}", "see whether the state directory can be written")
+        refusal = RefusedError.by_system(error)
+        return answer(500, refusal.message, refusal.hint)
 
     async def gone(_request: Request, _error: ClientDisconnect) -> Response:
         return answer(400, "the request was not sent to its end", None)  # nobody is there to hear it

@@ -10,8 +10,9 @@ import trio
 import trio.testing
 from control_worlds import controlled
 
-from reactor.control.client import NoRunError, RefusedError
+from reactor.control.client import NoRunError
 from reactor.control.connection import IDLE, PATIENCE
+from reactor.control.refusal import RefusedError
 from reactor.control.server import MOST
 from reactor.control.socketpath import SOCKET_FILE
 from reactor.engine.events import Checked, Output
