@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from reactor.resource.health import Finding, Status
     from reactor.resource.keeping import Former, hold
     from reactor.resource.mount_changes import follow_mounts
+    from reactor.resource.need import Need
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.secrecy import remember
@@ -93,6 +94,7 @@ _HOMES = {
     "reactor.resource.health": ("Finding", "Status"),
     "reactor.resource.keeping": ("Former", "hold"),
     "reactor.resource.mount_changes": ("follow_mounts",),
+    "reactor.resource.need": ("Need",),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.secrecy": ("remember",),
@@ -110,7 +112,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard",
-    "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
+    "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
     "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "is_shared", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
     "unpack",

@@ -15,6 +15,7 @@ from reactor.resource.diagnostic import InvalidPropertiesError, Place, PropertyP
 from reactor.resource.health import HealthCheck
 from reactor.resource.late import Late
 from reactor.resource.model import FrozenModel, Model
+from reactor.resource.need import Need
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
 from reactor.resource.properties import Duration, Flag, Rate, References, Semaphores, did_you_mean
@@ -296,6 +297,14 @@ class Resource(Presentation, Model, ABC):
         A path that ends in ``/`` stands for all that is in a directory: what is provided below it gives an edge too.
         """
         return ()
+
+    def needs(self) -> Iterable[Need | str]:
+        """What the sandbox of the service has to leave open to this: needs, and absolute paths that it writes.
+
+        With a kind that does not say, nothing is closed. What systemd or another service does when it is asked over its
+        bus or socket needs nothing.
+        """
+        return (Need.ANYTHING,)
 
     def claims(self) -> Iterable[Claim]:
         """What this wants of things that another resource could want otherwise: then the manifest is refused."""

@@ -1,7 +1,7 @@
 """What can be closed to the service, given what its manifest manages: lines of the unit, with reasons for what stays open.
 
-It is decided by the kinds of the resources and by where their files are, not by single paths: what is added later to a
-manifest mostly needs what is open already.
+It is decided by what the kinds say that their resources need, and by where their files are, not by single paths: what is
+added later to a manifest mostly needs what is open already.
 """
 
 from __future__ import annotations
@@ -11,17 +11,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from reactor.resource.base import Resource
+from reactor.resource.need import Need
 
 
-class Need(Enum):
-    """Something that a sandbox could forbid, as a sentence whose subject is what needs it."""
+class Area(Enum):
+    """A part of the file system that can be closed, as the end of a sentence like those of `Need`."""
 
-    ANYTHING = "may run any command"
-    MOUNT = "mounts, which the host would not see from a mount namespace"
-    NAMESPACE = "acts in a network namespace"
-    NETWORK = "changes the network"
-    TUNABLE = "sets a parameter of the kernel"
-    HOSTNAME = "sets the name of the host"
     USR = "is about something below /usr or /boot"
     ETC = "is about something below /etc"
     HOME = "is about something below /home or /root"
@@ -29,29 +24,11 @@ class Need(Enum):
     FILES = "changes files in other places"
 
 
-_OF_KIND: Mapping[str, tuple[Need, ...]] = {
-    "apply": (),
-    "file": (),
-    "service": (),
-    "hostname": (Need.HOSTNAME, Need.ETC),
-    "sysctl": (Need.TUNABLE, Need.NETWORK),  # those of the network want its capability
-    "mount": (Need.MOUNT, Need.ETC),
-    "group": (Need.ETC,),
-    "user": (Need.ETC, Need.HOME, Need.FILES),
-    "link": (Need.NETWORK,),
-    "address": (Need.NETWORK,),
-    "route": (Need.NETWORK,),
-}
-"""What a kind needs besides its paths. What any other kind needs is not known, so with it nothing is closed."""
-
-_WITH_PATHS = ("file", "sysctl", "user")
-"""The kinds whose paths are those of files that they write; what a link or a mount provides is only named by a path."""
-
-_BELOW = {
-    "/usr": Need.USR, "/boot": Need.USR, "/efi": Need.USR, "/bin": Need.USR, "/sbin": Need.USR, "/lib": Need.USR,
-    "/lib64": Need.USR, "/etc": Need.ETC, "/home": Need.HOME, "/root": Need.HOME, "/run/user": Need.HOME,
+_BELOW: Mapping[str, Need | Area] = {
+    "/usr": Area.USR, "/boot": Area.USR, "/efi": Area.USR, "/bin": Area.USR, "/sbin": Area.USR, "/lib": Area.USR,
+    "/lib64": Area.USR, "/etc": Area.ETC, "/home": Area.HOME, "/root": Area.HOME, "/run/user": Area.HOME,
     "/sys": Need.TUNABLE, "/proc": Need.TUNABLE,
-    "/tmp": Need.TEMPORARY, "/var/tmp": Need.TEMPORARY,  # noqa: S108 - to know what is there, not to write there
+    "/tmp": Area.TEMPORARY, "/var/tmp": Area.TEMPORARY,  # noqa: S108 - to know what is there, not to write there
 }  # fmt: skip
 
 
@@ -60,24 +37,24 @@ class Protection:
     """A line of the unit that closes something, and the needs that forbid it besides those that forbid all."""
 
     line: str
-    against: tuple[Need, ...] = ()
+    against: tuple[Need | Area, ...] = ()
 
-    def hindrance(self, needs: Mapping[Need, str]) -> str | None:
+    def hindrance(self, needs: Mapping[Need | Area, str]) -> str | None:
         """Why it can't be: who needs what it closes."""
         return next((f"{needs[need]} {need.value}" for need in self.against if need in needs), None)
 
 
-_WRITING = (Need.MOUNT, Need.USR, Need.ETC, Need.FILES, Need.HOME, Need.TEMPORARY)
+_WRITING = (Need.MOUNT, Area.USR, Area.ETC, Area.FILES, Area.HOME, Area.TEMPORARY)
 _ADMINISTRATION = (Need.MOUNT, Need.NAMESPACE, Need.HOSTNAME, Need.TUNABLE)
 
 _PROTECTIONS: tuple[tuple[Protection, ...], ...] = (
     (
         Protection("ProtectSystem=strict", _WRITING),
-        Protection("ProtectSystem=full", (Need.MOUNT, Need.USR, Need.ETC)),
-        Protection("ProtectSystem=yes", (Need.MOUNT, Need.USR)),
+        Protection("ProtectSystem=full", (Need.MOUNT, Area.USR, Area.ETC)),
+        Protection("ProtectSystem=yes", (Need.MOUNT, Area.USR)),
     ),
-    (Protection("ProtectHome=read-only", (Need.MOUNT, Need.HOME)),),
-    (Protection("PrivateTmp=yes", (Need.MOUNT, Need.TEMPORARY)),),
+    (Protection("ProtectHome=read-only", (Need.MOUNT, Area.HOME)),),
+    (Protection("PrivateTmp=yes", (Need.MOUNT, Area.TEMPORARY)),),
     (Protection("ProtectKernelTunables=yes", (Need.MOUNT, Need.TUNABLE)),),
     (Protection("ProtectKernelModules=yes", (Need.MOUNT,)),),
     (Protection("ProtectKernelLogs=yes", (Need.MOUNT,)),),
@@ -120,30 +97,24 @@ def sandbox(resources: Iterable[Resource], paths: Iterable[str]) -> Iterator[str
             yield f"# Not {protection.line}: {hindrance}."
 
 
-def _needs(resources: Iterable[Resource], paths: Iterable[str]) -> dict[Need, str]:
+def _needs(resources: Iterable[Resource], paths: Iterable[str]) -> dict[Need | Area, str]:
     """What is needed, each with the name of one who needs it."""
-    needs: dict[Need, str] = {}
+    needs: dict[Need | Area, str] = {}
     for path in paths:
-        if _place(path) is Need.TEMPORARY:
-            needs[Need.TEMPORARY] = _on_one_line(path)
+        if _area(path) is Area.TEMPORARY:
+            needs[Area.TEMPORARY] = _on_one_line(path)
     for resource in resources:
         for need in _needs_of(resource):
             needs.setdefault(need, _on_one_line(resource.ref))
     return needs
 
 
-def _needs_of(resource: Resource) -> Iterator[Need]:
-    if resource.kind not in _OF_KIND or resource.health_checks or getattr(resource, "validate_with", None):
+def _needs_of(resource: Resource) -> Iterator[Need | Area]:
+    if resource.health_checks:
         yield Need.ANYTHING
-        return
-    yield from _OF_KIND[resource.kind]
-    if getattr(resource, "netns", None) is not None:
-        yield Need.NAMESPACE
-    if resource.kind in _WITH_PATHS:
-        for path in (*resource.provides(), *resource.removes()):
-            if path.startswith("/"):  # and is no account
-                yield _place(path) or Need.FILES
-        yield from (Need.TEMPORARY for path in resource.reads() if _place(path) is Need.TEMPORARY)
+    for need in resource.needs():
+        yield need if isinstance(need, Need) else _area(need) or Area.FILES
+    yield from (Area.TEMPORARY for path in resource.reads() if _area(path) is Area.TEMPORARY)
 
 
 def _on_one_line(text: str) -> str:
@@ -151,5 +122,5 @@ def _on_one_line(text: str) -> str:
     return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 
-def _place(path: str) -> Need | None:
+def _area(path: str) -> Need | Area | None:
     return next((need for top, need in _BELOW.items() if f"{path}/".startswith(f"{top}/")), None)

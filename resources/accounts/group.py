@@ -55,6 +55,10 @@ class Group(Resource, kind="group"):
         """The file of groups."""
         yield GROUP
 
+    def needs(self) -> Iterable[str]:
+        """The file of groups, and those that belong to it."""
+        return (GROUP,)
+
     def claims(self) -> Iterable[Claim]:
         """The name, and the number."""
         yield Claim("group", self.name, {"ensure": self.ensure, "gid": self.gid})

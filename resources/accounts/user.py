@@ -146,6 +146,10 @@ class User(Resource, kind="user"):
         if self.home is not None and self._makes_home:
             yield os.path.dirname(self.home)
 
+    def needs(self) -> Iterable[str]:
+        """The files of accounts, and what useradd(8) makes and userdel(8) removes: homes and mail."""
+        return (*self._files, "/home", "/var/mail", *(() if self.home is None else (self.home,)))
+
     def claims(self) -> Iterable[Claim]:
         """The name, and the number."""
         yield Claim("user", self.name, {"ensure": self.ensure, "uid": self.uid})

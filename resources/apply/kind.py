@@ -40,6 +40,10 @@ class Apply(Composite, kind="apply", providers=("ccmmanifest",)):
             message = "cannot set healthcheck only and noop mode at the same time"
             yield PropertyProblem(("health_check_only",), message, "keep one of the two")
 
+    def needs(self) -> Iterable[str]:
+        """Nothing: the resources of the other manifest say what they need."""
+        return ()
+
     @property
     def manifest_path(self) -> str:
         """The absolute path of the other manifest."""

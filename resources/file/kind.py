@@ -13,6 +13,7 @@ from reactor import (
     AbsolutePath,
     Claim,
     Flag,
+    Need,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -248,6 +249,12 @@ class File(Resource, kind="file", providers=("posix",)):
             return True
         brought = f"{self.name}/" if self.ensure == "directory" else self.name
         return self.ensure != "absent" and (missing == self.name or brought.startswith(f"{missing}/"))
+
+    def needs(self) -> Iterable[Need | str]:
+        """The path, and a command may validate what is to be there."""
+        yield self.name
+        if self.validate_with is not None:
+            yield Need.ANYTHING
 
     def reads(self) -> Collection[str]:
         """The source."""

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, ValidationError
 
-from reactor import Action, Claim, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
+from reactor import Action, Claim, Need, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
 from resources import textfile
 from resources.file.errors import Explaining
 from resources.hostname.files import HOSTNAME, MACHINE_INFO, pretty_name, static_name, with_pretty_name
@@ -79,6 +79,11 @@ class Hostname(Resource, kind="hostname"):
         yield HOSTNAME
         if self.pretty is not None:
             yield MACHINE_INFO
+
+    def needs(self) -> Iterable[Need | str]:
+        """The right to set it, and the files."""
+        yield Need.HOSTNAME
+        yield from self.uses()
 
     def claims(self) -> Iterable[Claim]:
         """The names: a host has one of each."""

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, Wi
 from reactor import (
     AbsolutePath,
     Claim,
+    Need,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -133,6 +134,10 @@ class Mount(Resource, kind="mount"):
         yield FSTAB
         if self.ensure != "absent" and self.device is not None and self.device.startswith("/"):
             yield self.device.rstrip("/") or "/"
+
+    def needs(self) -> Iterable[Need | str]:
+        """Mounting, and the table."""
+        return (Need.MOUNT, FSTAB)
 
     def claims(self) -> Iterable[Claim]:
         """The mount point."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Literal
 
-from reactor import Action, Claim, Plan, PropertyProblem, Resource, ResourceError, Watch
+from reactor import Action, Claim, Need, Plan, PropertyProblem, Resource, ResourceError, Watch
 from resources.network.addresses import FoundAddress, addresses_of
 from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversation, explained, message
 from resources.network.links import find_index, index_of
@@ -20,6 +20,7 @@ from resources.network.properties import (
     addresses_path,
     fault_of_name,
     link_path,
+    needs_in,
     network_name,
     parse_cidr,
     qualified,
@@ -64,6 +65,10 @@ class Address(Resource, kind="address"):
     def uses(self) -> Iterable[str]:
         """The link, and with it its namespace."""
         return (link_path(self.netns, self.link),)
+
+    def needs(self) -> Iterable[Need]:
+        """The right to change the network."""
+        return needs_in(self.netns)
 
     def claims(self) -> Iterable[Claim]:
         """The address on its link, whose prefix length is a part of what is wanted."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reactor import Claim, Plan, Watch
+from reactor import Claim, Need, Plan, Watch
 from resources.network.conversation import Conversation, explained
 from resources.network.link_decision import decide
 from resources.network.link_properties import LinkProperties
 from resources.network.link_state import LinkState, observe
-from resources.network.properties import link_path, qualified
+from resources.network.properties import link_path, needs_in, qualified
 from watchers.netlink import NetlinkWatch
 from watchers.netlink_subjects import Subject, Topic
 
@@ -52,6 +52,10 @@ class Link(LinkProperties, kind="link"):
         yield self._path
         for other in self._others():
             yield link_path(self.netns, other)
+
+    def needs(self) -> Iterable[Need]:
+        """The right to change the network."""
+        return needs_in(self.netns)
 
     def claims(self) -> Iterable[Claim]:
         """The link, with all that is said of it."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated
 
 from pydantic import AfterValidator
 
-from reactor import PropertyProblem
+from reactor import Need, PropertyProblem
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 IPInterface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
@@ -125,6 +125,11 @@ def fault_of_name(check: Callable[[str], object], name: str, instead: str) -> It
     except ValueError as error:
         hint = f"the name may be any text if the property `{instead}` is given"
         yield PropertyProblem(("name",), str(error), hint)
+
+
+def needs_in(netns: str | None) -> Iterable[Need]:
+    """What it takes to change the network there."""
+    return (Need.NETWORK,) if netns is None else (Need.NETWORK, Need.NAMESPACE)
 
 
 def link_path(netns: str | None, link: str) -> str:

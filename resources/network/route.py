@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, ResourceError, Watch
+from reactor import Action, Claim, Flag, Need, Plan, PropertyProblem, Resource, ResourceError, Watch
 from resources.network.conversation import Conversation, explained
 from resources.network.properties import (
     IPV6,
@@ -19,6 +19,7 @@ from resources.network.properties import (
     NamespaceName,
     addresses_path,
     fault_of_name,
+    needs_in,
     network_name,
     parse_ip,
     parse_network,
@@ -108,6 +109,10 @@ class Route(Resource, kind="route"):
             host = ipaddress.ip_network(parse_ip(self.gateway))
             for length in range(1, host.prefixlen + 1):
                 yield network_name(self.netns, host.supernet(new_prefix=length))
+
+    def needs(self) -> Iterable[Need]:
+        """The right to change the network."""
+        return needs_in(self.netns)
 
     def claims(self) -> Iterable[Claim]:
         """The entry of the table, by all that tells it from others."""

@@ -64,6 +64,10 @@ class Service(Resource, kind="service", providers=("systemd",)):
             yield from (f"{directory}/{name}" for name in (self.unit, template_of(self.unit)) if name)
             yield from (f"{directory}/{name}.d/" for name in drop_in_names(self.unit))
 
+    def needs(self) -> Iterable[str]:
+        """Nothing: systemd acts."""
+        return ()
+
     def claims(self) -> Iterable[Claim]:
         """The unit, with what is managed of it."""
         wishes = {"ensure": self.ensure, "enable": self.enable, "masked": self.masked}

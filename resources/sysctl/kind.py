@@ -14,6 +14,7 @@ from reactor import (
     Action,
     Claim,
     Flag,
+    Need,
     PathWatch,
     Plan,
     PropertyProblem,
@@ -102,6 +103,10 @@ class Sysctl(Resource, kind="sysctl"):
         match self._key.components:
             case ("net", "ipv4" | "ipv6" | "mpls", "conf" | "neigh", link, *_) if self.ensure == "present":
                 yield f"/sys/class/net/{link}"
+
+    def needs(self) -> Iterable[Need | str]:
+        """Our file; the parameters of the network want the right to change that."""
+        return (Need.TUNABLE, Need.NETWORK, self._key.file)
 
     def claims(self) -> Iterable[Claim]:
         """The parameter, whichever way its name is written."""

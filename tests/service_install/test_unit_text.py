@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from processes_of_cli import finish, spawned
 
+from reactor.resource.base import Resource
 from reactor.resource.health import HealthCheck
-from reactor.resource.registry import kind_names
-from reactor.service.sandbox import _OF_KIND, sandbox
+from reactor.resource.need import Need
+from reactor.resource.registry import find_kind, kind_names
+from reactor.service.sandbox import sandbox
 from reactor.service.unit import MARK, Service, quoted
 from resources.accounts import Group, User
 from resources.exec import Exec
@@ -95,11 +97,36 @@ def test_where_commands_run_nothing_is_closed(resource):
     assert reasons(resource) == [f"# Nothing is closed: {resource.ref} may run any command."]
 
 
-def test_a_kind_that_is_not_known_may_need_anything():
-    class Odd(UnitResource, kind="odd"):
-        """Somebody's kind."""
+class Odd(Resource, kind="odd"):
+    """Somebody's kind."""
 
+    ensure: str = "present"
+
+    async def observe(self):
+        """Nothing."""
+
+    def plan(self, state, *, refresh):
+        """Nothing."""
+        return ()
+
+
+class Modest(Odd, kind="modest"):
+    """Somebody's kind, which says what it needs."""
+
+    def needs(self):
+        """A directory, and the network."""
+        return (Need.NETWORK, f"/etc/{self.name}")
+
+
+def test_a_kind_that_does_not_say_what_it_needs_may_need_anything():
     assert closed(Odd(name="x")) == []
+
+
+def test_a_kind_of_somebody_else_leaves_closed_what_it_does_not_need():
+    lines = closed(Modest(name="x"))
+    assert {"ProtectSystem=yes", "PrivateTmp=yes", "CapabilityBoundingSet=~CAP_SYS_ADMIN"} <= {*lines}
+    assert "CapabilityBoundingSet=~CAP_NET_ADMIN" not in lines
+    assert "# Not ProtectSystem=full: modest#x is about something below /etc." in reasons(Modest(name="x"))
 
 
 def test_a_name_can_not_write_lines_of_the_unit():
@@ -170,14 +197,12 @@ def test_a_manifest_from_elsewhere_waits_for_the_network():
     assert setting(text, "WorkingDirectory") == ["/"]
 
 
-def test_every_kind_that_is_known_is_in_the_table_of_the_page():
+def test_every_kind_that_says_what_it_needs_is_in_the_table_of_the_page():
     rows = PAGE.partition("| what the manifest has |")[2]
-    missing = [kind for kind in _OF_KIND if kind != "file" and f"`{kind}`" not in rows]
-    assert missing == []
-
-
-def test_what_is_said_about_a_kind_is_about_one_that_exists():
-    assert set(_OF_KIND) <= set(kind_names())
+    ours = (kind for kind in map(find_kind, kind_names()) if kind.__module__.startswith("resources."))
+    saying = [kind.kind for kind in ours if kind.needs is not Resource.needs]
+    assert "sysctl" in saying
+    assert [kind for kind in saying if kind != "file" and f"`{kind}`" not in rows] == []
 
 
 # ---- the command ----

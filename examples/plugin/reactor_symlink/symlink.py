@@ -36,6 +36,10 @@ class Symlink(Resource, kind="symlink"):
         """The directory must be there first."""
         return (os.path.dirname(self.name),)
 
+    def needs(self) -> Iterable[str]:
+        """As a service, the right to write there."""
+        return (self.name,)
+
     async def observe(self) -> str | None:
         """Where the link points now; None when nothing is there."""
         try:
