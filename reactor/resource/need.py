@@ -14,3 +14,4 @@ class Need(Enum):
     NETWORK = "changes the network"
     TUNABLE = "sets a parameter of the kernel"
     HOSTNAME = "sets the name of the host"
+    SETGID = "is a directory that may have a setgid bit to keep"

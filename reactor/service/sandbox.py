@@ -6,6 +6,7 @@ added later to a manifest mostly needs what is open already.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -74,17 +75,17 @@ _PROTECTIONS: tuple[tuple[Protection, ...], ...] = (
     (Protection("NoNewPrivileges=yes"),),
     (Protection("LockPersonality=yes"),),
     (Protection("RestrictRealtime=yes"),),
-    (Protection("RestrictSUIDSGID=yes"),),
+    (Protection("RestrictSUIDSGID=yes", (Need.SETGID,)),),
 )
 """Of each group, the first that can be. ProtectHostname= is missing: it would hide from us that the name changes."""
 
 
-def sandbox(resources: Iterable[Resource], paths: Iterable[str]) -> Iterator[str]:
+def sandbox(resources: Iterable[Resource], read: Iterable[str], written: Iterable[str] = ()) -> Iterator[str]:
     """Lines for the section ``[Service]``: what can be closed, and as comments why the rest can't.
 
-    ``paths`` are what the program itself reads, such as the manifest.
+    ``read`` and ``written`` are the paths of the program itself, such as the manifest and its state directory.
     """
-    needs = _needs(resources, paths)
+    needs = _needs(resources, read, written)
     if Need.ANYTHING in needs:
         yield f"# Nothing is closed: {needs[Need.ANYTHING]} {Need.ANYTHING.value}."
         return
@@ -97,30 +98,39 @@ def sandbox(resources: Iterable[Resource], paths: Iterable[str]) -> Iterator[str
             yield f"# Not {protection.line}: {hindrance}."
 
 
-def _needs(resources: Iterable[Resource], paths: Iterable[str]) -> dict[Need | Area, str]:
+def _needs(
+    resources: Iterable[Resource], read: Iterable[str], written: Iterable[str]
+) -> dict[Need | Area, str]:
     """What is needed, each with the name of one who needs it."""
-    needs: dict[Need | Area, str] = {}
-    for path in paths:
-        if _area(path) is Area.TEMPORARY:
-            needs[Area.TEMPORARY] = _on_one_line(path)
-    for resource in resources:
-        for need in _needs_of(resource):
-            needs.setdefault(need, _on_one_line(resource.ref))
-    return needs
+    found = [
+        *((need, path) for path in read for need in _to_read(path)),
+        *((need, path) for path in written for need in _to_write(path)),
+        *((need, resource.ref) for resource in resources for need in _needs_of(resource)),
+    ]
+    return {need: _on_one_line(name) for need, name in reversed(found)}
 
 
 def _needs_of(resource: Resource) -> Iterator[Need | Area]:
     if resource.health_checks:
         yield Need.ANYTHING
     for need in resource.needs():
-        yield need if isinstance(need, Need) else _area(need) or Area.FILES
-    yield from (Area.TEMPORARY for path in resource.reads() if _area(path) is Area.TEMPORARY)
+        yield from (need,) if isinstance(need, Need) else _to_write(need)
+    for path in (*resource.uses(), *(() if resource.late is None else resource.late.reads)):
+        if path.startswith("/"):  # and is no account
+            yield from _to_read(path)
+
+
+def _to_read(path: str) -> Iterator[Need | Area]:
+    """All may be read, but that in the place of /tmp there may be another."""
+    return (need for need in _to_write(path) if need is Area.TEMPORARY)
+
+
+def _to_write(path: str) -> Iterator[Need | Area]:
+    """Symlinks may lead elsewhere."""
+    for place in {path, os.path.realpath(path)}:
+        yield next((need for top, need in _BELOW.items() if f"{place}/".startswith(f"{top}/")), Area.FILES)
 
 
 def _on_one_line(text: str) -> str:
     """A name may hold anything, and is not to write lines of the unit."""
     return text if text.isprintable() else text.encode("unicode_escape").decode()
-
-
-def _area(path: str) -> Need | Area | None:
-    return next((need for top, need in _BELOW.items() if f"{path}/".startswith(f"{top}/")), None)

@@ -77,13 +77,12 @@ class Service:
         """Where it runs: paths among the options are relative to that."""
         return "/" if self.is_elsewhere else os.path.dirname(self.manifest)
 
-    def unit(self, resources: Iterable[Resource]) -> str:
-        """The text of the unit file, for a manifest with these resources."""
+    def unit(self, resources: Iterable[Resource], files: Iterable[str] = ()) -> str:
+        """The text of the unit file, for a manifest with these resources, which was made of these ``files``."""
         program = (sys.executable, "-P", "-m", "reactor", "run", self.manifest, *self.options)
-        given = [path for path in (self.state_directory, self.cache) if path is not None]
-        closed = list(sandbox(resources, (self.manifest, sys.prefix, __file__, *self.options, *given)))
-        if given and any(line.startswith("ProtectSystem=") for line in closed):
-            closed.append(f"ReadWritePaths={' '.join(quoted(f'-{path}') for path in given)}")
+        named = (os.path.join(self.directory, word.rpartition("=")[2]) for word in self.options)
+        written = [path for path in (self.state_directory, self.cache) if path is not None]
+        closed = sandbox(resources, (self.manifest, sys.prefix, __file__, *named, *files), written)
         return _UNIT.format(
             name=self.name,
             shown=self.manifest.replace("%", "%%"),

@@ -251,8 +251,10 @@ class File(Resource, kind="file", providers=("posix",)):
         return self.ensure != "absent" and (missing == self.name or brought.startswith(f"{missing}/"))
 
     def needs(self) -> Iterable[Need | str]:
-        """The path, and a command may validate what is to be there."""
+        """The path; a command may validate what is to be there, and a directory keeps its setgid bit."""
         yield self.name
+        if self.ensure == "directory":
+            yield Need.SETGID
         if self.validate_with is not None:
             yield Need.ANYTHING
 

@@ -134,6 +134,21 @@ def test_a_name_can_not_write_lines_of_the_unit():
     assert [line for line in lines if line.startswith("Exec") or "\n" in line] == []
 
 
+def test_what_a_symlink_leads_to_is_open_as_well(tmp_path):
+    (tmp_path / "link").symlink_to("/etc")
+    assert "ProtectSystem=yes" in closed(a_file(f"{tmp_path}/link/x"))
+
+
+def test_a_directory_keeps_its_setgid_bit():
+    assert "RestrictSUIDSGID=yes" in closed(a_file("/srv/x"))
+    assert "RestrictSUIDSGID=yes" not in closed(File(name="/srv/x", ensure="directory", **OWN))
+
+
+def test_what_a_manifest_is_made_of_can_be_read():
+    unit = Service("web", "/etc/web/site.yaml").unit([], ["/tmp/child.yaml"])
+    assert setting(unit, "PrivateTmp") == []
+
+
 def test_a_manifest_below_tmp_can_be_read():
     assert "PrivateTmp=yes" not in closed(paths=["/tmp/site.yaml"])
 
@@ -176,15 +191,16 @@ def test_the_unit_runs_this_program_on_this_manifest():
 
 def test_a_state_directory_of_ones_own_can_be_written():
     strict = Service("web", "/etc/web/site.yaml", (), "/srv/state", "/srv/the cache").unit([])
-    assert setting(strict, "ReadWritePaths") == ['-/srv/state "-/srv/the cache"']
+    assert setting(strict, "ProtectSystem") == ["full"]
     assert setting(strict, "StateDirectory") == []
-    opened = Service("web", "/etc/web/site.yaml", (), "/srv/state").unit([Exec(name="true")])
-    assert setting(opened, "ReadWritePaths") == [], "it would make a mount namespace"
+    assert setting(Service("web", "/etc/web/site.yaml", (), "/srv", "/root/x").unit([]), "ProtectHome") == []
 
 
 def test_what_the_options_name_below_tmp_can_be_reached():
     for given in (
         {"options": ("--facts", "/tmp/facts")},
+        {"options": ("--facts=/tmp/facts",)},
+        {"options": ("--facts", "../../tmp/facts")},
         {"state_directory": "/tmp/s"},
         {"cache": "/var/tmp/c"},
     ):

@@ -90,6 +90,9 @@ class Installation:
 OTHER_KINDS = """\
   - user:
       - reactor-user: { ensure: present, home: /home/reactor-user, manage_home: true }
+  - file:
+      - /srv/shared/inner: { ensure: directory, owner: root, group: root, mode: "0755" }
+      - /srv/www/inner: { ensure: directory, owner: root, group: root, mode: "0755" }
   - group:
       - reactors: { ensure: present, members: [reactor-user] }
   - sysctl:
@@ -350,6 +353,10 @@ async def test_a_manifest_that_mounts_gets_its_mounts_seen_by_all():
 
 async def test_what_other_kinds_need_is_open_to_them():
     service = Installation()
+    shared, www = Path("/srv/shared"), Path("/srv/www")
+    shared.mkdir()
+    shared.chmod(0o2775)
+    www.symlink_to("/home")
     service.describe(more=OTHER_KINDS)
     assert (done := service.install()).exit_code == 0, done.output
     await eventually(service.converged)
@@ -357,6 +364,8 @@ async def test_what_other_kinds_need_is_open_to_them():
     assert Path("/home/reactor-user/.").stat().st_uid == pwd.getpwnam("reactor-user").pw_uid
     assert Path("/proc/sys/net/ipv4/ip_forward").read_text() == "1\n"
     assert socket.gethostname() == "from-a-service"
+    assert (shared / "inner").stat().st_mode & 0o7777 == 0o2755
+    assert Path("/home/inner").is_dir()
     assert {"left", "right"} <= {name for _, name in socket.if_nameindex()}
     service.uninstall()
 
