@@ -25,7 +25,8 @@ from reactor.resource.plan import ResourceError
 PATIENCE = 5.0
 """Seconds in which a mount has to answer."""
 BELIEVED = 1.0
-"""Seconds for which an answer is believed: 10,000 files on one mount don't ask it 10,000 times."""
+"""Seconds for which an answer is believed, and that a directory leads through no such mount: 10,000 files on one
+mount don't ask it 10,000 times, and those of one directory elsewhere don't look at all that is above it."""
 
 _SERVED = frozenset(("autofs", "beegfs", "fuseblk", "glusterfs", "gpfs"))
 """Those besides the shared ones that are served by somebody, who may fail to."""
@@ -82,12 +83,15 @@ class FragileMounts:
 
     def __init__(self) -> None:
         self.by_point: dict[str, FragileMount] = {}
+        self._plain: dict[str, tuple[str, float]] = {}
+        """What directories that lead through none of them stand for, and until when that is believed."""
         self.read()
 
     def read(self) -> None:
         """Learn anew which there are. Those that are known keep what they have answered."""
         with suppress(OSError):  # there is no /proc, or no descriptor left
             self.by_point = {info.point: self._mount(info) for info in mounts() if _is_fragile(info)}
+            self._plain.clear()
 
     def _mount(self, info: MountInfo) -> FragileMount:
         known = self.by_point.get(info.point)
@@ -112,15 +116,23 @@ class FragileMounts:
 
     def _on_the_way_to(self, path: str | bytes) -> Iterator[FragileMount]:
         """The mounts that ``path`` leads through, symlinks included. What is behind one is touched after its turn."""
-        names = os.fsdecode(path).split("/")[::-1]
-        here, links = "", 0
+        directory, _, last = os.fsdecode(path).rpartition("/")
+        here, until = self._plain.get(directory, ("", -math.inf))
+        links, is_new = 0, until <= trio.current_time()
+        if is_new:
+            here, names = "", [last, *directory.split("/")[::-1]]
+        else:
+            names = [last]
         while names and links < _MAX_LINKS:
+            if is_new and len(names) == 1:
+                self._plain[directory], is_new = (here, trio.current_time() + BELIEVED), False
             name = names.pop()
             if name == "..":
                 here = here.rpartition("/")[0]
             elif name not in ("", "."):
                 here = f"{here}/{name}"
                 if (mount := self.by_point.get(here)) is not None:
+                    is_new = False
                     yield mount
                 if (target := _target_of(here)) is not None:
                     names += target.split("/")[::-1]

@@ -91,6 +91,33 @@ async def test_a_path_leads_through_a_mount_by_whatever_symlinks(table, tmp_path
     assert mounts.silence(f"{tmp_path}/{path}".encode()) == (complaint if is_behind else None)
 
 
+async def test_what_is_above_the_files_of_one_directory_is_looked_at_once(
+    table, tmp_path, autojump_clock, monkeypatch
+):
+    """For as long as an answer of a mount is believed, and until another mount comes."""
+    looked = []
+    monkeypatch.setattr(
+        fragile, "_target_of", lambda path, find=fragile._target_of: looked.append(path) or find(path)
+    )
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to("other")
+    table.write_text(line_of(f"{tmp_path}/point", "nfs4"))
+    mounts = FragileMounts()
+    files = [f"{tmp_path}/link/{number}" for number in range(10)]
+    assert not any(map(mounts.silence, files))
+    assert looked[-9:] == [f"{tmp_path}/other/{number}" for number in range(1, 10)]
+    assert (
+        len(looked) == len((tmp_path / "link/0").parents) + 1 + 9
+    )  # of the link, and of what it leads to, too
+    table.write_text(line_of(f"{tmp_path}/other/3", "nfs4"))
+    mounts.read()
+    assert [bool(mounts.silence(each)) for each in files] == [number == 3 for number in range(10)]
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("other/3")
+    await trio.sleep(fragile.BELIEVED)
+    assert all(map(mounts.silence, files))
+
+
 async def test_a_mount_that_answers_is_believed_for_a_moment_and_asked_once(mount, questions, monkeypatch):
     monkeypatch.setattr(fragile, "BELIEVED", 60.0)
     mounts = fragile_mounts()
