@@ -11,6 +11,8 @@ from reactor.engine.events import Cause, Checked, Event, Result, as_json
 from reactor.resource.diagnostic import Diagnostic, Place
 from reactor.resource.secrecy import scrubbed_record
 
+_OK = Result.OK  # see `reactor.engine.outcome.Outcome`
+
 
 def line(record: dict[str, Any]) -> str:
     """The record as one line of JSON, without secrets."""
@@ -34,7 +36,7 @@ class JsonSink:
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
-        if type(event) is Checked and event.result is Result.OK and not (event.actions or event.health):
+        if type(event) is Checked and event.result is _OK and not (event.actions or event.health):
             self._write(self._plain_ok(event))
         else:
             self._write(_encoded(as_json(event)))

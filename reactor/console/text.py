@@ -28,6 +28,7 @@ from reactor.engine.events import (
 from reactor.resource.watch import WatchState
 
 _INDENT = "    "
+_OK = Result.OK  # see `reactor.engine.outcome.Outcome`
 
 
 class TextSink:
@@ -43,7 +44,7 @@ class TextSink:
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
-        if type(event) is Checked and event.result is Result.OK and event.ref not in self.ledger.troubles:
+        if type(event) is Checked and event.result is _OK and event.ref not in self.ledger.troubles:
             return
         before = self.ledger.note(event)
         if self.ledger.troubles:

@@ -32,6 +32,8 @@ from reactor.resource.plan import ResourceError
 _INITIAL = Cause.INITIAL.value
 _DRIFT = Cause.DRIFT.value
 _REFRESH = Cause.REFRESH.value
+_OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see there
+_APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY)
 
 
 class Run(Protocol):
@@ -87,16 +89,16 @@ class Checking:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
         if noop and verdict.outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
             verdict = self._rehearsal.excuse(vertex, verdict)
-        if verdict.outcome is Outcome.FAILED and isinstance(resource, Composite) and resource.is_missing:
+        if verdict.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
             if (found := await self._renewed(resource, verdict)) is None:
                 self.void(vertex)
                 return trio.current_time()
             verdict = found
         now = self._run.clock.current_time()
         retry_in = self._finish(vertex, verdict, causes, started, now)
-        if verdict.outcome is not Outcome.OK:
+        if verdict.outcome is not _OK:
             causes = await self._label(causes, resource)
-        if memory is not None and verdict.outcome in (Outcome.OK, Outcome.CHANGED, Outcome.UNHEALTHY):
+        if memory is not None and verdict.outcome in _APPLIED:
             memory.applied(resource)
             if refresh:
                 memory.refreshed(resource.ref)
@@ -242,7 +244,7 @@ class Checking:
     def _finish(
         self, vertex: int, verdict: Verdict, causes: Cause, started: float, now: float
     ) -> float | None:
-        if verdict.outcome is Outcome.CHANGED:
+        if verdict.outcome is _CHANGED:
             self.last_change = now
             if int(causes) & _DRIFT:
                 self._see_fight(vertex, verdict, started, now)

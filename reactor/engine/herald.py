@@ -28,6 +28,7 @@ from reactor.engine.ledger import Ledger
 from reactor.engine.outcome import Outcome
 from reactor.engine.roster import Difference, Roster
 
+_CHANGED = Result.CHANGED  # see `Outcome`
 _RESULTS = {
     Outcome.OK: Result.OK,
     Outcome.CHANGED: Result.CHANGED,
@@ -63,7 +64,7 @@ class Herald:
                 verdict.actions, verdict.diffs, verdict.error, verdict.hint, retry_in, verdict.health,
             )
         )  # fmt: skip
-        if result is Result.CHANGED and causes is Cause.AUDIT:
+        if result is _CHANGED and causes is Cause.AUDIT:
             self._emit(AuditFound(now, ref))
 
     def _declined(self, vertex: int, reason: str) -> None:

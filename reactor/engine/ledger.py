@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable
 
 from reactor.engine.events import Result
 
+_OK, _CHANGED = Result.OK, Result.CHANGED  # see `reactor.engine.outcome.Outcome`
+
 
 class Ledger:
     """The last result of every vertex, by vertex number; a change made earlier in the run is remembered."""
@@ -19,7 +21,7 @@ class Ledger:
     def book(self, vertex: int, result: Result) -> None:
         """Record how a check of ``vertex`` ended."""
         self._results[vertex] = result
-        if result is Result.CHANGED:
+        if result is _CHANGED:
             self.changes += 1
             self._changed.add(vertex)
 
@@ -34,7 +36,7 @@ class Ledger:
         if vertex in blocked:
             return Result.BLOCKED
         result = self._results.get(vertex)
-        return Result.CHANGED if result is Result.OK and vertex in self._changed else result
+        return _CHANGED if result is _OK and vertex in self._changed else result
 
     def skip_rest(self, vertices: Iterable[int], blocked: Collection[int]) -> list[int]:
         """The run is over: of ``vertices``, those neither checked nor blocked are skipped, and returned."""

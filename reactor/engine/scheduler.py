@@ -33,7 +33,8 @@ from reactor.engine.retries import Retries
 from reactor.graph.topology import Topology
 
 _Vertices = Collection[int]
-_BAD = (Outcome.FAILED, Outcome.UNHEALTHY)  # to look a member up in its class is slow
+_OK, _CHANGED, _CANCELLED = Outcome.OK, Outcome.CHANGED, Outcome.CANCELLED  # see there
+_BAD = (Outcome.FAILED, Outcome.UNHEALTHY)
 _DRIFT = int(Cause.DRIFT)
 _REFRESH = int(Cause.REFRESH)
 _RETRY = int(Cause.RETRY)
@@ -159,7 +160,7 @@ class Scheduler:
                 again = fresh  # events may be echoes of what failed, for ever; the retry is the check they ask for
             if outcome is Outcome.UNHEALTHY:
                 self._spread(vertex, Outcome.OK, now)
-        elif outcome is Outcome.CANCELLED:
+        elif outcome is _CANCELLED:
             self._owed[vertex] |= carried
             again |= carried
         else:
@@ -319,13 +320,13 @@ class Scheduler:
         """Who hears of ``vertex`` owes a refresh if it changed, now or in a run that failed; if it only would, in noop."""
         if vertex in self._touched:
             self._touched.discard(vertex)
-            outcome = Outcome.CHANGED
+            outcome = _CHANGED
         pledged = self._pledged.pop(vertex, ())
-        if outcome is Outcome.OK and not pledged:
+        if outcome is _OK and not pledged:
             return
         for below in self.topology.notify[vertex]:
             limits = self._admission.limits_of(below)
-            if below in pledged or outcome is Outcome.CHANGED or (limits.noop and outcome is not Outcome.OK):
+            if below in pledged or outcome is _CHANGED or (limits.noop and outcome is not _OK):
                 self.bursts.add(below, self.topology.quiet.get((vertex, below), limits.quiet), now)
                 self.mark(below, Cause.REFRESH, now)
 

@@ -16,7 +16,7 @@ from reactor.resource.watch import PathWatch, TimerWatch, Watch, Watcher, WatchS
 RESTART_WAIT = 0.1
 RESTART_CAP = 60.0
 
-_DRIFT = Cause.DRIFT  # to look a member up in its class is slow
+_DRIFT = Cause.DRIFT  # see `reactor.engine.outcome.Outcome`
 
 
 class Watching:

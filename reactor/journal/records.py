@@ -24,6 +24,7 @@ _NOT_KEPT = (Output, Skipped, Converged)
 """What commands say may be secret; the others follow every change, or every resource at the end of a run."""
 
 _TROUBLES = frozenset({Result.FAILED, Result.BLOCKED})
+_OK = Result.OK  # see `reactor.engine.outcome.Outcome`
 
 TEXT_LIMIT = 2000
 """Characters kept of one text: an error may quote all that a command has written."""
@@ -52,7 +53,7 @@ class Selector:
     def keeps(self, event: Event) -> bool:
         """Whether the journal wants ``event``. Called for every one: a plain ok must cost next to nothing."""
         if type(event) is Checked:
-            if event.result is Result.OK and not event.actions:
+            if event.result is _OK and not event.actions:
                 if event.ref not in self._troubled:
                     return False
                 self._troubled.discard(event.ref)
