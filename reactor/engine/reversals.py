@@ -5,6 +5,7 @@ What undoes a resource is a resource like any other. It joins the graph until a 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Container
 from typing import Any
 
@@ -90,11 +91,11 @@ class Reversals:
 
 
 class _Nowhere:
-    """A keeper for a rehearsal: what would be kept stays where it is."""
+    """A keeper for a rehearsal, which keeps nothing."""
 
     async def keep(self, path: str, ref: str, fd: int) -> None:
         """Keep nothing."""
 
     async def hold(self, path: str, ref: str) -> str:  # noqa: ARG002  as keepers are asked
-        """Say that it is where it was."""
-        return path
+        """Keep nothing, and name a place all the same: nobody will look there."""
+        return os.devnull

@@ -83,11 +83,14 @@ def _resolve_source(path: str, info: ValidationInfo) -> str:
     """The absolute path of a source: a relative one starts at the directory of the manifest."""
     base = (info.context or {}).get("base")
     if not path or "\0" in path:
-        raise ValueError("write the path of a file to copy")
+        raise ValueError("source cannot be empty, nor hold a NUL character: write the path to copy from")
     if not path.startswith("/") and base is None:
         raise ValueError("the path must be absolute: there is no manifest for it to be relative to")
-    return os.path.normpath(os.path.join(base or "/", path))
+    return "/" + os.path.normpath(os.path.join(base or "/", path)).lstrip("/")
 
+
+SourcePath = Annotated[str, AfterValidator(_resolve_source)]
+"""Where to copy from: an absolute path, in one spelling; a relative one starts at the directory of the manifest."""
 
 Account = Annotated[str, AfterValidator(_check_account)]
 """The name of a user or group, or its id in decimal digits."""
@@ -107,7 +110,7 @@ class File(Resource, kind="file", providers=("posix",)):
     ensure: Literal["present", "absent", "directory"]
     content: Annotated[str, AfterValidator(_check_content)] | None = None
     """What the file holds, as text."""
-    source: Annotated[str, AfterValidator(_resolve_source)] | None = None
+    source: SourcePath | None = None
     """A file to copy; relative to the directory of the manifest."""
     owner: Account | None = None
     """The user it belongs to: a name, or an id in digits."""
@@ -153,6 +156,9 @@ class File(Resource, kind="file", providers=("posix",)):
             yield PropertyProblem(
                 ("source",), "'content' and 'source' are mutually exclusive", "remove one of them"
             )
+        if self.source == self.name and self.ensure == "present":
+            hint = "name another file, or remove source: what the file holds is then left as it is"
+            yield PropertyProblem(("source",), "the source is the file itself", hint)
         if self.validate_with is not None:
             yield from self._fault_of_validation(self.validate_with)
         if self.ensure == "directory":

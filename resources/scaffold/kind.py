@@ -21,7 +21,7 @@ from reactor import (
     in_thread,
     template_engine,
 )
-from resources.file.kind import Account, parse_mode
+from resources.file.kind import Account, SourcePath, parse_mode
 from resources.file.owners import accounts, accounts_of
 from resources.process import split_words
 from resources.scaffold.builder import Builder, PostCommand
@@ -38,15 +38,6 @@ def _check_mode(text: str) -> str:
     return text
 
 
-def _resolve_source(path: str, info: ValidationInfo) -> str:
-    base = (info.context or {}).get("base")
-    if not path or "\0" in path:
-        raise ValueError("source cannot be empty: write the path of a directory of templates")
-    if not path.startswith("/") and base is None:
-        raise ValueError("the path must be absolute: there is no manifest for it to be relative to")
-    return os.path.normpath(os.path.join(base or "/", path))
-
-
 Mode = Annotated[str, AfterValidator(_check_mode)]
 
 
@@ -57,7 +48,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
 
     name: AbsolutePath
     ensure: Literal["present", "absent"]
-    source: Annotated[str, AfterValidator(_resolve_source)]
+    source: SourcePath
     """The directory of templates; relative to the directory of the manifest."""
     engine: Literal["jinja", "go", "jet"] = "jinja"
     """The language of the templates. Unset, it is jet in a manifest of the `ccm:` form, as its users are used to."""

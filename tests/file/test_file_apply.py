@@ -616,7 +616,8 @@ def test_a_bind_mounted_file_is_written_in_place(path: Path):
 
 async def test_noop_changes_nothing(tmp_path: Path):
     """Observing and planning whatever the world is, and making the diffs, leaves every inode as it was."""
-    (tmp_path / "file").write_text("x")
+    for name in ("file", "other"):
+        (tmp_path / name).write_text(name)
     (tmp_path / "dir" / "sub").mkdir(parents=True)
     (tmp_path / "link").symlink_to("file")
     (tmp_path / "dirlink").symlink_to("dir")
@@ -626,7 +627,7 @@ async def test_noop_changes_nothing(tmp_path: Path):
     for name in ("file", "dir", "link", "dirlink", "dangling", "fifo", "missing", "missing/deep"):
         for properties in (
             {"content": "y"},
-            {"source": str(tmp_path / "file")},
+            {"source": str(tmp_path / "other")},
             {},
             {"ensure": "directory"},
             {"ensure": "absent"},

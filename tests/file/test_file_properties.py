@@ -121,7 +121,18 @@ def test_a_relative_source_starts_at_the_manifest():
 
 def test_a_relative_source_without_a_manifest_is_refused():
     assert "must be absolute" in problems(**COMPLETE, source="a")
-    assert "write the path of a file" in problems(**COMPLETE, source="")
+    assert "source cannot be empty" in problems(**COMPLETE, source="")
+
+
+@pytest.mark.parametrize("source", ["/srv/x", "/srv/x/", "//srv/x", "/srv/../srv/./x", "x", "../srv/x"])
+def test_a_source_that_is_the_file_itself_is_refused_however_it_is_spelt(source):
+    properties = {**COMPLETE, "name": "/srv/x", "source": source}
+    with pytest.raises(ValidationError, match="the source is the file itself"):
+        File.model_validate(properties, context={"base": "/srv"})
+
+
+def test_what_is_to_be_absent_may_name_any_source():
+    File(name="/srv/x", ensure="absent", source="/srv/x")
 
 
 def test_a_file_watches_itself_and_its_source():

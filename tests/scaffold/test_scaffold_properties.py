@@ -27,6 +27,11 @@ from resources.scaffold import Scaffold
             "source and target must not lie inside of each other",
         ),
         ({"source": "/srv"}, ("source",), "source and target must not lie inside of each other"),
+        (
+            {"source": "//srv"},
+            ("source",),
+            "source and target must not lie inside of each other",
+        ),
         ({"post": [{"": "x"}]}, ("post", 0), "post keys cannot be empty"),
         ({"post": [{"*": "x"}, {"g": " "}]}, ("post", 1, "g"), 'post value for key "g" cannot be empty'),
         ({"provider": "other"}, ("provider",), "scaffold has no provider 'other'"),
