@@ -37,13 +37,15 @@ class DpkgDatabase(Database):
         return PathWatch(self._status)
 
     def find(self, name: str) -> PackageState:
-        """By name, or by name and architecture as in ``libc6:i386``; without one it is that of the host."""
+        """By name, or by name and architecture as in ``libc6:i386``; without one it is that of the host.
+
+        To apt, a package of the architecture "all" is one of the host's, and of no other.
+        """
         name, _, architecture = name.partition(":")
         entries = self._entries.get(name, {})
-        wanted = architecture or self._native
-        if not wanted:  # there is but one
-            return next(iter(entries.values()), NOT_INSTALLED)
-        return entries.get(wanted) or entries.get("all", NOT_INSTALLED)
+        if architecture in ("", "all", self._native):
+            return entries.get(self._native) or entries.get("all", NOT_INSTALLED)
+        return entries.get(architecture, NOT_INSTALLED)
 
     def units(self, name: str) -> list[str]:
         """As dpkg lists them."""
@@ -79,10 +81,11 @@ class DpkgDatabase(Database):
         return []
 
     def _native_architecture(self) -> str:
-        """The first line of a file that there is only where packages of several architectures are."""
+        """The first line of a file that there is only where packages of several architectures are, or that of them all."""
         with suppress(OSError), open(f"{self._directory}/arch", encoding="ascii") as file:
             return file.readline().strip()
-        return ""
+        known = (architecture for entries in self._entries.values() for architecture in entries)
+        return next((architecture for architecture in known if architecture != "all"), "")
 
 
 def _parse(text: str) -> Iterator[tuple[str, str, PackageState]]:

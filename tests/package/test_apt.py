@@ -224,6 +224,36 @@ async def test_a_name_without_an_architecture_is_about_that_of_the_host(apt):
         assert {line.removeprefix("ii ") for line in found if line.startswith("ii")} == installed
 
 
+@pytest.mark.parametrize("architecture", ["i386", "nonsense"])
+@pytest.mark.parametrize("known", ["", "amd64\ni386\n"], ids=["one architecture", "two"])
+async def test_a_package_for_every_architecture_is_none_for_another_one_than_that_of_the_host(
+    apt, known, architecture
+):
+    if known:
+        (apt.root / "var/lib/dpkg/arch").write_text(known)
+    apt.offer(Deb("native", architecture="amd64"), Deb("anywhere"))
+    apt.update()
+    apt.install("native", "anywhere")
+    ended, _ = await converge_once(package(f"anywhere:{architecture}", "absent"))
+    assert ended.counts[Result.OK] == 1
+    _, story = await converge_once(package(f"anywhere:{architecture}"))
+    assert "anywhere" in apt.packages
+    error = story.checks(f"package#anywhere:{architecture}")[0].error
+    assert error == f'no repository has a package "anywhere:{architecture}"'
+
+
+@pytest.mark.parametrize("name", ["native:all", "native:amd64", "anywhere:all", "anywhere:amd64"])
+async def test_the_word_all_and_the_architecture_of_the_host_are_one_to_apt(apt, name):
+    apt.offer(Deb("native", architecture="amd64"), Deb("anywhere"), Deb("other", architecture="amd64"))
+    apt.update()
+    apt.install("other")
+    for ensure, there in [("present", True), ("absent", False)]:
+        for result in (Result.CHANGED, Result.OK):
+            ended, _ = await converge_once(package(name, ensure))
+            assert ended.counts[result] == 1
+            assert (name.partition(":")[0] in apt.packages) is there
+
+
 async def test_a_package_that_there_is_for_another_architecture_only_is_not_found(apt):
     ended, _ = await converge_once(package("tiny0"), package("tiny1:s390x"))
     assert (ended.counts[Result.CHANGED], ended.counts[Result.FAILED]) == (1, 1)
