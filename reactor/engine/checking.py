@@ -227,7 +227,7 @@ class Checking:
                 await self._memory.intend(refs[vertex], subscribers)
         if not self._run.options.watch:
             self.second_look.changes(vertex)
-        self._scheduler.touched(vertex)
+        self._scheduler.refreshes.touched(vertex)
 
     def _retire_undone(self, vertex: int, checked: Resource) -> None:
         """If ``checked`` undid a resource, and is not one that was just about to leave, ``vertex`` has left the run."""

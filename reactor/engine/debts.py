@@ -52,5 +52,5 @@ class Debts:
             return False
         if self._ledger.result(vertex, self._scheduler.blame.blocked) not in _UNWELL:
             return False
-        self._scheduler.pledge(vertex, below)
+        self._scheduler.refreshes.pledge(vertex, below)
         return True

@@ -7,7 +7,7 @@ It is told what happened (`mark`, `finished`, `elapsed`, `hold`, `release`, `res
 1. Order: a vertex never starts while any ancestor is in motion (`order`).
 2. One at a time: a vertex never runs twice at once.
 3. No event is lost: a mark during a run leads to one more run; if the run fails, that is its retry.
-4. No refresh is lost: it is owed until a run with it succeeded, also over `reshape` and while it waits in `bursts`.
+4. No refresh is lost: it is owed until a run with it succeeded, also over `reshape` and in `bursts` (`refreshes`).
 5. Failure is local: only strong descendants are blocked, and they go on when the culprit recovers (`blame`).
 6. It ends: without outside events, nothing stays in motion.
 7. Work is local: what is not below a marked vertex is not touched.
@@ -29,11 +29,12 @@ from reactor.engine.events import CAUSE_SETS, Cause
 from reactor.engine.limits import UNLIMITED, Limits
 from reactor.engine.order import Order
 from reactor.engine.outcome import Outcome
+from reactor.engine.refreshes import Refreshes
 from reactor.engine.retries import Retries
 from reactor.graph.topology import Topology
 
 _Vertices = Collection[int]
-_OK, _CHANGED, _CANCELLED = Outcome.OK, Outcome.CHANGED, Outcome.CANCELLED  # see there
+_CANCELLED = Outcome.CANCELLED  # see there
 _BAD = (Outcome.FAILED, Outcome.UNHEALTHY)
 _DRIFT = int(Cause.DRIFT)
 _REFRESH = int(Cause.REFRESH)
@@ -70,11 +71,10 @@ class Scheduler:
         self._start_at = self.agenda.start_at
         self._admission = Admission(limits or {}, self.agenda)
         self.groups = self._admission.groups
+        self.refreshes = Refreshes(topology, self._admission, self.bursts, self.mark)
         self._owed = bytearray(topology.size)
         self._running: dict[int, int] = {}
         self.running: Collection[int] = self._running.keys()
-        self._touched: set[int] = set()
-        self._pledged: dict[int, set[int]] = {}
         self._gone: set[int] = set()
         self._paused: set[int] = set()
         self._ready: deque[int] = deque()
@@ -120,14 +120,6 @@ class Scheduler:
         if self._may_start(vertex):
             self._ready.append(vertex)
 
-    def touched(self, vertex: int) -> None:
-        """The run of ``vertex`` begins to change things: should it fail, its next success counts as a change."""
-        self._touched.add(vertex)
-
-    def pledge(self, vertex: int, below: int) -> None:
-        """``below`` owes a refresh because of a change of ``vertex`` in an earlier life, from when that is as desired."""
-        self._pledged.setdefault(vertex, set()).add(below)
-
     def next_ready(self, now: float) -> int | None:
         """The next vertex that may start, now counted as running; None when there is none."""
         if self.groups.followers:
@@ -159,7 +151,7 @@ class Scheduler:
             if not self._retries.is_first(vertex):
                 again = fresh  # events may be echoes of what failed, for ever; the retry is the check they ask for
             if outcome is Outcome.UNHEALTHY:
-                self._spread(vertex, Outcome.OK, now)
+                self.refreshes.spread(vertex, Outcome.OK, now)
         elif outcome is _CANCELLED:
             self._owed[vertex] |= carried
             again |= carried
@@ -194,6 +186,7 @@ class Scheduler:
         """
         self.topology = topology
         self._admission.reshape(limits)
+        self.refreshes.reshape(topology)
         self._owed += bytes(topology.size - len(self._owed))
         self._gone = (self._gone & self._running.keys() | set(gone)).difference(changed)
         failed = self.blame.failed - set(changed) - self._gone
@@ -309,26 +302,12 @@ class Scheduler:
             if not self.blame.failed:
                 self._ready.extend(self._stalled)
                 self._stalled.clear()
-        self._spread(vertex, outcome, now)
+        self.refreshes.spread(vertex, outcome, now)
 
     def _freed(self, vertex: int) -> None:
         """``vertex`` is not blocked any more: it pays what it owes."""
         if self._owed[vertex]:
             self.order.begin(vertex)
-
-    def _spread(self, vertex: int, outcome: Outcome, now: float) -> None:
-        """Who hears of ``vertex`` owes a refresh if it changed, now or in a run that failed; if it only would, in noop."""
-        if vertex in self._touched:
-            self._touched.discard(vertex)
-            outcome = _CHANGED
-        pledged = self._pledged.pop(vertex, ())
-        if outcome is _OK and not pledged:
-            return
-        for below in self.topology.notify[vertex]:
-            limits = self._admission.limits_of(below)
-            if below in pledged or outcome is _CHANGED or (limits.noop and outcome is not _OK):
-                self.bursts.add(below, self.topology.quiet.get((vertex, below), limits.quiet), now)
-                self.mark(below, Cause.REFRESH, now)
 
     # ---- another graph ----
 
@@ -337,8 +316,7 @@ class Scheduler:
         if vertex in self._running:
             self._running[vertex] = 0
         self._start_at.pop(vertex, None)
-        self._touched.discard(vertex)
-        self._pledged.pop(vertex, None)
+        self.refreshes.forget(vertex)
 
     def _reorder(self, freed: Collection[int]) -> None:
         """Settle, under the new edges, who of those in motion is blocked, waits, or may start."""

@@ -51,7 +51,7 @@ def test_a_failed_attempt_that_touched_something_counts_as_a_change_once_it_succ
     scheduler = pair(EdgeKind.SUBSCRIBE)
     scheduler.mark(A, Cause.DRIFT, 0.0)
     assert scheduler.next_ready(0.0) == A
-    scheduler.touched(A)
+    scheduler.refreshes.touched(A)
     scheduler.finished(A, Outcome.FAILED, 0.0)
     scheduler.mark(A, Cause.DRIFT, 10.0)
     scheduler.elapsed(10.0)
@@ -157,7 +157,7 @@ def test_a_retry_that_was_not_needed_after_all_is_no_reason_to_wait_later():
 
 def test_a_refresh_owed_because_of_what_fails_again_waits_until_that_is_well():
     scheduler = pair(EdgeKind.NOTIFY)
-    scheduler.pledge(A, B)
+    scheduler.refreshes.pledge(A, B)
     scheduler.mark_all(Cause.INITIAL)
     run(scheduler, A, Outcome.FAILED)
     assert scheduler.causes(B) is Cause.INITIAL
@@ -176,7 +176,7 @@ def test_what_changed_and_is_unhealthy_is_heard_of_by_whom_it_does_not_block():
     scheduler = pair(EdgeKind.NOTIFY)
     scheduler.mark(A, Cause.DRIFT, 0.0)
     assert scheduler.next_ready(0.0) == A
-    scheduler.touched(A)
+    scheduler.refreshes.touched(A)
     scheduler.finished(A, Outcome.UNHEALTHY, 0.0)
     assert scheduler.causes(B) is Cause.REFRESH
     run(scheduler, B)
@@ -197,7 +197,7 @@ def test_what_a_refresh_left_unhealthy_is_tried_again_when_its_requirement_recov
 
 def test_what_gets_the_number_of_one_that_left_pays_no_pledge_of_it():
     scheduler = pair(EdgeKind.NOTIFY)
-    scheduler.pledge(A, B)
+    scheduler.refreshes.pledge(A, B)
     both = scheduler.topology
     scheduler.reshape(Topology.of_edges(2, []), {}, [], [A])
     scheduler.reshape(both, {}, [A], [])

@@ -1,0 +1,62 @@
+"""Who owes a refresh because of what a run has done. Part of the scheduler: no I/O and no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reactor.engine.admission import Admission
+from reactor.engine.bursts import Bursts
+from reactor.engine.events import Cause
+from reactor.engine.outcome import Outcome
+from reactor.graph.topology import Topology
+
+_OK, _CHANGED = Outcome.OK, Outcome.CHANGED  # see there
+
+
+class Refreshes:
+    """What is still to be told of runs. ``mark`` is told who owes a refresh, ``bursts`` when it is due."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        admission: Admission,
+        bursts: Bursts,
+        mark: Callable[[int, Cause, float], None],
+    ) -> None:
+        self._topology = topology
+        self._limits_of = admission.limits_of
+        self._bursts = bursts
+        self._mark = mark
+        self._touched: set[int] = set()
+        self._pledged: dict[int, set[int]] = {}
+
+    def touched(self, vertex: int) -> None:
+        """The run of ``vertex`` begins to change things: should it fail, its next success counts as a change."""
+        self._touched.add(vertex)
+
+    def pledge(self, vertex: int, below: int) -> None:
+        """``below`` owes a refresh because of a change of ``vertex`` in an earlier life, from when that is as desired."""
+        self._pledged.setdefault(vertex, set()).add(below)
+
+    def spread(self, vertex: int, outcome: Outcome, now: float) -> None:
+        """Who hears of ``vertex`` owes a refresh if it changed, now or in a run that failed; if it only would, in noop."""
+        if vertex in self._touched:
+            self._touched.discard(vertex)
+            outcome = _CHANGED
+        pledged = self._pledged.pop(vertex, ())
+        if outcome is _OK and not pledged:
+            return
+        for below in self._topology.notify[vertex]:
+            limits = self._limits_of(below)
+            if below in pledged or outcome is _CHANGED or (limits.noop and outcome is not _OK):
+                self._bursts.add(below, self._topology.quiet.get((vertex, below), limits.quiet), now)
+                self._mark(below, Cause.REFRESH, now)
+
+    def reshape(self, topology: Topology) -> None:
+        """Go on with another graph."""
+        self._topology = topology
+
+    def forget(self, vertex: int) -> None:
+        """``vertex`` has left the graph: there is nothing to tell of it."""
+        self._touched.discard(vertex)
+        self._pledged.pop(vertex, None)
