@@ -5,12 +5,12 @@ import os
 import shlex
 import socket
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 from file_worlds import ME, MY_GROUP, converge, look, make, mode_of, names_in, picture
+from namespaces import run_in_namespaces
 
 from reactor.resource.plan import ResourceError
 from resources.file import posix
@@ -459,17 +459,8 @@ def test_force_removes_nothing_where_something_is_mounted_inside(path: Path, poi
     (path / "a" / "mount point").mkdir(parents=True)
     (path / "other").write_text("x")
     program = MOUNTED_INSIDE.format(top=str(path), source=str(source), point=point)
-    ran = subprocess.run(
-        ["unshare", "-m", sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    if "ermitted" in ran.stderr:
-        pytest.skip("may not mount here")
     where = os.path.normpath(path / point)
-    assert ran.stdout.splitlines() == [
+    assert run_in_namespaces(program) == [
         f"cannot remove {path}: something is mounted at {where}",
         f"unmount it first: umount {shlex.quote(where)}",
     ]
@@ -510,15 +501,10 @@ subprocess.Popen([program, "60"], process_group=0)
 def test_what_a_namespace_does_not_allow_is_told_with_a_way_out(
     path: Path, uid: int, before: str, reason: str, way_out: str
 ):
-    ran = subprocess.run(
-        ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child",
-         sys.executable, "-c", STORED_ELSEWHERE.format(path=str(path), uid=uid, before=before)],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
-    message, hint = ran.stdout.splitlines()
+    message, hint = run_in_namespaces(
+        STORED_ELSEWHERE.format(path=str(path), uid=uid, before=before),
+        options=("--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child"),
+    )
     assert message == f"cannot write {path}: {reason}"
     assert hint.startswith(way_out)
 
@@ -585,8 +571,7 @@ async def test_the_longest_name_there_can_be_is_no_problem(path: Path):
 
 
 IN_A_MOUNT = """
-import sys, trio, subprocess
-sys.path.insert(0, {tests!r})
+import trio, subprocess
 from pathlib import Path
 from file_worlds import converge, make, names_in
 target = Path({target!r})
@@ -601,13 +586,7 @@ def test_a_bind_mounted_file_is_written_in_place(path: Path):
     source = path.parent / "source"
     source.write_text("something longer")
     path.write_text("below the mount")
-    program = IN_A_MOUNT.format(tests=str(Path(__file__).parent), target=str(path), source=str(source))
-    ran = subprocess.run(
-        ["unshare", "-m", sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    if "ermitted" in ran.stderr:
-        pytest.skip("may not mount here")
-    assert ran.returncode == 0, ran.stderr
+    run_in_namespaces(IN_A_MOUNT.format(target=str(path), source=str(source)))
     assert source.read_text() == "short"
     assert mode_of(source) == 0o600
     assert path.read_text() == "below the mount"

@@ -2,14 +2,13 @@
 
 import errno
 import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
 import trio
 from file_worlds import converge, make, names_in
+from namespaces import run_in_namespaces
 from trio.testing import assert_no_checkpoints, wait_all_tasks_blocked
 
 from resources.file import durability
@@ -238,14 +237,7 @@ trio.run(main)
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts")
 def test_what_gets_the_number_of_an_unmounted_file_system_in_memory_is_flushed(tmp_path: Path):
-    ran = subprocess.run(
-        ["unshare", "-m", sys.executable, "-c", ANOTHER_WITH_ITS_NUMBER, tmp_path],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert ran.returncode == 0, ran.stderr
+    run_in_namespaces(ANOTHER_WITH_ITS_NUMBER, tmp_path)
 
 
 async def test_a_file_is_flushed_before_the_rename_and_its_directory_after(tmp_path: Path, monkeypatch):

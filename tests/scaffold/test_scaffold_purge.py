@@ -1,10 +1,9 @@
 """What a scaffold that purges leaves alone: what other resources of the manifest manage in its target."""
 
 import os
-import subprocess
-import sys
 
 import pytest
+from namespaces import run_in_namespaces
 from scaffold_worlds import grow, tree
 
 from reactor.engine.events import Result
@@ -57,9 +56,8 @@ async def test_what_no_other_manages_any_more_goes(site, tmp_path):
 
 
 IN_A_NAMESPACE = """
-import subprocess, sys, trio
+import subprocess, trio
 from pathlib import Path
-sys.path.insert(0, {tests!r})
 from scaffold_worlds import converge, make, tree
 top = Path({top!r})
 for source, point in (("data", "out/mnt/data"), ("one", "out/one"), ("made", "out/made")):
@@ -79,13 +77,6 @@ def test_what_is_mounted_in_the_target_is_not_purged(tmp_path):
     grow(tmp_path, {"data/deep/precious": "P", "one": "1", "made/b": "old", "made/other": "O", "out/one": ""})
     grow(tmp_path, {"templates/made/b": "B", "out/mnt/data/below": "?", "out/made/b": "?", "out/stray": "?"})
     grow(tmp_path / "data", {".killed.0123456789ab.reactor": ""})
-    program = IN_A_NAMESPACE.format(tests=os.path.dirname(__file__), top=str(tmp_path))
-    ran = subprocess.run(
-        ["unshare", "-m", sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
     after = {"made/b": "B", "made/other": "O", "mnt/data/deep/precious": "P", "one": "1"}
-    assert ran.stdout.splitlines() == [f"['changed 2 scaffold files'] {after}", "[]"]
+    told = run_in_namespaces(IN_A_NAMESPACE.format(top=str(tmp_path)))
+    assert told == [f"['changed 2 scaffold files'] {after}", "[]"]
