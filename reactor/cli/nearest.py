@@ -20,7 +20,7 @@ class NearestGroup(click.Group):
         if name not in names and not name.startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            close = get_close_matches(name, names, n=1, cutoff=0.5)
+            close = get_close_matches(name, names, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"{self.noun}s: {', '.join(names)}"
             raise hinted(click.UsageError(f"there is no {self.noun} {name!r}", ctx), hint)
         return super().resolve_command(ctx, args)

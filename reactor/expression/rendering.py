@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -217,8 +217,7 @@ def _site(node: Call) -> CallSite:
     return CallSite(literal, node.start, node.end)
 
 
-def _meant(name: str, known: Iterable[str]) -> str | None:
-    close = get_close_matches(name, known, 1, _ALIKE) or [
-        other for other in known if other.lower() == name.lower()
-    ]
+def _meant(name: str, known: Collection[str]) -> str | None:
+    same = [other for other in known if other.lower() == name.lower()]
+    close = same or get_close_matches(name, known, 1, _ALIKE)
     return f"did you mean {close[0]}?" if close else None

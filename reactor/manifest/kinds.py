@@ -44,6 +44,10 @@ def look_up(kinds: Kinds, name: str) -> type[Resource] | UnusableKind:
         return kinds.find(name)
     except KeyError:
         names = [*kinds.names()]
+        kind, _, called = name.partition("#")
+        if called and kind in names:
+            hint = f"a kind has a list of names: write '{kind}:', and '- {called}:' below it"
+            return UnusableKind(f"unknown kind {shown(name)}", hint)
         suggestion = did_you_mean(name, names)
         meant = next((each for each in names if suggestion and repr(each) in suggestion), None)
         hint = suggestion or (f"the kinds are {listed(names, 'and')}" if names else "no kind is installed")

@@ -107,8 +107,10 @@ class Inspector:
             hint = None
             if "true or false" in wanted and str(found).lower() in _YAML_1_1_FLAGS:
                 hint = f"in YAML 1.2 {found} is a text: write true or false"
-            types = " or ".join(dict.fromkeys(wanted))
-            self._problems.add(f"{spot.label} wants {types}, not {spot.raw or shown(found)}", spot.at, hint)
+            types, given = " or ".join(dict.fromkeys(wanted)), spot.raw or shown(found)
+            if types == "a list" and isinstance(found, (str, int, float)):
+                hint = f"put it in brackets: [{given}]"
+            self._problems.add(f"{spot.label} wants {types}, not {given}", spot.at, hint)
 
     def _untested_conflicts(self, values: Values) -> list[PropertyProblem]:
         """The conflicts among properties not in doubt; a rule that reads one in doubt ends the search."""

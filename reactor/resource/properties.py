@@ -135,6 +135,10 @@ Semaphores = Annotated[
 """Names, or ``name:count``; one that is there twice is taken once."""
 
 
+_ALIKE = 0.61
+"""Two words of five letters need four in common: ``state`` is no ``after``."""
+
+
 def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     """The hint for a misspelt word, or None when nothing comes near it."""
     close = nearest(word, choices)
@@ -145,8 +149,10 @@ def nearest(word: str, choices: Iterable[str]) -> list[str]:
     """Up to three of the choices, those that come near a misspelt word, the nearest first."""
     from difflib import get_close_matches  # noqa: PLC0415 - few manifests have a mistake
 
-    close = get_close_matches(word, list(choices), n=3, cutoff=0.6)
-    return sorted(close, key=lambda choice: not _abbreviates(word, choice))
+    choices = list(choices)
+    alike = get_close_matches(word, choices, n=3, cutoff=_ALIKE)
+    shortened = get_close_matches(word, [each for each in choices if _abbreviates(word, each)], n=3)
+    return [*dict.fromkeys([*shortened, *alike])][:3]
 
 
 def _abbreviates(word: str, choice: str) -> bool:

@@ -32,7 +32,7 @@ def test_a_help_fits_a_terminal_of_80_columns(reactor, monkeypatch, words):
     ("words", "answer"),
     [
         (("rum",), "there is no command 'rum'\nhint: did you mean 'run'?"),
-        (("zzz",), "there is no command 'zzz'\nhint: commands: run, validate"),
+        (("site.yaml",), "there is no command 'site.yaml'\nhint: commands: run, validate"),
         (("ensure", "fil"), "there is no kind 'fil'\nhint: did you mean 'file'?"),
         (("service", "instal"), "there is no command 'instal'\nhint: did you mean 'install'?"),
         (("ensure", "api", "pip"), "there is no command 'pip'\nhint: did you mean 'pipe'?"),

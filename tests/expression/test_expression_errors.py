@@ -13,6 +13,7 @@ SCOPE = Scope(
 ERRORS = {
     "a {{ nope }}": ("unknown name nope", "nope", None),
     "a {{ Dta.x }}": ("unknown name Dta", "Dta", "did you mean Data?"),
+    "b {{ data.x }}": ("unknown name data", "data", "did you mean Data?"),
     "{{ readfile('x') }}": ("unknown name readfile", "readfile('x')", "did you mean readFile?"),
     "{{ uper('x') }}": ("unknown name uper", "uper('x')", "did you mean upper?"),
     "{{ upper + 1 }}": ("unknown name upper", "upper", "it is a function: upper(...)"),

@@ -250,6 +250,9 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         ("resources: [{page: [{/a: {ensure: presnt}}]}]", "did you mean 'present'?"),
         ("resources: [{pag: []}]", "did you mean 'page'?"),
         ("resources: [{cron: []}]", "the kinds are page and job"),
+        ("resources: [{page#/a: {}}]", "a kind has a list of names: write 'page:', and '- /a:' below it"),
+        (page("tags: a"), "put it in brackets: ['a']"),
+        (page("tags: 1"), "put it in brackets: [1]"),
         ("resources: [{page: [], job: []}]", "start a new entry: '- job:'"),
         ("resources: [{job: , name: x}]", "indent what belongs to job below it"),
         ("resources: [{job: [{a: , command: x}]}]", "indent the properties below a:"),
@@ -264,6 +267,10 @@ def test_a_problem_says_how_to_mend_it(read, text, hint):
 def test_an_abbreviation_is_of_the_word_that_has_its_letters_in_their_order():
     assert did_you_mean("cmd", ["cwd", "command"]) == "did you mean 'command'?"
     assert did_you_mean("cdw", ["cwd", "command"]) == "did you mean 'cwd'?"
+
+
+def test_a_word_that_is_not_like_any_is_answered_with_none():
+    assert did_you_mean("state", ["after", "ensure", "source"]) is None
 
 
 def test_duplicates_show_both_places(read):
