@@ -6,7 +6,7 @@ import click
 
 
 @click.command(short_help="Let your shell complete commands and names.")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="SHELL")
 def completion(shell: str) -> None:
     """Print the script that makes SHELL complete commands, options, kinds and the names of resources.
 

@@ -20,7 +20,7 @@ _NAMES = ("quickstart", "webserver", "broken")
 
 
 @click.command(short_help="Write a manifest to try things with.")
-@click.argument("name", type=click.Choice(_NAMES))
+@click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 def example(name: str, directory: Path) -> None:
     """Write the example manifest NAME into DIRECTORY, made where missing.

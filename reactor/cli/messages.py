@@ -79,6 +79,7 @@ def _say(what: str, text: str) -> None:
 def _sentence(error: click.UsageError) -> str:
     """What is wrong, in the form of our own messages: Click begins with a capital and may end with a full stop."""
     text = error.message if isinstance(error, click.NoSuchOption) else error.format_message()
+    text = " ".join(text.split())  # it lists choices in lines of their own
     return f"{text[:1].lower()}{text[1:].removesuffix('.')}"
 
 

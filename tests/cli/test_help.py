@@ -48,6 +48,8 @@ def test_a_misspelt_command_is_answered_with_the_nearest_in_every_group(reactor,
     ("words", "said"),
     [
         ("run", "error: missing argument 'MANIFEST'\nhint: 'reactor run --help' tells how it is used\n"),
+        ("example", "error: missing argument 'NAME'. Choose from: quickstart, webserver, broken\nhint: "),
+        ("completion ksh", "error: invalid value for 'SHELL': 'ksh' is not one of 'bash', 'zsh', 'fish'\nhint: "),
         ("run --convergeonce x", "error: no such option '--convergeonce'\nhint: did you mean --converge-once or "),
         ("run --noop --monitor-only x", "error: --noop and --monitor-only can't go together\nhint: choose one of them\n"),
         ("events --since soon", "error: invalid value for '--since': 'soon' is no time\nhint: write "),
