@@ -15,7 +15,7 @@ from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail
 from reactor.cli.moments import moment
 from reactor.cli.names import TEXT, warn_if_unknown
-from reactor.cli.state_dir import directory_of, state_dir_option
+from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
 from reactor.console.jsonlines import line
 from reactor.console.past import entry_line, headline
 from reactor.console.style import Style, wants_colour
@@ -72,13 +72,14 @@ def events(
     wanted = Filter(since or 0.0, math.inf if until is None else until, ref, failed)
     if wanted.since > wanted.until:
         raise click.UsageError("--until is before --since, so nothing came in between")
+    directory = directory_of(state_dir)
     try:
-        with closing(History(directory_of(state_dir))) as history:
+        with closing(History(directory)) as history:
             if ref is not None:
                 warn_if_unknown(history, ref)
             _show(_found(history, wanted, follow=follow), form)
     except HistoryError as error:
-        fail(str(error), None, 1)
+        fail(str(error), hint_about(directory), 1)
 
 
 def _found(history: History, wanted: Filter, *, follow: bool) -> Iterator[Entry]:

@@ -67,6 +67,13 @@ def refusing() -> Iterator[None]:
         fail(refusal.message, refusal.hint)
 
 
+def remark(message: str, hint: str | None) -> None:
+    """Something that is no error, but may be none of what the person wanted to hear."""
+    click.echo(printable(message), err=True)
+    if hint:
+        _say("hint", hint)
+
+
 def warn(message: str) -> None:
     """Something the person should know."""
     _say("warning", message)

@@ -9,9 +9,9 @@ import click
 
 from reactor.cli.completing import complete_journal
 from reactor.cli.formats import Format, format_option
-from reactor.cli.messages import fail, hinted, refusing, warn
+from reactor.cli.messages import fail, hinted, refusing, remark, warn
 from reactor.cli.names import TEXT
-from reactor.cli.state_dir import directory_of, state_dir_option
+from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
 
 if TYPE_CHECKING:
     from reactor.control.client import Client
@@ -90,5 +90,6 @@ def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) ->
     try:
         return client.pause(ref, seconds, reason)
     except NoRunError:
-        click.echo(f"no run is active on {client.directory}; the next one will leave {ref} alone", err=True)
+        text = f"no run is active on {client.directory}; the next one will leave {ref} alone"
+        remark(text, hint_about(client.directory))
         return []

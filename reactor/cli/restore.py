@@ -9,7 +9,7 @@ import click
 
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail, warn
-from reactor.cli.state_dir import directory_of, state_dir_option
+from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
 from reactor.console.quantities import date_and_time
 
 if TYPE_CHECKING:
@@ -46,9 +46,13 @@ def restore(path: str, wanted: str | None, listing: bool, form: Format, state_di
     directory = directory_of(state_dir)
     store = Store(backups_in(directory))
     path = f"/{os.path.abspath(path).lstrip('/')}"
-    versions = store.versions(path)
+    try:
+        versions = store.versions(path)
+    except PermissionError:
+        fail(f"{directory} is not ours to look into", hint_about(directory), 1)
     if not versions:
-        fail(f"no version of {path} is kept in {directory}", "write the path as the manifest does", 1)
+        hint = hint_about(directory) or "write the path as the manifest does"
+        fail(f"no version of {path} is kept in {directory}", hint, 1)
     if listing:
         _show(versions, form)
     else:

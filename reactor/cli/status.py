@@ -12,9 +12,9 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_journal
 from reactor.cli.formats import Format, format_option
-from reactor.cli.messages import fail, refusing, warn
+from reactor.cli.messages import fail, refusing, remark, warn
 from reactor.cli.names import TEXT
-from reactor.cli.state_dir import directory_of, state_dir_option
+from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
 
 if TYPE_CHECKING:
     from reactor.control.question import Question
@@ -50,7 +50,7 @@ def status(ref: str | None, everything: bool, failed: bool, form: Format, state_
         try:
             answer = Client(directory).status(question)
         except NoRunError as error:
-            click.echo(f"{error}", err=True)
+            remark(f"{error}", hint_about(directory))
             _show_past(directory, question, form)
             raise click.exceptions.Exit(exitcodes.BAD_USAGE) from error
     _show(answer, form)

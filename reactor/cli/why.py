@@ -11,7 +11,7 @@ from reactor.cli.completing import complete_journal
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail
 from reactor.cli.names import TEXT, hint_from
-from reactor.cli.state_dir import directory_of, state_dir_option
+from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
 from reactor.console.style import printable
 
 
@@ -36,14 +36,15 @@ def why(ref: str, form: Format, state_dir: str | None) -> None:
     from reactor.control.reasons import Reasons
     from reactor.journal.history import History, HistoryError
 
+    directory = directory_of(state_dir)
     try:
-        with closing(History(directory_of(state_dir), at_once=True)) as history:
+        with closing(History(directory, at_once=True)) as history:
             reasons = Reasons(history, time.time())
             told = reasons.tell(ref) or reasons.tell(history.aliases().get(ref, ref))
             if told is None:
                 fail(f"the journal knows no resource {ref}", hint_from(history, ref), 1)
     except HistoryError as error:
-        fail(str(error), None, 1)
+        fail(str(error), hint_about(directory), 1)
     if form == "json":
         click.echo(line({"ref": ref, "why": told}), nl=False)
         return
