@@ -204,11 +204,19 @@ def _known(node: Root | Call, scope: Scope) -> bool:
 
 def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
     functions = (*scope.functions, *BUILTINS, *PREDICATES, "lookup")
-    if isinstance(node, Root) and node.name in functions:
-        hint: str | None = f"it is a function: {node.name}(...)"
+    if isinstance(node, Call):
+        hint = _meant(node.name, functions)
+    elif node.name in functions:
+        hint = f"it is a function: {node.name}(...)"
     else:
-        hint = _meant(node.name, (*scope.names, *functions, "let", "nil"))
+        hint = _meant(node.name, (*scope.names, "let", "nil")) or _bare(node.name, scope)
     return ExpressionError(f"unknown name {node.name}", node.start, node.end, hint)
+
+
+def _bare(name: str, scope: Scope) -> str:
+    """How to write what a word without anything around it may stand for."""
+    value = f", and a value of the data Data.{name}" if "Data" in scope.names else ""
+    return f"a text is written {name!r}{value}"
 
 
 def _site(node: Call) -> CallSite:

@@ -11,8 +11,13 @@ SCOPE = Scope(
 )
 
 ERRORS = {
-    "a {{ nope }}": ("unknown name nope", "nope", None),
+    "a {{ nope }}": (
+        "unknown name nope",
+        "nope",
+        "a text is written 'nope', and a value of the data Data.nope",
+    ),
     "a {{ Dta.x }}": ("unknown name Dta", "Dta", "did you mean Data?"),
+    "{{ port }}": ("unknown name port", "port", "a text is written 'port'"),
     "b {{ data.x }}": ("unknown name data", "data", "did you mean Data?"),
     "{{ readfile('x') }}": ("unknown name readfile", "readfile('x')", "did you mean readFile?"),
     "{{ uper('x') }}": ("unknown name uper", "uper('x')", "did you mean upper?"),
