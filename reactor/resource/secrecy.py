@@ -66,7 +66,7 @@ def scrub(text: str) -> str:
         return text
     global _pattern  # noqa: PLW0603
     if _pattern is None:
-        forms = {form for secret in _known for form in _forms(secret)}
+        forms = {MASK, *(form for secret in _known for form in _forms(secret))}  # what is masked stays
         _pattern = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
     return _pattern.sub(MASK, text)
 

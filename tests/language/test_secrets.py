@@ -62,6 +62,14 @@ def test_nothing_of_a_secret_can_be_read_from_what_is_left_of_its_base64(secret,
     )
 
 
+@pytest.mark.parametrize("secret", ["secret", "ecre", "[secret", "secret]"])
+def test_what_is_masked_already_stays_as_it_is_whatever_the_secret(secret):
+    secrecy.remember(secret)
+    masked = secrecy.scrub(f"password: {secret}")
+    assert masked == "password: [secret]"
+    assert secrecy.scrub(masked) == masked
+
+
 def test_without_secrets_nothing_is_touched():
     text = "nothing to hide"
     assert secrecy.scrub(text) is text
