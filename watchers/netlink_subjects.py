@@ -24,6 +24,7 @@ from watchers.netlink_socket import (
 RTM_NEWLINK, RTM_DELLINK, RTM_GETLINK = 16, 17, 18
 RTM_NEWADDR, RTM_DELADDR = 20, 21
 RTM_NEWROUTE, RTM_DELROUTE = 24, 25
+RTM_DELNEXTHOP = 105
 
 _LINK = struct.Struct("=BxHiII")  # family, type, index, flags, changed flags
 _ADDRESS = struct.Struct("=BBBBI")  # family, prefix length, flags, scope, index
@@ -50,6 +51,10 @@ class Topic(Enum):
     """Any address of the link of that name, or of any link."""
     ROUTE = ("route", 7, 11)
     """Any route to the destination in the table."""
+    NEXTHOPS = ("nexthops", 32)
+    """A nexthop object went, on whatever link: IPv4 routes that use it go with it, unannounced."""
+    IPV6 = ("ipv6", 12)
+    """IPv6 came or went on the link of that name, or on any link."""
 
     def __init__(self, _: str, *groups: int) -> None:
         self.groups = groups
@@ -100,11 +105,13 @@ class LinkNames:
     def subjects(self, frame: Frame) -> Iterator[Subject]:
         """What the notification is about, in this namespace."""
         if frame.type in (RTM_NEWLINK, RTM_DELLINK):
-            yield from self._of_link(frame)
+            yield from _of_ipv6(frame) if frame.body[0] == socket.AF_INET6 else self._of_link(frame)
         elif frame.type in (RTM_NEWADDR, RTM_DELADDR):
             yield from self._of_address(frame)
         elif frame.type in (RTM_NEWROUTE, RTM_DELROUTE):
             yield _of_route(frame)
+        elif frame.type == RTM_DELNEXTHOP:
+            yield Subject(Topic.NEXTHOPS, ANY_LINK)
 
     def _of_link(self, frame: Frame) -> Iterator[Subject]:
         index, name = index_and_name(frame)
@@ -142,6 +149,12 @@ def index_and_name(frame: Frame) -> tuple[int, str]:
     _, _, index, _, _ = _LINK.unpack_from(frame.body)
     names = (value for kind, value in attributes(frame.body, _LINK.size) if kind == _IFLA_IFNAME)
     return index, next(names, b"").rstrip(b"\0").decode(errors="surrogateescape")
+
+
+def _of_ipv6(frame: Frame) -> Iterator[Subject]:
+    _, name = index_and_name(frame)
+    yield Subject(Topic.IPV6, name)
+    yield Subject(Topic.IPV6, ANY_LINK)
 
 
 def _of_route(frame: Frame) -> Subject:

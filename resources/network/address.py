@@ -52,9 +52,11 @@ class Address(Resource, kind="address"):
             yield from fault_of_name(parse_cidr, self.name, "address")
 
     def watches(self) -> Iterable[Watch]:
-        """The address, on whatever link, and whether the link is there."""
+        """The address, on whatever link, and whether the link is there, for IPv6 with that switched on."""
         yield NetlinkWatch(self.netns, Subject.address(self._wanted.packed))
         yield NetlinkWatch(self.netns, Subject(Topic.PRESENCE, self.link))
+        if self.ensure == "present" and self._wanted.version == IPV6:
+            yield NetlinkWatch(self.netns, Subject(Topic.IPV6, self.link))
 
     def provides(self) -> Iterable[str]:
         """What routes through the link rely on, and those through a gateway in its network."""

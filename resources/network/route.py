@@ -88,12 +88,18 @@ class Route(Resource, kind="route"):
             yield PropertyProblem(("gateway",), words, "say which: link: NAME")
 
     def watches(self) -> Iterable[Watch]:
-        """The route; and its link with the addresses there: IPv4 routes that go with them go unannounced."""
+        """The route; and what takes it away, in IPv4 unannounced, or brings the way back: link, addresses, nexthops."""
         network = self._network
         route = Subject.route(self.table, network.network_address.packed, network.prefixlen)
         yield NetlinkWatch(self.netns, route)
-        for topic in (Topic.LINK, Topic.ADDRESSES) if self.ensure == "present" else ():
-            yield NetlinkWatch(self.netns, Subject(topic, self.link or ANY_LINK))
+        if self.ensure == "absent":
+            return
+        where = self.link or ANY_LINK
+        of_family = (
+            Subject(Topic.IPV6, where) if network.version == IPV6 else Subject(Topic.NEXTHOPS, ANY_LINK)
+        )
+        for subject in (Subject(Topic.LINK, where), Subject(Topic.ADDRESSES, where), of_family):
+            yield NetlinkWatch(self.netns, subject)
 
     def uses(self) -> Iterable[str]:
         """The addresses of the link, in whose networks a gateway must be; if none is managed, the link.

@@ -22,7 +22,7 @@ from watchers.netlink_socket import unpack
 from watchers.netlink_subjects import LinkNames, Subject, Topic
 
 NEW_LINK, DEL_LINK, NEW_ADDRESS, DEL_ADDRESS, NEW_ROUTE, DEL_ROUTE = 16, 17, 20, 21, 24, 25
-NEIGHBOUR = 28
+NEIGHBOUR, DEL_NEXTHOP = 28, 105
 BRIDGE_FAMILY = 7
 V4, V6 = 2, 10
 
@@ -60,6 +60,9 @@ SUBJECTS = [
     (route(DEL_ROUTE, "10.0.0.0", 8, 1000), {"route 1000 0a000000/8"}),
     (route(DEL_ROUTE, None, 0, 254), {"route 254 00000000/0"}),
     (route(DEL_ROUTE, None, 0, 254, V6), {f"route 254 {'0' * 32}/0"}),
+    (link(NEW_LINK, "a", 2, V6), {"ipv6 a", "ipv6 "}),
+    (link(DEL_LINK, "a", 2, V6), {"ipv6 a", "ipv6 "}),
+    (message(NEW_LINK)._replace(type=DEL_NEXTHOP), {"nexthops "}),
     (message(NEW_LINK)._replace(type=NEIGHBOUR), set()),
 ]
 

@@ -3,6 +3,7 @@
 import os
 import random
 from contextlib import suppress
+from functools import partial
 
 import pytest
 import trio
@@ -191,6 +192,53 @@ async def test_a_failed_route_is_added_as_soon_as_its_gateway_can_be_reached(wor
         world.run("address add 192.0.2.1/24 dev v0")
         await story.converged()
         assert world.routes() == {"10.0.0.0/8 via 192.0.2.9 dev v0 proto static"}
+
+
+NEXTHOPS = {
+    "one": ("10.0.0.0/8", "192.0.2.9", "nexthop add id 1 via 192.0.2.9 dev v0"),
+    "a group": (
+        "10.0.0.0/8",
+        "192.0.2.9",
+        "nexthop add id 9 via 192.0.2.9 dev v0 \n nexthop add id 1 group 9",
+    ),
+    "one of IPv6": ("2001:db8:1::/48", "2001:db8::9", "nexthop add id 1 via 2001:db8::9 dev v0"),
+}
+
+
+@pytest.mark.parametrize("nexthop", NEXTHOPS)
+async def test_a_route_comes_back_that_goes_with_its_nexthop_object(world, nexthop):
+    destination, gateway, commands = NEXTHOPS[nexthop]
+    world.run("address add 192.0.2.1/24 dev v0 \n address add 2001:db8::1/64 dev v0")
+    world.run(f"{commands} \n route add {destination} nhid 1")
+    async with running(Route(name=destination, gateway=gateway, netns=world.name)) as story:
+        await settled(story)
+        assert story.result(f"route#{destination}") is Result.OK
+        world.run("nexthop delete id 1")
+        await story.until(lambda: repaired(story))
+        (route,) = world.routes()
+        assert route.startswith(f"{destination} via {gateway} dev v0 proto static")
+
+
+def switch_ipv6(world, value):
+    ip("netns", "exec", world.name, "sysctl", "-qw", f"net.ipv6.conf.v0.disable_ipv6={value}")
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [partial(Address, name="2001:db8::1/64", link="v0"), partial(Route, name="2001:db8:1::/48", link="v0")],
+)
+async def test_what_went_with_ipv6_is_back_as_soon_as_that_is_switched_on_again(world, resource):
+    """By what is heard: it is not tried again after a while, and no link-local address comes."""
+    ip("netns", "exec", world.name, "sysctl", "-qw", "net.ipv6.conf.v0.addr_gen_mode=1")
+    wanted = resource(netns=world.name, meta={"retry": 0})
+    async with running(wanted) as story:
+        await settled(story)
+        before = world.everything()
+        switch_ipv6(world, 1)
+        await story.until(lambda: story.result(wanted.ref) is Result.FAILED)
+        switch_ipv6(world, 0)
+        await story.until(lambda: repaired(story))
+        assert world.everything() == before
 
 
 async def test_a_link_renamed_while_nobody_asked_for_links_is_known_by_its_name(world):

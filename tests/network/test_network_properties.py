@@ -209,10 +209,22 @@ def test_each_kind_watches_what_can_change_it():
         NetlinkWatch(None, Subject(Topic.ADDRESS, "c0000201")),
         NetlinkWatch(None, Subject(Topic.PRESENCE, "a")),
     }
+    assert set(Address(name="2001:db8::1/64", link="a").watches()) == {
+        NetlinkWatch(None, Subject(Topic.ADDRESS, f"20010db8{'0' * 23}1")),
+        NetlinkWatch(None, Subject(Topic.PRESENCE, "a")),
+        NetlinkWatch(None, Subject(Topic.IPV6, "a")),
+    }
     assert set(Route(name="10.0.0.0/8", gateway="192.0.2.1", table=7).watches()) == {
         NetlinkWatch(None, Subject(Topic.ROUTE, "7 0a000000/8")),
         NetlinkWatch(None, Subject(Topic.LINK, "")),
         NetlinkWatch(None, Subject(Topic.ADDRESSES, "")),
+        NetlinkWatch(None, Subject(Topic.NEXTHOPS, "")),
+    }
+    assert set(Route(name="2001:db8:1::/48", link="a").watches()) == {
+        NetlinkWatch(None, Subject(Topic.ROUTE, f"254 20010db80001{'0' * 20}/48")),
+        NetlinkWatch(None, Subject(Topic.LINK, "a")),
+        NetlinkWatch(None, Subject(Topic.ADDRESSES, "a")),
+        NetlinkWatch(None, Subject(Topic.IPV6, "a")),
     }
 
 
