@@ -184,8 +184,8 @@ async def _dump(kernel: Conversation, family: int, table: int, network: IPNetwor
 
 
 def _is_to(frame: Frame, network: IPNetwork) -> bool:
-    prefix_length, type_of_service = frame.body[1], frame.body[3]
-    if prefix_length != network.prefixlen or type_of_service:
+    prefix_length, length_of_source, type_of_service = frame.body[1:4]
+    if prefix_length != network.prefixlen or length_of_source or type_of_service:
         return False
     packed = network.network_address.packed
     return dict(attributes(frame.body, _FIXED_SIZE)).get(_RTA_DST, bytes(len(packed))) == packed

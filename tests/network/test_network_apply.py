@@ -232,6 +232,21 @@ async def test_other_metrics_tables_and_types_of_service_are_left_alone(world):
     assert world.routes() == before
 
 
+async def test_routes_for_some_sources_only_are_left_alone(world):
+    world.run(
+        """
+        address add 2001:db8::1/64 dev v0 nodad
+        route add 2001:db8:1::/48 from 2001:db8:2::/48 via 2001:db8::8
+        """
+    )
+    before = world.routes()
+    await apply(Route(name="2001:db8:1::/48", gateway="2001:db8::9", netns=world.name))
+    wanted = "2001:db8:1::/48 via 2001:db8::9 dev v0 proto static metric 1024 pref medium"
+    assert world.routes() == before | {wanted}
+    await apply(Route(name="2001:db8:1::/48", ensure="absent", netns=world.name))
+    assert world.routes() == before
+
+
 async def test_a_link_that_is_not_made_is_not_told_to_be_managed(world):
     check = await apply(Link(name="nope", netns=world.name))
     assert check.error == "there is no link nope"
