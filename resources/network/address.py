@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Literal
@@ -9,7 +10,7 @@ from typing import Any, Literal
 from reactor import Action, Claim, Need, Plan, PropertyProblem, Resource, ResourceError, Watch
 from resources.network.addresses import FoundAddress, addresses_of
 from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversation, explained, message
-from resources.network.links import find_index, index_of
+from resources.network.links import check_ipv6_fits, find_index, index_of
 from resources.network.properties import (
     FAMILIES,
     IPV6,
@@ -151,7 +152,12 @@ class Address(Resource, kind="address"):
                 scope=_SCOPE_HOST if self._wanted.is_loopback else _SCOPE_GLOBAL,
                 index=index,
             )
-            await kernel.change(request)
+            try:
+                await kernel.change(request)
+            except OSError as error:
+                if error.errno == errno.EINVAL and self._wanted.version == IPV6:
+                    await check_ipv6_fits(kernel, self.link)
+                raise
 
     async def _remove(self, found: FoundAddress) -> None:
         with Conversation(self.netns) as kernel, explained(f"remove {self._wanted.ip} from {self.link}"):

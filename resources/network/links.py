@@ -11,6 +11,9 @@ from resources.network.conversation import Conversation, decoded, message
 from watchers.netlink_socket import Frame
 from watchers.netlink_subjects import RTM_GETLINK, index_and_name
 
+SMALLEST_MTU_OF_IPV6 = 1280
+"""RFC 8200, section 5."""
+
 
 async def find_link(kernel: Conversation, which: str | int) -> Any:
     """The link of that name or number in pyroute2's form, or None."""
@@ -37,6 +40,14 @@ async def name_of(kernel: Conversation, index: int | None) -> str | None:
     """The name of the link of that number, or None."""
     frame = None if index is None else await _find(kernel, index)
     return None if frame is None else index_and_name(frame)[1]
+
+
+async def check_ipv6_fits(kernel: Conversation, name: str) -> None:
+    """Raise ResourceError for a link whose MTU is too small for IPv6: of that the kernel only says that it can't be."""
+    found = await find_link(kernel, name)
+    if found is not None and (mtu := found.get_attr("IFLA_MTU")) < SMALLEST_MTU_OF_IPV6:
+        words = f"{name} has no IPv6: its mtu is {mtu}, and IPv6 needs {SMALLEST_MTU_OF_IPV6}"
+        raise ResourceError(words, f"raise it: ip link set {name} mtu {SMALLEST_MTU_OF_IPV6}")
 
 
 async def _find(kernel: Conversation, which: str | int) -> Frame | None:

@@ -19,8 +19,8 @@ from resources.network.conversation import (
     explained,
     message,
 )
-from resources.network.links import find_link, index_of, name_of
-from resources.network.properties import FAMILIES, IPV4, IPAddress, IPNetwork
+from resources.network.links import check_ipv6_fits, find_link, index_of, name_of
+from resources.network.properties import FAMILIES, IPV4, IPV6, IPAddress, IPNetwork
 from watchers.netlink_socket import Frame, attributes, pack_attribute
 from watchers.netlink_subjects import RTM_DELROUTE, RTM_NEWROUTE
 
@@ -106,7 +106,12 @@ async def put(kernel: Conversation, wanted: WantedRoute, found: Sequence[FoundRo
         await remove(kernel, wanted, extra)
     with explained(f"route {wanted.network} {wanted.way}"):
         oif = None if wanted.way.link is None else await index_of(kernel, wanted.way.link)
-        await kernel.change(addition(wanted, oif, replace=bool(found)))
+        try:
+            await kernel.change(addition(wanted, oif, replace=bool(found)))
+        except OSError as error:
+            if error.errno == errno.ENODEV and wanted.way.link is not None and wanted.network.version == IPV6:
+                await check_ipv6_fits(kernel, wanted.way.link)
+            raise
 
 
 async def remove(kernel: Conversation, wanted: WantedRoute, found: FoundRoute) -> None:
@@ -171,7 +176,7 @@ async def _stack(kernel: Conversation, index: int | None) -> set[int]:
 
 
 async def _dump(kernel: Conversation, family: int, table: int, network: IPNetwork) -> list[Frame]:
-    """Every route to exactly that network in the table, for all types of service."""
+    """Every route to exactly that network in the table, from all sources and for all types of service."""
     packed = network.network_address.packed
     question = message(_RTM_GETROUTE, [("RTA_TABLE", table)], family=family)
     try:

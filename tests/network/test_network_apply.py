@@ -1,5 +1,7 @@
 """The network kinds on the real kernel, each test in its own namespace: made, changed, removed, refused."""
 
+from functools import partial
+
 import pytest
 from network_worlds import types_the_kernel_lacks
 
@@ -245,6 +247,21 @@ async def test_routes_for_some_sources_only_are_left_alone(world):
     assert world.routes() == before | {wanted}
     await apply(Route(name="2001:db8:1::/48", ensure="absent", netns=world.name))
     assert world.routes() == before
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        partial(Address, name="2001:db8::1/64"),
+        partial(Route, name="2001:db8::/64"),
+        partial(Route, name="2001:db8::/64", gateway="fe80::1"),
+    ],
+)
+async def test_a_link_whose_mtu_is_too_small_for_ipv6_is_said_to_be_so(world, resource):
+    world.run("link set v0 mtu 1279")
+    check = await apply(resource(link="v0", netns=world.name))
+    assert check.error == "v0 has no IPv6: its mtu is 1279, and IPv6 needs 1280"
+    assert check.hint == "raise it: ip link set v0 mtu 1280"
 
 
 async def test_a_link_that_is_not_made_is_not_told_to_be_managed(world):
