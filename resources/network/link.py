@@ -22,10 +22,11 @@ class Link(LinkProperties, kind="link"):
     example = "br0 --type bridge"
 
     def watches(self) -> Iterable[Watch]:
-        """The link, and whether those that it needs are there."""
+        """The link, and whether those that it needs are there; of its parent also the MTU, which limits its own."""
         yield NetlinkWatch(self.netns, Subject(Topic.LINK, self.interface))
         for other in self._others():
-            yield NetlinkWatch(self.netns, Subject(Topic.PRESENCE, other))
+            is_limit = other == self.parent and self.mtu is not None
+            yield NetlinkWatch(self.netns, Subject(Topic.LINK if is_limit else Topic.PRESENCE, other))
 
     async def observe(self) -> LinkState | None:
         """The link as it is, or None. Raises ResourceError when the kernel can't be asked."""

@@ -12,7 +12,7 @@ from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversatio
 from resources.network.link_properties import BOND_MODES, LinkProperties
 from resources.network.link_state import IFF_UP
 from resources.network.links import find_link, index_of
-from resources.network.properties import IPV4
+from resources.network.properties import IPV4, IPV6
 from watchers.netlink_socket import Frame
 from watchers.netlink_subjects import RTM_DELLINK, RTM_NEWLINK
 
@@ -21,6 +21,9 @@ VXLAN_PORT = 4789
 
 DEFAULT_MACVLAN_MODE = "bridge"
 """The kernel's own, vepa, needs a switch that sends packets back where they came from."""
+
+_VXLAN_OVERHEAD = {IPV4: 50, IPV6: 70}
+"""The headers outside: of Ethernet, IP, UDP and VXLAN (RFC 7348, section 5)."""
 
 _MASTERS = ("bridge", "bond")
 
@@ -34,6 +37,7 @@ async def create(wanted: LinkProperties) -> None:
     with Conversation(wanted.netns) as kernel:
         parent = None if wanted.parent is None else await index_of(kernel, wanted.parent)
         master = None if wanted.master is None else await index_of(kernel, wanted.master)
+        await _check_mtu(kernel, wanted)
         with explained(f"create the {wanted.type} {wanted.interface}"):
             try:
                 await kernel.change_slowly(creation(wanted, parent, master))
@@ -53,6 +57,8 @@ async def configure(wanted: LinkProperties, names: Sequence[str], *, goes_down_f
     with Conversation(wanted.netns) as kernel, explained(f"change {wanted.interface}"):
         index = await index_of(kernel, wanted.interface, _COMES_BY_ITSELF)
         master = await index_of(kernel, wanted.master) if wanted.master and "master" in names else None
+        if "mtu" in names:
+            await _check_mtu(kernel, wanted)
         if goes_down_first:
             await kernel.change_slowly(message(RTM_NEWLINK, index=index, flags=0, change=IFF_UP))
         try:
@@ -75,6 +81,23 @@ async def _check_master(kernel: Conversation, wanted: LinkProperties) -> None:
     if found is not None and found.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") not in _MASTERS:
         words = f"{wanted.master} is neither a bridge nor a bond, so {wanted.interface} can't belong to it"
         raise ResourceError(words, "correct `master`, or make that link with type: bridge")
+
+
+async def _check_mtu(kernel: Conversation, wanted: LinkProperties) -> None:
+    """Raise ResourceError when it is too much for the parent: the kernel does not say why it refuses, or takes less."""
+    if wanted.mtu is None or wanted.parent is None:
+        return
+    parent, needed = await find_link(kernel, wanted.parent), wanted.mtu + _overhead(wanted)
+    if parent is not None and (found := parent.get_attr("IFLA_MTU")) < needed:
+        words = f"{wanted.parent} has an mtu of {found}, and for {wanted.mtu} on {wanted.interface} it needs {needed}"
+        raise ResourceError(words, f"raise it: ip link set {wanted.parent} mtu {needed}")
+
+
+def _overhead(wanted: LinkProperties) -> int:
+    """How much longer its packets are on its parent."""
+    if wanted.type != "vxlan":
+        return 0
+    return _VXLAN_OVERHEAD[IPV4 if wanted.remote is None else ipaddress.ip_address(wanted.remote).version]
 
 
 def creation(wanted: LinkProperties, parent: int | None, master: int | None) -> Frame:

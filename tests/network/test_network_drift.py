@@ -173,6 +173,35 @@ async def test_a_failed_address_is_added_as_soon_as_its_link_comes(world):
         assert world.addresses("late") == {"192.0.2.1/24"}
 
 
+ON_A_PARENT = [
+    ({"type": "macvlan", "mtu": 1400}, 1400),
+    ({"type": "vxlan", "id": 5, "mtu": 1350}, 1400),
+    ({"type": "vxlan", "id": 5, "mtu": 1350, "remote": "2001:db8::9"}, 1420),
+]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize(("properties", "needed"), ON_A_PARENT)
+async def test_the_mtu_that_the_parent_has_no_room_for_is_set_as_soon_as_it_has(
+    world, properties, needed, is_there
+):
+    child = Link(name="x", parent="v0", netns=world.name, meta={"retry": 0}, **properties)
+    async with running(*([child] if is_there else [Link(name="v0", netns=world.name)])) as story:
+        await settled(story)
+        world.run(f"link set v0 mtu {needed - 1}")
+        if is_there:
+            world.run(f"link set x mtu {child.mtu - 1}")
+        else:
+            story.engine.reload(graph_of([child]))
+        await story.until(lambda: story.result("link#x") is Result.FAILED)
+        check = story.checks("link#x")[-1]
+        assert check.error == f"v0 has an mtu of {needed - 1}, and for {child.mtu} on x it needs {needed}"
+        assert check.hint == f"raise it: ip link set v0 mtu {needed}"
+        world.run(f"link set v0 mtu {needed}")
+        await story.until(lambda: story.result("link#x") is not Result.FAILED)
+        assert world.link("x")["mtu"] == child.mtu
+
+
 async def test_an_address_that_another_host_has_is_an_error_until_it_is_given_up_there(world):
     ip("netns", "exec", world.name, "sysctl", "-qw", "net.ipv6.conf.v0.accept_dad=1")
     world.run("address add 2001:db8::1/64 dev v1")

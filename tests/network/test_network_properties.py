@@ -205,6 +205,10 @@ def test_each_kind_watches_what_can_change_it():
         NetlinkWatch("n", Subject(Topic.PRESENCE, "b")),
         NetlinkWatch("n", Subject(Topic.PRESENCE, "c")),
     }
+    assert set(Link(name="a", type="macvlan", parent="c", mtu=1400).watches()) == {
+        NetlinkWatch(None, Subject(Topic.LINK, "a")),
+        NetlinkWatch(None, Subject(Topic.LINK, "c")),
+    }
     assert set(Address(name="192.0.2.1/24", link="a").watches()) == {
         NetlinkWatch(None, Subject(Topic.ADDRESS, "c0000201")),
         NetlinkWatch(None, Subject(Topic.PRESENCE, "a")),
