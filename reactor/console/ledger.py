@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from reactor.engine.events import Blocked, Checked, Event, Reloaded, Result, Skipped
+from reactor.engine.events import Blocked, Checked, Event, Reloaded, Result, Skipped, Unblocked
 
 _NAMED = 3
 
 
 class Trouble(NamedTuple):
-    """Why one resource is not as desired."""
+    """Why one resource is not as desired; of one that is blocked, also what is wrong with it besides."""
 
     result: Result
     reason: str
+    beneath: Trouble | None = None
 
 
 class Ledger:
@@ -29,19 +30,30 @@ class Ledger:
             case Checked(result=Result.FAILED):
                 return self._enter(event.ref, Trouble(Result.FAILED, event.error or "failed"))
             case Checked():
-                return self.troubles.pop(event.ref, None)
+                return self._enter(event.ref, None)
             case Blocked():
-                return self._enter(event.ref, Trouble(Result.BLOCKED, f"by {name_some(event.culprits)}"))
+                reason = f"by {name_some(event.culprits)}"
+                return self._enter(event.ref, Trouble(Result.BLOCKED, reason, self._beneath(event.ref)))
+            case Unblocked():
+                return self._enter(event.ref, self._beneath(event.ref))
             case Skipped():
                 return self._enter(event.ref, Trouble(Result.SKIPPED, event.reason))
             case Reloaded():
                 for ref in event.gone:
-                    self.troubles.pop(ref, None)
+                    self._enter(ref, None)
         return None
 
-    def _enter(self, ref: str, trouble: Trouble) -> Trouble | None:
+    def _beneath(self, ref: str) -> Trouble | None:
+        """What is wrong with it, but that it is blocked."""
+        now = self.troubles.get(ref)
+        return now.beneath if now is not None and now.result is Result.BLOCKED else now
+
+    def _enter(self, ref: str, trouble: Trouble | None) -> Trouble | None:
         before = self.troubles.get(ref)
-        self.troubles[ref] = trouble
+        if trouble is None:
+            self.troubles.pop(ref, None)
+        else:
+            self.troubles[ref] = trouble
         return before
 
 

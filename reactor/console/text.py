@@ -23,6 +23,7 @@ from reactor.engine.events import (
     Resumed,
     Reversed,
     Reversing,
+    Unblocked,
     WatcherChanged,
 )
 from reactor.resource.watch import WatchState
@@ -58,11 +59,8 @@ class TextSink:
                 yield from self._checked(event, before)
             case Blocked() if before is None or before.result is not Result.BLOCKED:
                 yield self._line(event.ref, "blocked", self.ledger.troubles[event.ref].reason)
-            case Paused():
-                until = f"until {clock(event.until, event.time)}: {event.reason}"
-                yield f"{printable(event.ref)}  {self._style('warning', 'paused')}  {printable(until)}\n"
-            case Resumed():
-                yield f"{printable(event.ref)}  {self._style('ok', 'resumed')}\n"
+            case Unblocked() if before is not None and before.result is Result.BLOCKED:
+                yield f"{printable(event.ref)}  {self._style('ok', 'unblocked')}\n"
             case Output():
                 yield f"{printable(event.ref)} | {printable(event.line)}\n"
             case WatcherChanged():
@@ -80,6 +78,11 @@ class TextSink:
 
     def _rare(self, event: Event) -> Iterable[str]:
         match event:
+            case Paused():
+                until = f"until {clock(event.until, event.time)}: {event.reason}"
+                yield f"{printable(event.ref)}  {self._style('warning', 'paused')}  {printable(until)}\n"
+            case Resumed():
+                yield f"{printable(event.ref)}  {self._style('ok', 'resumed')}\n"
             case Flapping():
                 times = ", ".join(f"{action} {count} times" for action, count in event.actions.items())
                 yield self._line(

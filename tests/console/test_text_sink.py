@@ -94,9 +94,35 @@ def test_a_recovery_is_told_once():
     assert seen(FAILED, recovered, recovered).endswith("exec#x  ok  again (retry, 1.0 ms)\n")
 
 
+BLOCKED = Blocked(1.0, "exec#x", ("exec#y", "exec#z"))
+UNBLOCKED = Unblocked(1.0, "exec#x")
+
+
 def test_a_blocked_resource_names_the_root_culprits_once():
-    blocked = Blocked(1.0, "file#/b", ("exec#x", "exec#y"))
-    assert Seen()(blocked, blocked, Unblocked(1.0, "file#/b")) == "file#/b  blocked  by exec#x, exec#y\n"
+    assert Seen()(BLOCKED, BLOCKED) == "exec#x  blocked  by exec#y, exec#z\n"
+
+
+def test_the_end_of_a_block_is_told_once():
+    seen = Seen()
+    seen(BLOCKED)
+    assert seen(UNBLOCKED, UNBLOCKED) == "exec#x  unblocked\n"
+    assert seen(BLOCKED) == "exec#x  blocked  by exec#y, exec#z\n"
+
+
+def test_what_was_blocked_is_no_trouble_any_more_when_it_is_not_checked_again():
+    seen = Seen(continuous=True)
+    converged = Converged(1.0, 2, 0.1)
+    seen(BLOCKED, UNBLOCKED, converged)
+    assert seen(CHANGED, converged).count("converged") == 0
+    assert "exec#x" not in plain_summary(ended(ok=2), seen.sink.ledger, Style(coloured=False))
+
+
+def test_what_failed_before_it_was_blocked_has_failed_after_that():
+    seen = Seen()
+    seen(FAILED, BLOCKED, BLOCKED, UNBLOCKED)
+    assert "failed   exec#x: exit code 1" in plain_summary(
+        ended(failed=1), seen.sink.ledger, Style(coloured=False)
+    )
 
 
 def test_many_culprits_are_counted():
