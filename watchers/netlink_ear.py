@@ -11,6 +11,7 @@ import trio
 
 from reactor import WatchSink, WatchState
 from watchers.netlink_socket import NETLINK_ADD_MEMBERSHIP, READ_SIZE, SOL_NETLINK, open_socket, unpack
+from watchers.netlink_spares import spares
 from watchers.netlink_subjects import LinkNames, Subject, Topic
 
 READS_AT_ONCE = 32
@@ -81,6 +82,7 @@ class Ear:
             self._socket.close()
             self._socket = None
             self._opened = trio.Event()
+            spares.forbid(self.netns)
 
     def _open(self) -> None:
         try:
@@ -99,6 +101,7 @@ class Ear:
             raise
         self._socket = opened
         self._opened.set()
+        spares.allow(self.netns)
 
     async def hear(self) -> None:
         """Mark what the kernel tells of, until cancelled. Raises OSError when the socket is dead."""

@@ -23,13 +23,12 @@ from watchers.netlink_socket import (
     NLMSG_DONE,
     NLMSG_ERROR,
     READ_SIZE,
-    SOL_NETLINK,
     Frame,
     attributes,
-    open_socket,
     pack,
     unpack,
 )
+from watchers.netlink_spares import spares
 
 NLM_F_REPLACE, NLM_F_EXCL, NLM_F_CREATE = 0x100, 0x200, 0x400
 
@@ -38,9 +37,6 @@ DUMP_ATTEMPTS = 10
 
 _NLM_F_MULTI, _NLM_F_ACK_TLVS = 0x2, 0x200
 _NLMSGERR_ATTR_MSG = 1
-_NETLINK_CAP_ACK = 10  # an error does not repeat the request
-_NETLINK_EXT_ACK = 11  # it tells in words what is wrong
-_NETLINK_GET_STRICT_CHK = 12  # a dump is only of what the question names
 _HEADER_SIZE = 16
 _tables: Sharing[list[Frame]] = Sharing()
 _HINTS = {
@@ -77,22 +73,20 @@ def decoded(frame: Frame) -> Any:
 class Conversation:
     """One socket, for one question at a time. Use it with ``with``.
 
-    It lasts for one observation or one change. To open it takes 10 µs, in another namespace 0.2 ms; kept
-    open, it would keep alive a namespace that was deleted. Raises ResourceError when the namespace can't be entered.
+    It lasts for one observation or one change. Raises ResourceError when the namespace can't be entered.
     """
 
     def __init__(self, netns: str | None) -> None:
         self._netns = netns
         try:
-            self._socket = open_socket(netns)
+            self._spare = spares.take(netns)
         except FileNotFoundError as error:
             hint = f"make it first: ip netns add {netns}"
             raise ResourceError(f"there is no network namespace {netns}", hint) from error
         except PermissionError as error:
             words = f"the network namespace {netns} can't be entered: {error.strerror}"
             raise ResourceError(words, "run as root, or with CAP_SYS_ADMIN") from error
-        for option in (_NETLINK_CAP_ACK, _NETLINK_EXT_ACK, _NETLINK_GET_STRICT_CHK):
-            self._socket.setsockopt(SOL_NETLINK, option, 1)
+        self._socket = self._spare.socket
 
     def __enter__(self) -> Self:
         return self
@@ -100,7 +94,10 @@ class Conversation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._socket.close()
+        if error is None:
+            spares.give_back(self._spare)
+        else:  # there may be an answer left
+            self._socket.close()
 
     async def ask(self, question: Frame) -> Frame:
         """The one answer to ``question``. Raises OSError as the kernel does."""
