@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 from reactor import Action, Claim, Need, Plan, PropertyProblem, Resource, ResourceError, Watch
@@ -119,7 +119,7 @@ class Address(Resource, kind="address"):
             (*removals, self._addition()) if self._wanted.version == IPV6 else (self._addition(), *removals)
         )
 
-    @property
+    @cached_property
     def _wanted(self) -> IPInterface:
         return parse_cidr(self.address or self.name)
 

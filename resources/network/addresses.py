@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import socket
+from functools import lru_cache
 from typing import NamedTuple
 
 from resources.network.conversation import Conversation, message
-from watchers.netlink_socket import attributes
+from watchers.netlink_socket import Frame, attributes
 
 _RTM_GETADDR = 22
 _FIXED_SIZE = 8
@@ -38,8 +39,12 @@ async def addresses_of(
 
     Raises OSError as the kernel does.
     """
-    question = message(_RTM_GETADDR, family=family, index=index)
-    return [_found(frame.body) for frame in await kernel.dump(question, holding)]
+    return [_found(frame.body) for frame in await kernel.dump(_question(index, family), holding)]
+
+
+@lru_cache(maxsize=1024)
+def _question(index: int, family: int) -> Frame:
+    return message(_RTM_GETADDR, family=family, index=index)
 
 
 def _found(body: bytes) -> FoundAddress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -164,7 +164,7 @@ class Route(Resource, kind="route"):
         words = f"removed the route {found}"
         return Action(f"Would have {words}", words, partial(self._remove, found))
 
-    @property
+    @cached_property
     def _network(self) -> IPNetwork:
         text = self.destination or self.name
         if text == DEFAULT:
@@ -179,7 +179,7 @@ class Route(Resource, kind="route"):
     def _way(self) -> Way:
         return Way(None if self.gateway is None else parse_ip(self.gateway), self.link)
 
-    @property
+    @cached_property
     def _wanted(self) -> WantedRoute:
         return WantedRoute(self._network, self._way, self._metric, self.table)
 

@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from resources.network.conversation import (
@@ -178,14 +179,18 @@ async def _stack(kernel: Conversation, index: int | None) -> set[int]:
 async def _dump(kernel: Conversation, family: int, table: int, network: IPNetwork) -> list[Frame]:
     """Every route to exactly that network in the table, from all sources and for all types of service."""
     packed = network.network_address.packed
-    question = message(_RTM_GETROUTE, [("RTA_TABLE", table)], family=family)
     try:
-        frames = await kernel.dump(question, packed if network.prefixlen else b"")
+        frames = await kernel.dump(_question(family, table), packed if network.prefixlen else b"")
     except OSError as error:
         if error.errno == errno.ENOENT:  # a table without any route is none
             return []
         raise
     return [frame for frame in frames if _is_to(frame, network) and _number(frame, _RTA_TABLE, 0) == table]
+
+
+@lru_cache(maxsize=64)
+def _question(family: int, table: int) -> Frame:
+    return message(_RTM_GETROUTE, [("RTA_TABLE", table)], family=family)
 
 
 def _is_to(frame: Frame, network: IPNetwork) -> bool:
