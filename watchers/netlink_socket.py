@@ -75,7 +75,8 @@ def pack_attribute(kind: int, value: bytes) -> bytes:
 def open_socket(netns: str | None) -> socket.socket:
     """A non-blocking socket in the namespace of that name, or with None in the one of this process.
 
-    Raises FileNotFoundError when there is no such namespace, PermissionError for who may not enter it.
+    Raises FileNotFoundError when there is no such namespace, PermissionError for who may not enter it, and OSError when
+    the system has no descriptor or no thread left to give.
     """
     if netns is None:
         return _open_here()
@@ -84,7 +85,11 @@ def open_socket(netns: str | None) -> socket.socket:
     thread = threading.Thread(
         target=_open_there, args=(f"{NAMESPACES}/{netns}", result), name=f"netns {netns}"
     )
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError as error:
+        reason = "no thread can be started, the limit of processes is reached"
+        raise OSError(errno.EAGAIN, reason) from error
     thread.join()  # takes a fraction of a millisecond
     (opened,) = result
     if isinstance(opened, OSError):

@@ -47,7 +47,7 @@ class Spares:
             spare.socket.close()
 
     def take(self, netns: str | None) -> Spare:
-        """One that was kept, or a new one. Raises FileNotFoundError and PermissionError as `open_socket`."""
+        """One that was kept, or a new one. Raises OSError as `open_socket`."""
         namespace = _namespace(netns)
         idle = self._idle.get(netns)
         while idle:

@@ -80,12 +80,8 @@ class Conversation:
         self._netns = netns
         try:
             self._spare = spares.take(netns)
-        except FileNotFoundError as error:
-            hint = f"make it first: ip netns add {netns}"
-            raise ResourceError(f"there is no network namespace {netns}", hint) from error
-        except PermissionError as error:
-            words = f"the network namespace {netns} can't be entered: {error.strerror}"
-            raise ResourceError(words, "run as root, or with CAP_SYS_ADMIN") from error
+        except OSError as error:
+            raise _no_socket(netns, error) from error
         self._socket = self._spare.socket
 
     def __enter__(self) -> Self:
@@ -157,6 +153,14 @@ class Conversation:
                 return self._socket.recv(READ_SIZE)
             except BlockingIOError:
                 await trio.lowlevel.wait_readable(self._socket)
+
+
+def _no_socket(netns: str | None, error: OSError) -> ResourceError:
+    if isinstance(error, FileNotFoundError):
+        return ResourceError(f"there is no network namespace {netns}", f"make it first: ip netns add {netns}")
+    what = "kernel can't be asked" if netns is None else f"network namespace {netns} can't be entered"
+    hint = "run as root, or with CAP_SYS_ADMIN" if isinstance(error, PermissionError) else None
+    return ResourceError(f"the {what}: {error.strerror}", hint)
 
 
 async def _table_afresh(netns: str | None, question: Frame) -> list[Frame]:

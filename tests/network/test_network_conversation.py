@@ -1,6 +1,8 @@
 """Questions to the kernel: tables that change while they are read, refusals in its own words."""
 
 import errno
+import subprocess
+import sys
 
 import pytest
 
@@ -93,6 +95,30 @@ async def test_who_may_not_is_told_what_it_takes():
         raise PermissionError(errno.EPERM, "Operation not permitted")
     assert caught.value.message == "could not add it: Operation not permitted"
     assert caught.value.hint == "run as root, or with CAP_NET_ADMIN"
+
+
+SCARCE = [
+    ("RLIMIT_NPROC", True, "the network namespace {} can't be entered: no thread can be started"),
+    ("RLIMIT_NOFILE", False, "the kernel can't be asked: Too many open files"),
+]
+
+
+@pytest.mark.parametrize(("limit", "is_elsewhere", "words"), SCARCE)
+def test_a_system_that_has_nothing_left_to_give_is_said_to_be_so(world, limit, is_elsewhere, words):
+    """By somebody who is not root: for root there is no limit of processes."""
+    code = (
+        "import os, resource\n"
+        "from reactor import ResourceError\n"
+        "from resources.network.conversation import Conversation\n"
+        "os.setuid(65534)\n"
+        f"resource.setrlimit(resource.{limit}, (0, 0))\n"
+        "try:\n"
+        f"    Conversation({world.name if is_elsewhere else None!r})\n"
+        "except ResourceError as error:\n"
+        "    print(error.message)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(words.format(world.name))
 
 
 async def test_a_link_that_is_not_there_is_none_or_an_error(world):
