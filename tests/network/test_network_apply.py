@@ -287,6 +287,29 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("commands", "resource"),
+    [
+        ("link add m0 link v0 type macvlan", partial(Link, name="v0", master="br0")),
+        ("link set v0 master br0", partial(Link, name="m0", type="macvlan", parent="v0")),
+    ],
+)
+async def test_a_link_for_which_another_role_is_wanted_than_it_has_is_told_which_there_are(
+    world, commands, resource
+):
+    world.run(f"link add br0 type bridge \n {commands}")
+    before = world.everything()
+    check = await apply(resource(netns=world.name))
+    assert check.hint == "a link is a member of one bridge or bond, or has macvlans on it, but not both"
+    assert world.everything() == before
+
+
+async def test_a_gateway_behind_a_link_that_is_down_is_said_to_need_one_that_is_up(world):
+    world.run("address add 192.0.2.1/24 dev v0 \n link set v0 down")
+    check = await apply(Route(name="10.0.0.0/8", gateway="192.0.2.9", netns=world.name))
+    assert check.hint == "its gateway must be in the network of an address of a link that is up"
+
+
 ALTERNATIVE = [
     lambda inside: Link(name="enp0s3", mtu=1400, **inside),
     lambda inside: Link(name="x", type="macvlan", parent="enp0s3", **inside),
