@@ -22,9 +22,12 @@ class Link(LinkProperties, kind="link"):
     example = "br0 --type bridge"
 
     def watches(self) -> Iterable[Watch]:
-        """The link, and whether those that it needs are there; of its parent also the MTU, which limits its own."""
+        """The link, and whether those are there that it needs or that are in its way.
+
+        Of its parent also the MTU, which limits its own.
+        """
         yield NetlinkWatch(self.netns, Subject(Topic.LINK, self.interface))
-        for other in self._others():
+        for other in filter(None, (*self._others(), self.peer)):
             is_limit = other == self.parent and self.mtu is not None
             yield NetlinkWatch(self.netns, Subject(Topic.LINK if is_limit else Topic.PRESENCE, other))
 

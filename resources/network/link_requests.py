@@ -37,17 +37,13 @@ async def create(wanted: LinkProperties) -> None:
     with Conversation(wanted.netns) as kernel:
         parent = None if wanted.parent is None else await index_of(kernel, wanted.parent)
         master = None if wanted.master is None else await index_of(kernel, wanted.master)
-        await _check_mtu(kernel, wanted)
+        await _check_parent(kernel, wanted)
         with explained(f"create the {wanted.type} {wanted.interface}"):
             try:
                 await kernel.change_slowly(creation(wanted, parent, master))
             except OSError as error:
-                if error.errno != errno.EOPNOTSUPP:
-                    raise
-                await _check_master(kernel, wanted)
-                words = f"this kernel can't make a {wanted.type}: {error.strerror}"
-                hint = "its module is missing: load or install it, or choose another type"
-                raise ResourceError(words, hint) from error
+                await _say_why_not(kernel, wanted, error)
+                raise
     if wanted.type == "bridge" and wanted.mtu is not None:
         await configure(wanted, ("mtu",))
 
@@ -58,7 +54,7 @@ async def configure(wanted: LinkProperties, names: Sequence[str], *, goes_down_f
         index = await index_of(kernel, wanted.interface, _COMES_BY_ITSELF)
         master = await index_of(kernel, wanted.master) if wanted.master and "master" in names else None
         if "mtu" in names:
-            await _check_mtu(kernel, wanted)
+            await _check_parent(kernel, wanted)
         if goes_down_first:
             await kernel.change_slowly(message(RTM_NEWLINK, index=index, flags=0, change=IFF_UP))
         try:
@@ -83,12 +79,31 @@ async def _check_master(kernel: Conversation, wanted: LinkProperties) -> None:
         raise ResourceError(words, "correct `master`, or make that link with type: bridge")
 
 
-async def _check_mtu(kernel: Conversation, wanted: LinkProperties) -> None:
-    """Raise ResourceError when it is too much for the parent: the kernel does not say why it refuses, or takes less."""
-    if wanted.mtu is None or wanted.parent is None:
+async def _say_why_not(kernel: Conversation, wanted: LinkProperties, error: OSError) -> None:
+    """Raise ResourceError when more is known of why the link could not be made than the kernel says."""
+    if error.errno == errno.EEXIST and wanted.peer and await find_link(kernel, wanted.peer) is not None:
+        words = f"there is a link {wanted.peer}, which is not the other end of a veth {wanted.interface}"
+        raise ResourceError(words, f"remove or rename it first: ip link delete {wanted.peer}") from error
+    if error.errno == errno.EOPNOTSUPP:
+        await _check_master(kernel, wanted)
+        words = f"this kernel can't make a {wanted.type}: {error.strerror}"
+        hint = "its module is missing: load or install it, or choose another type"
+        raise ResourceError(words, hint) from error
+
+
+async def _check_parent(kernel: Conversation, wanted: LinkProperties) -> None:
+    """Raise ResourceError when the link can't be as is said on its parent.
+
+    The kernel puts a macvlan elsewhere, refuses an MTU without a reason, and gives a new vxlan less than was asked for.
+    """
+    parent = None if wanted.parent is None else await find_link(kernel, wanted.parent)
+    if parent is None:
         return
-    parent, needed = await find_link(kernel, wanted.parent), wanted.mtu + _overhead(wanted)
-    if parent is not None and (found := parent.get_attr("IFLA_MTU")) < needed:
+    if wanted.type == parent.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") == "macvlan":
+        words = f"{wanted.parent} is a macvlan, and {wanted.interface} would be on what that is on"
+        raise ResourceError(words, f"write that as `parent`; see: ip link show {wanted.parent}")
+    needed, found = (wanted.mtu or 0) + _overhead(wanted), parent.get_attr("IFLA_MTU")
+    if wanted.mtu is not None and found < needed:
         words = f"{wanted.parent} has an mtu of {found}, and for {wanted.mtu} on {wanted.interface} it needs {needed}"
         raise ResourceError(words, f"raise it: ip link set {wanted.parent} mtu {needed}")
 

@@ -304,6 +304,16 @@ async def test_a_link_for_which_another_role_is_wanted_than_it_has_is_told_which
     assert world.everything() == before
 
 
+async def test_a_macvlan_is_not_made_on_a_macvlan(world):
+    """The kernel would make it on what that is on, and it would never be as desired."""
+    world.run("link add m0 link v0 type macvlan")
+    before = world.everything()
+    check = await apply(Link(name="m1", type="macvlan", parent="m0", netns=world.name))
+    assert check.error == "m0 is a macvlan, and m1 would be on what that is on"
+    assert check.hint == "write that as `parent`; see: ip link show m0"
+    assert world.everything() == before
+
+
 async def test_a_gateway_behind_a_link_that_is_down_is_said_to_need_one_that_is_up(world):
     world.run("address add 192.0.2.1/24 dev v0 \n link set v0 down")
     check = await apply(Route(name="10.0.0.0/8", gateway="192.0.2.9", netns=world.name))

@@ -202,6 +202,18 @@ async def test_the_mtu_that_the_parent_has_no_room_for_is_set_as_soon_as_it_has(
         assert world.link("x")["mtu"] == child.mtu
 
 
+async def test_a_veth_is_made_as_soon_as_the_name_of_its_other_end_is_free(world):
+    world.run("link add x1 type bridge")
+    async with running(Link(name="x0", type="veth", peer="x1", netns=world.name, meta={"retry": 0})) as story:
+        await story.until(lambda: story.result("link#x0") is Result.FAILED)
+        check = story.checks("link#x0")[-1]
+        assert check.error == "there is a link x1, which is not the other end of a veth x0"
+        assert check.hint == "remove or rename it first: ip link delete x1"
+        world.run("link delete x1")
+        await story.converged()
+        assert world.link("x1")["link"] == "x0"
+
+
 async def test_an_address_that_another_host_has_is_an_error_until_it_is_given_up_there(world):
     ip("netns", "exec", world.name, "sysctl", "-qw", "net.ipv6.conf.v0.accept_dad=1")
     world.run("address add 2001:db8::1/64 dev v1")

@@ -209,6 +209,10 @@ def test_each_kind_watches_what_can_change_it():
         NetlinkWatch(None, Subject(Topic.LINK, "a")),
         NetlinkWatch(None, Subject(Topic.LINK, "c")),
     }
+    assert set(Link(name="a", type="veth", peer="p").watches()) == {
+        NetlinkWatch(None, Subject(Topic.LINK, "a")),
+        NetlinkWatch(None, Subject(Topic.PRESENCE, "p")),
+    }
     assert set(Address(name="192.0.2.1/24", link="a").watches()) == {
         NetlinkWatch(None, Subject(Topic.ADDRESS, "c0000201")),
         NetlinkWatch(None, Subject(Topic.PRESENCE, "a")),
