@@ -41,7 +41,6 @@ _HEADER_SIZE = 16
 _tables: Sharing[list[Frame]] = Sharing()
 _HINTS = {
     errno.EPERM: "run as root, or with CAP_NET_ADMIN",
-    errno.EBUSY: "a link is a member of one bridge or bond, or has macvlans on it, but not both",
     errno.ENETUNREACH: "its gateway must be in the network of an address of a link that is up",
     errno.EHOSTUNREACH: "its gateway must be in the network of an address of a link that is up",
     errno.ENETDOWN: "the link must be up",

@@ -29,6 +29,8 @@ _MASTERS = ("bridge", "bond")
 
 _COMES_BY_ITSELF = "say its type to have it made; one that comes by itself is waited for. See: ip link"
 
+_ROLES = "a link is a member of one bridge or bond, or has macvlans on it, but not both: see ip -d link"
+
 _ATTRIBUTES = {"address": "IFLA_ADDRESS", "mtu": "IFLA_MTU"}
 
 
@@ -62,6 +64,8 @@ async def configure(wanted: LinkProperties, names: Sequence[str], *, goes_down_f
         except OSError as error:
             if error.errno == errno.EOPNOTSUPP and master is not None:
                 await _check_master(kernel, wanted)
+            if error.errno == errno.EBUSY and master is not None:
+                raise ResourceError(f"{wanted.interface} can't belong to {wanted.master}", _ROLES) from error
             raise
 
 
@@ -84,6 +88,8 @@ async def _say_why_not(kernel: Conversation, wanted: LinkProperties, error: OSEr
     if error.errno == errno.EEXIST and wanted.peer and await find_link(kernel, wanted.peer) is not None:
         words = f"there is a link {wanted.peer}, which is not the other end of a veth {wanted.interface}"
         raise ResourceError(words, f"remove or rename it first: ip link delete {wanted.peer}") from error
+    if error.errno == errno.EBUSY and wanted.parent:
+        raise ResourceError(f"{wanted.interface} can't be on {wanted.parent}", _ROLES) from error
     if error.errno == errno.EOPNOTSUPP:
         await _check_master(kernel, wanted)
         words = f"this kernel can't make a {wanted.type}: {error.strerror}"

@@ -287,20 +287,27 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("commands", "resource"),
-    [
-        ("link add m0 link v0 type macvlan", partial(Link, name="v0", master="br0")),
-        ("link set v0 master br0", partial(Link, name="m0", type="macvlan", parent="v0")),
-    ],
-)
+ROLES = [
+    ("link add m0 link v0 type macvlan", partial(Link, name="v0", master="br0"), "v0 can't belong to br0"),
+    (
+        "link set v0 master br0",
+        partial(Link, name="m0", type="macvlan", parent="v0"),
+        "m0 can't be on v0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("commands", "resource", "words"), ROLES)
 async def test_a_link_for_which_another_role_is_wanted_than_it_has_is_told_which_there_are(
-    world, commands, resource
+    world, commands, resource, words
 ):
     world.run(f"link add br0 type bridge \n {commands}")
     before = world.everything()
     check = await apply(resource(netns=world.name))
-    assert check.hint == "a link is a member of one bridge or bond, or has macvlans on it, but not both"
+    assert check.error == words
+    assert check.hint.startswith(
+        "a link is a member of one bridge or bond, or has macvlans on it, but not both"
+    )
     assert world.everything() == before
 
 
