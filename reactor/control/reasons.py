@@ -65,7 +65,7 @@ class Reasons:
                 yield from self._entry(source, indent + _INDENT * 2)
 
     def _blocked(self, entry: Entry, indent: str) -> Iterator[str]:
-        yield f"{indent}{entry.ref} is blocked since {self._when(entry.time)}: it requires what has failed."
+        yield f"{indent}{entry.ref} is blocked since {self._when(entry.time)}: it can't go on without what has failed."
         for culprit in entry.record["culprits"]:
             if failure := self._history.last(culprit, result="failed"):
                 yield from self._entry(failure, indent + _INDENT * 2)

@@ -1,8 +1,9 @@
-"""Who can't go on because of whom: failures, and what they block over strong edges."""
+"""Who can't go on because of whom: failures, what they block over strong edges, and the orders that they end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from reactor.graph.topology import Topology
 
@@ -10,13 +11,16 @@ from reactor.graph.topology import Topology
 class Blame:
     """Which vertices failed, and which are blocked because something they require is not ok.
 
-    A vertex is *bad* when it failed or is blocked. ``_bad_count`` counts the direct strong predecessors that are bad.
+    A vertex is *bad* when it failed or is blocked. ``_bad_count`` counts what is in its way: the direct strong
+    predecessors that are bad, and that an order is *over* for it. That is so once one before it in the order failed, and
+    not when one is only blocked. ``_over_count`` counts the direct predecessors in orders that failed or are over.
     """
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
         self._bad = bytearray(topology.size)
         self._bad_count = [0] * topology.size
+        self._over_count: Counter[int] = Counter()
         self.transitions: list[tuple[int, bool]] = []
         """The vertices that became blocked (True) or free again (False) since they were taken, in order."""
         self.failed: set[int] = set()
@@ -25,8 +29,12 @@ class Blame:
         """By vertex: those that stand for it. They fail with it, and answer for that."""
 
     def stands_in_the_way_of(self, vertex: int) -> bool:
-        """Whether something that ``vertex`` requires is bad."""
+        """Whether something that ``vertex`` requires is bad, or its order is over."""
         return self._bad_count[vertex] > 0
+
+    def is_over(self, vertex: int) -> bool:
+        """Whether an order that ends with the first failure has ended before ``vertex``."""
+        return self._over_count[vertex] > 0
 
     def answerable(self) -> set[int]:
         """Those that failed and that no other stands for."""
@@ -50,7 +58,9 @@ class Blame:
 
     def fail(self, vertex: int, moves: bytearray) -> None:
         """``vertex`` failed: those below that rest are blocked. Those that move are asked about when they start."""
-        self.failed.add(vertex)
+        if vertex not in self.failed:
+            self.failed.add(vertex)
+            self._hinder(self._turned(vertex, 1), moves)
         self._worsen(vertex, moves)
 
     def block(self, vertex: int, moves: bytearray) -> None:
@@ -63,9 +73,9 @@ class Blame:
         """``vertex`` is ok again: those that only waited for it are free, and ``freed`` is called for each."""
         self.failed.discard(vertex)
         self._bad[vertex] = 0
-        stack = [vertex]
+        stack: list[Sequence[int]] = [self._topology.strong[vertex], self._turned(vertex, -1)]
         while stack:
-            for below in self._topology.strong[stack.pop()]:
+            for below in stack.pop():
                 self._bad_count[below] -= 1
                 if self._bad_count[below] or below not in self.blocked:
                     continue
@@ -74,7 +84,7 @@ class Blame:
                 freed(below)
                 if below not in self.failed:
                     self._bad[below] = 0
-                    stack.append(below)
+                    stack.append(self._topology.strong[below])
 
     def reshape(self, topology: Topology, failed: Iterable[int], moves: bytearray) -> None:
         """Go on with other edges; only ``failed`` are failed, and who is blocked is found anew.
@@ -85,6 +95,7 @@ class Blame:
         self._topology = topology
         self._bad = bytearray(topology.size)
         self._bad_count = [0] * topology.size
+        self._over_count.clear()
         self.failed, self.blocked = set(), set()
         pending, self.transitions = self.transitions, []
         for vertex in failed:
@@ -104,7 +115,9 @@ class Blame:
         seen = {vertex}
         stack = [vertex]
         while stack:
-            for up in self._topology.strong_predecessors[stack.pop()]:
+            below = stack.pop()
+            roots |= self._enders(below)
+            for up in self._topology.strong_predecessors[below]:
                 if not self._bad[up] or up in seen:
                     continue
                 seen.add(up)
@@ -114,13 +127,44 @@ class Blame:
                     roots.add(up)
         return sorted(roots)
 
-    def _worsen(self, vertex: int, moves: bytearray) -> None:
-        if self._bad[vertex]:
-            return
-        self._bad[vertex] = 1
+    def _enders(self, vertex: int) -> set[int]:
+        """The failed vertices, nearest first, with which an order ended before ``vertex``."""
+        found: set[int] = set()
+        seen = {vertex}
         stack = [vertex]
         while stack:
-            for below in self._topology.strong[stack.pop()]:
+            for up in self._topology.ended_by.get(stack.pop(), ()):
+                if up in self.failed:
+                    found.add(up)
+                elif self.is_over(up) and up not in seen:
+                    seen.add(up)
+                    stack.append(up)
+        return found
+
+    def _turned(self, vertex: int, step: int) -> list[int]:
+        """Count that ``vertex`` failed (1) or recovered (-1) in its orders. Returns for whom that is another answer."""
+        turned: list[int] = []
+        stack = [] if self.is_over(vertex) else [vertex]
+        while stack:
+            for below in self._topology.ends.get(stack.pop(), ()):
+                was_over = self.is_over(below)
+                self._over_count[below] += step
+                if was_over is not self.is_over(below):
+                    turned.append(below)
+                    if below not in self.failed:
+                        stack.append(below)
+        return turned
+
+    def _worsen(self, vertex: int, moves: bytearray) -> None:
+        if not self._bad[vertex]:
+            self._bad[vertex] = 1
+            self._hinder(self._topology.strong[vertex], moves)
+
+    def _hinder(self, vertices: Sequence[int], moves: bytearray) -> None:
+        """One thing more is in the way of each of ``vertices``: those that rest are blocked, and what requires them."""
+        stack = [vertices]
+        while stack:
+            for below in stack.pop():
                 self._bad_count[below] += 1
                 if self._bad_count[below] > 1 or moves[below] or below in self.blocked:
                     continue
@@ -128,4 +172,4 @@ class Blame:
                 self.transitions.append((below, True))
                 if not self._bad[below]:
                     self._bad[below] = 1
-                    stack.append(below)
+                    stack.append(self._topology.strong[below])

@@ -57,7 +57,7 @@ class Engine:
         self.emit = emit
         self.renew: Callable[[], Awaitable[bool]] | None = None
         """Loads the manifest anew and calls `reload`, if somebody does that for this run; false when it can't be used."""
-        self.roster = Roster(noop=options.noop)
+        self.roster = Roster(noop=options.noop, monitor_only=options.monitor_only)
         self.ledger = Ledger()
         self._herald = Herald(self.roster, self.ledger, emit)
         self._foregone = Foregone(self.roster, self.ledger, self._redeclare)

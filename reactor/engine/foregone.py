@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from reactor.engine.blame import Blame
 from reactor.engine.check import AS_DESIRED, Verdict
 from reactor.engine.events import Result
 from reactor.engine.ledger import Ledger
@@ -52,11 +53,11 @@ class Foregone:
         self.has_takers, self.has_wholes = bool(self._takers), bool(self._wholes)
         return self._wholes
 
-    def verdict(self, vertex: int, blocked: Collection[int], *, refresh: bool, noop: bool) -> Verdict | None:
+    def verdict(self, vertex: int, blame: Blame, *, refresh: bool, noop: bool) -> Verdict | None:
         """The verdict when there is nothing to check; None when the resource of ``vertex`` is to be checked as it is now."""
         resource = self._roster.resources[vertex]
         if resource.members:
-            return self._judge(resource, blocked, refresh=refresh, noop=noop)
+            return self._judge(resource, blame, refresh=refresh, noop=noop)
         if (late := resource.late) is None:
             return None
         watches = _watches(resource)
@@ -94,17 +95,15 @@ class Foregone:
         except ResourceError:
             return False
 
-    def _judge(self, resource: Resource, blocked: Collection[int], *, refresh: bool, noop: bool) -> Verdict:
+    def _judge(self, resource: Resource, blame: Blame, *, refresh: bool, noop: bool) -> Verdict:
         members = [self._roster.number(ref) for ref in resource.members]
-        bad = [vertex for vertex in members if self._ledger.result(vertex, blocked) in _BAD]
-        if resource.stops_at_failure:
-            del bad[1:]  # they were never reached
-        if bad:
+        results = {vertex: self._ledger.result(vertex, blame.blocked) for vertex in members}
+        if bad := [each for each in members if results[each] in _BAD and not blame.is_over(each)]:
             text = f"child manifest had {len(bad)} failed resources"
             names = [self._roster.refs[vertex] for vertex in bad[:_NAMED]]
             more = ", ..." if len(bad) > _NAMED else ""
             return Verdict(Outcome.FAILED, error=text, hint=f"see {', '.join(names)}{more}")
-        if any(self._ledger.result(vertex, blocked) is Result.WOULD_CHANGE for vertex in members):
+        if Result.WOULD_CHANGE in results.values():
             return Verdict(Outcome.WOULD_CHANGE, ("Would have changed resources of the child manifest",))
         if refresh and noop:
             return Verdict(

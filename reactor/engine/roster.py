@@ -33,7 +33,7 @@ class Roster:
     check when it comes back.
     """
 
-    def __init__(self, *, noop: bool) -> None:
+    def __init__(self, *, noop: bool, monitor_only: bool) -> None:
         self.refs: list[str] = []
         self.resources: list[Resource] = []
         self.limits: dict[int, Limits] = {}
@@ -41,6 +41,7 @@ class Roster:
         self.present: set[int] = set()
         self.left_out: dict[str, list[str]] = {}
         """Who is not in this run, and owes a refresh when a ref changes; as in `Graph`."""
+        self._monitor_only = monitor_only
         self._usual = Limits(noop=True) if noop else DEFAULT_LIMITS
         self._number: dict[str, int] = {}
         self._free: list[int] = []
@@ -73,6 +74,9 @@ class Roster:
         for vertex in (*difference.changed, *difference.added, *difference.gone):
             self._set_limits(vertex)
         topology = Topology.of(graph, self._number, len(self.refs))
+        if self._monitor_only:  # who only looks wants to see everything
+            topology.ends.clear()
+            topology.ended_by.clear()
         for vertex in difference.absent:
             if vertex not in running:
                 del self._number[self.refs[vertex]]

@@ -8,7 +8,7 @@ It is told what happened (`mark`, `finished`, `elapsed`, `hold`, `release`, `res
 2. One at a time: a vertex never runs twice at once.
 3. No event is lost: a mark during a run leads to one more run; if the run fails, that is its retry.
 4. No refresh is lost: it is owed until a run with it succeeded, also over `reshape` and in `bursts` (`refreshes`).
-5. Failure is local: only strong descendants are blocked, and they go on when the culprit recovers (`blame`).
+5. Failure is local: it blocks strong descendants and the rest of an order that it ends, until it recovers (`blame`).
 6. It ends: without outside events, nothing stays in motion.
 7. Work is local: what is not below a marked vertex is not touched.
 8. Limits delay, never drop.

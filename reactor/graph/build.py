@@ -71,7 +71,7 @@ def finished(draft: Draft) -> Graph:
         raise ValueError("two resources have the same ref")
     refs = draft.refs
     edges = [
-        Edge(first, refs[second], edge.kind, edge.reason, edge.quiet)
+        Edge(first, refs[second], edge.kind, edge.reason, edge.quiet, edge.ends)
         for first, below in zip(refs, draft.successors, strict=True)
         for second, edge in below.items()
     ]

@@ -29,6 +29,7 @@ class Edge(NamedTuple):
     owner: int
     path: PropertyPath = ()
     quiet: Quiet | None = None
+    ends: bool = False
 
 
 def nowhere(_vertex: int, _path: PropertyPath) -> Place | None:
@@ -81,12 +82,15 @@ class Draft:
     def connect(self, first: int, second: int, edge: Edge) -> None:
         """Add an edge. Between the same two resources the stronger kind stays; of equal ones, the first.
 
-        One that only tells of changes, and one that only blocks, are a subscription together.
+        One that only tells of changes, and one that only blocks, are a subscription together. An order that a failure
+        ends is ended by it whatever else is between them.
         """
         known = self.successors[first].setdefault(second, edge)
-        if known.kind is edge.kind:
+        if known is edge:
             return
-        weaker, stronger = sorted((known, edge), key=lambda each: _STRENGTH[each.kind])
-        if weaker.kind is EdgeKind.NOTIFY:
-            stronger = weaker._replace(kind=EdgeKind.SUBSCRIBE)
-        self.successors[first][second] = stronger
+        stronger = known
+        if known.kind is not edge.kind:
+            weaker, stronger = sorted((known, edge), key=lambda each: _STRENGTH[each.kind])
+            if weaker.kind is EdgeKind.NOTIFY:
+                stronger = weaker._replace(kind=EdgeKind.SUBSCRIBE)
+        self.successors[first][second] = stronger._replace(ends=known.ends or edge.ends)

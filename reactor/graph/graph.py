@@ -38,7 +38,9 @@ REFRESHING = frozenset((EdgeKind.SUBSCRIBE, EdgeKind.NOTIFY))
 class Edge(NamedTuple):
     """``first`` goes before ``second``, for a ``reason`` in words (``require in file#/etc/motd``).
 
-    ``quiet`` says how long a refresh over this edge waits for further ones.
+    ``quiet`` says how long a refresh over this edge waits for further ones. With ``ends``, a failure of ``first`` ends the
+    order that both are part of: ``second`` and what comes after it over such edges is blocked, whatever their kind. That
+    ``first`` is blocked itself does not end it.
     """
 
     first: str
@@ -46,6 +48,7 @@ class Edge(NamedTuple):
     kind: EdgeKind
     reason: str
     quiet: Quiet | None = None
+    ends: bool = False
 
 
 @dataclass(eq=False, repr=False)

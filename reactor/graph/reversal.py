@@ -21,8 +21,9 @@ def with_reversals(graph: Graph, reversals: Sequence[Resource]) -> Graph:
     """
     draft = Draft([*graph.resources.values(), *reversals])
     number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
-    for first, second, kind, reason, quiet in graph.edges:
-        draft.connect(number[first], number[second], Edge(kind, reason, number[second], quiet=quiet))
+    for first, second, kind, reason, quiet, ends in graph.edges:
+        edge = Edge(kind, reason, number[second], quiet=quiet, ends=ends)
+        draft.connect(number[first], number[second], edge)
     for earlier, later in pairwise(range(len(graph.resources), len(draft.refs))):
         draft.connect(earlier, later, Edge(EdgeKind.AFTER, _REASON, later))
     add_automatic_edges(draft)

@@ -72,17 +72,20 @@ def around(graph: Graph, name: str, depth: int) -> Graph:
 def restricted(graph: Graph, kept: set[str]) -> Graph:
     """The graph of ``kept`` alone, in the same order.
 
-    Where a way from one to another led through what is gone, an ``after`` edge keeps their order. Who is gone still
-    owes a refresh when what it subscribes to changes.
+    Where a way from one to another led through what is gone, an ``after`` edge keeps their order, which a failure ends
+    if it ended the whole way. Who is gone still owes a refresh when what it subscribes to changes.
     """
     resources = {ref: resource for ref, resource in graph.resources.items() if ref in kept}
     edges = [edge for edge in graph.edges if edge.first in kept and edge.second in kept]
     near = {(edge.first, edge.second) for edge in edges}
+    ending = Graph(graph.resources, [edge for edge in graph.edges if edge.ends])
     for first in resources:
+        ended = set(_beyond(ending, first, kept))
         for second in _beyond(graph, first, kept):
             if (first, second) not in near:
                 near.add((first, second))
-                edges.append(Edge(first, second, EdgeKind.AFTER, "order through what is left out"))
+                reason = "order through what is left out"
+                edges.append(Edge(first, second, EdgeKind.AFTER, reason, ends=second in ended))
     left_out = defaultdict(list)
     for edge in graph.edges:
         if edge.kind in REFRESHING and edge.first in kept and edge.second not in kept:

@@ -34,6 +34,10 @@ class Topology:
     indegree: list[int]
     quiet: dict[tuple[int, int], Quiet] = field(default_factory=dict)
     """Of the edges over which a refresh waits for further ones."""
+    ends: dict[int, list[int]] = field(default_factory=dict)
+    """By vertex, those that an order does not come to when it fails."""
+    ended_by: dict[int, list[int]] = field(default_factory=dict)
+    """The same, read backwards."""
 
     def only_tells(self, first: int, second: int) -> bool:
         """Whether ``second`` hears of changes of ``first`` and goes on without it."""
@@ -55,6 +59,7 @@ class Topology:
             for edge in graph.edges
             if edge.quiet is not None
         )
+        topology.end_orders((number[edge.first], number[edge.second]) for edge in graph.edges if edge.ends)
         return topology
 
     @classmethod
@@ -86,6 +91,12 @@ class Topology:
                 strong_predecessors=_adjacency(size, strong_predecessors),
                 indegree=indegree,
             )
+
+    def end_orders(self, edges: Iterable[tuple[int, int]]) -> None:
+        """Let failures end orders over these edges, which the topology has already."""
+        for first, second in edges:
+            self.ends.setdefault(first, []).append(second)
+            self.ended_by.setdefault(second, []).append(first)
 
 
 def _adjacency(size: int, lists: _Lists, shared: Adjacency | None = None) -> Adjacency:

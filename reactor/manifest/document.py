@@ -98,11 +98,6 @@ class Document(NamedTuple):
     pre_message: Message | None = None
     post_message: Message | None = None
 
-    @property
-    def ends_with_failure(self) -> bool:
-        """Whether a failure ends it. What follows is known only of a manifest that is gone through in its order."""
-        return self.settings.fail_fast and self.settings.ordering == "manifest"
-
 
 NO_DOCUMENT = Document(Settings.model_construct(), Mapping(0))
 """What is left of a manifest that can't be understood at all."""

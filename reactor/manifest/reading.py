@@ -116,7 +116,8 @@ class Reading:
         )
         Binder(problems, self._collection, self._kinds, world, maker).bind(entries)
         if document.settings.ordering == "manifest":
-            ends_with_failure = document.ends_with_failure and len(self._chain) > 1
+            is_child, looks_only = len(self._chain) > 1, "monitor_only" in form.meta
+            ends_with_failure = document.settings.fail_fast and is_child and not looks_only
             self._collection.chains.append((maker.direct, ends_with_failure))
 
     def _include(self, composite: Composite, at: int, problems: Problems, data: Resolved) -> None:
@@ -157,12 +158,12 @@ class Reading:
             over = (Layer(f"data of {composite.ref}", composite.data, secrets), *self._outside)
         self._chain[composite.manifest_path] = composite
         problems = Problems(source)
-        document, _ = self._read(problems, parse(problems), over, composite)
+        self._read(problems, parse(problems), over, composite)
         del self._chain[composite.manifest_path]
         members = self._collection.resources[first:]
         inner = {ref for member in members for ref in member.members}
         direct = tuple(member.ref for member in members if member.ref not in inner)
-        composite.stand_for(direct, stops_at_failure=document.ends_with_failure)
+        composite.stand_for(direct)
 
     def _denied(self, composite: Composite | None, entries: Sequence) -> bool:
         """Whether a file may not apply others and does: then nothing of it counts."""

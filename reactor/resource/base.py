@@ -86,8 +86,6 @@ class Resource(Presentation, Model, ABC):
     """The expressions of this resource that are evaluated late; `settle_with` sets it on an instance."""
     members: ClassVar[tuple[str, ...]] = ()
     """The refs this resource stands for: it is changed, failed or ok by them. `stand_for` sets it on an instance."""
-    stops_at_failure: ClassVar[bool] = False
-    """Whether the first of its members that fails keeps it from the rest. `stand_for` sets it on an instance."""
     only_hears: ClassVar[bool] = False
     """Whether ``subscribe`` only tells of changes and does not require: `keep_to_ccm` sets it on an instance."""
     takes_automatic_edges: ClassVar[bool] = True
@@ -150,9 +148,9 @@ class Resource(Presentation, Model, ABC):
         """Have expressions evaluated before each check. For the manifest only."""
         self.__dict__["late"] = late
 
-    def stand_for(self, members: tuple[str, ...], *, stops_at_failure: bool = False) -> None:
+    def stand_for(self, members: tuple[str, ...]) -> None:
         """Be changed, failed or ok by these refs instead of a check of its own. For the manifest only."""
-        self.__dict__.update(members=members, stops_at_failure=stops_at_failure)
+        self.__dict__["members"] = members
 
     def keep_to_ccm(self, *, in_order: bool) -> None:
         """Be refreshed by what it subscribes to, but not blocked by it; ``in_order``, need no automatic edges.
@@ -168,7 +166,7 @@ class Resource(Presentation, Model, ABC):
     def become(self, other: Resource, secrets: frozenset[str]) -> None:
         """Take the place of ``other``, whose late values have changed."""
         self.__dict__.update(declared=other.declared, ref=other.ref, late=other.late, secrets=secrets)
-        self.stand_for(other.members, stops_at_failure=other.stops_at_failure)
+        self.stand_for(other.members)
 
     def asks_the_same_as(self, other: Resource) -> bool:
         """Whether both ask for the same: kind, properties and members, wherever they are declared."""

@@ -31,6 +31,11 @@ def graphs(draw):
     return {pair: kind for pair, kind in zip(pairs, chosen, strict=True) if kind}
 
 
+PAIRS = {(a, b) for a in range(MOST) for b in range(a + 1, MOST)}
+endings = st.just(PAIRS) | st.sets(st.sampled_from(sorted(PAIRS)))
+"""The edges, if there are such, over which a failure ends an order."""
+
+
 @st.composite
 def limits(draw):
     return Limits(
@@ -49,21 +54,17 @@ class Lives(RuleBasedStateMachine):
 
     @initialize(
         edges=graphs(),
+        ends=endings,
         limits=st.lists(limits(), min_size=MOST, max_size=MOST),
         jobs=st.integers(1, 4),
         held=st.sets(vertices),
     )
-    def build(self, edges, limits, jobs, held):
-        self.edges = edges
+    def build(self, edges, ends, limits, jobs, held):
         self.limits = list(limits)
         self.now = 0.0
         self.scheduler = Scheduler(
-            Topology.of_edges(MOST, [(a, b, kind) for (a, b), kind in edges.items()]),
-            jobs=jobs,
-            limits=dict(enumerate(limits)),
-            rng=random.Random(1),
+            self.connect(edges, ends), jobs=jobs, limits=dict(enumerate(limits)), rng=random.Random(1)
         )
-        self.connect(edges)
         self.present = set(range(MOST))
         self.unseen = {v: Cause(0) for v in range(MOST)}  # marks no run has started with
         self.refresh_owed = set()
@@ -79,19 +80,27 @@ class Lives(RuleBasedStateMachine):
         for v in range(MOST):
             self.unseen[v] |= Cause.INITIAL
 
-    def connect(self, edges):
+    def connect(self, edges, ends):
         self.edges = edges
-        self.ancestors = self.closure(lambda kind: True)
-        self.strong_ancestors = self.closure(lambda kind: kind not in WEAK)
+        self.ancestors = self.closure(edges)
+        over = self.closure(ends & edges.keys())
+        strong = [pair for pair, kind in edges.items() if kind not in WEAK]
+        self.strong_ancestors = self.closure(strong, over)
+        """Whose failure blocks: those required, and those required by these, and those before in an order that ends."""
+        topology = Topology.of_edges(MOST, [(a, b, kind) for (a, b), kind in edges.items()])
+        topology.end_orders(sorted(ends & edges.keys()))
+        return topology
 
-    @rule(edges=graphs(), changed=st.sets(vertices), present=st.sets(vertices, min_size=3))
-    def reload(self, edges, changed, present):
+    @rule(edges=graphs(), ends=endings, changed=st.sets(vertices), present=st.sets(vertices, min_size=3))
+    def reload(self, edges, ends, changed, present):
         """Another graph: some vertices are gone, some new, some changed, and any may still run."""
         new = present - self.present
         gone = self.present - present
         changed = changed & present & self.present
         self.present = (self.present & present) | new
-        self.connect({(a, b): kind for (a, b), kind in edges.items() if {a, b} <= self.present})
+        topology = self.connect(
+            {(a, b): kind for (a, b), kind in edges.items() if {a, b} <= self.present}, ends
+        )
         for v in gone:
             self.release(v)
             self.unseen[v] = Cause(0)
@@ -103,16 +112,15 @@ class Lives(RuleBasedStateMachine):
             self.bursts.pop(v, None)
             self.limits[v] = self.limits[v - 1]
         self.failed -= changed | gone
-        topology = Topology.of_edges(MOST, [(a, b, kind) for (a, b), kind in self.edges.items()])
         self.scheduler.reshape(topology, dict(enumerate(self.limits)), changed | new, gone)
         for v in changed | new:
             self.mark_now(v, Cause.INTENT)
 
-    def closure(self, wanted):
-        found = {v: set() for v in range(MOST)}
+    def closure(self, pairs, beginning=None):
+        found = {v: set(beginning[v]) if beginning else set() for v in range(MOST)}
         for b in range(MOST):
-            for (a, c), kind in self.edges.items():
-                if c == b and wanted(kind):
+            for a, c in pairs:
+                if c == b:
                     found[b] |= {a} | found[a]
         return found
 
@@ -221,7 +229,8 @@ class Lives(RuleBasedStateMachine):
         kinds = [None, None, *KINDS]
         edges = {(a, b): chance.choice(kinds) for a in range(MOST) for b in range(a + 1, MOST)}
         some = lambda share: {v for v in range(MOST) if chance.random() < share}  # noqa: E731
-        self.reload({pair: kind for pair, kind in edges.items() if kind}, some(0.3), some(0.8))
+        ends = chance.choice([PAIRS, {pair for pair in edges if chance.random() < 0.4}])
+        self.reload({pair: kind for pair, kind in edges.items() if kind}, ends, some(0.3), some(0.8))
 
     def finish_one(self, v, outcome):
         carried_refresh = self.running.pop(v)

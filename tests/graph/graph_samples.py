@@ -53,13 +53,13 @@ def place(vertex, path):
     return Place("site.yaml", vertex + 1, len(path) + 1)
 
 
-def built(*resources, ordering="graph", broken=frozenset()):
-    chains = [(range(len(resources)), False)] if ordering == "manifest" else []
+def built(*resources, ordering="graph", ends=False, broken=frozenset()):
+    chains = [(range(len(resources)), ends)] if ordering == "manifest" else []
     return build(resources, chains=chains, locate=place, broken=broken)
 
 
-def graph_of(*resources, ordering="graph"):
-    graph, problems = built(*resources, ordering=ordering)
+def graph_of(*resources, ordering="graph", ends=False):
+    graph, problems = built(*resources, ordering=ordering, ends=ends)
     assert problems == []
     return graph
 

@@ -69,6 +69,13 @@ def test_the_order_through_what_is_left_out_stays():
     assert selection.graph.dag.edges["thing#a", "thing#c"]["reason"] == "order through what is left out"
 
 
+@pytest.mark.parametrize("ends", [True, False])
+def test_what_ends_an_order_ends_it_through_what_is_left_out(ends):
+    graph = graph_of(*(Thing(name=name) for name in "abc"), ordering="manifest", ends=ends)
+    (edge,) = select(graph, [], ["thing#b"]).graph.edges
+    assert (edge.first, edge.second, edge.ends) == ("thing#a", "thing#c", ends)
+
+
 def test_the_graph_itself_is_left_alone():
     graph = things(**SITE)
     select(graph, ["thing#motd"], [])

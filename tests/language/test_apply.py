@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from reactor import ManifestError, Options, Result
-from reactor.engine.events import WatcherChanged
+from reactor.engine.events import Blocked, WatcherChanged
 from reactor.testing.story import Story, converge_once, running
 
 CHILD = """
@@ -416,6 +416,55 @@ async def test_the_health_of_an_apply_is_looked_at_after_its_children(site):
     assert story.result("apply#child.yaml") is Result.FAILED
     assert story.checks("apply#child.yaml")[-1].health
     assert story.result("exec#hello") is Result.CHANGED
+
+
+ENDS_WITH_A_FAILURE = """
+ccm:
+  fail_on_error: true
+  resources:
+    - exec:
+        - one: {command: "/bin/true", require: ["exec#bad"]}
+        - two: {command: "/bin/touch {dir}/two", health_checks: [{command: /bin/false, name: two}]}
+        - three: {command: "/bin/true", require: ["exec#bad"]}
+    - apply: [{grandchild.yaml: {}}]
+    - exec: [{four: {command: "/bin/touch {dir}/four", health_checks: [{command: /bin/false, name: four}]}}]
+"""
+GRANDCHILD = "ccm: {resources: [{exec: [{inner: {command: '/bin/touch {dir}/inner'}}]}]}"
+
+
+async def test_in_a_child_that_ends_with_a_failure_what_is_only_blocked_ends_nothing(site, tmp_path):
+    parent = "ccm: {resources: [{exec: [{bad: {command: /bin/false}}]}, {apply: [{child.yaml: {}}]}]}"
+    program = site(parent, **{"child.yaml": ENDS_WITH_A_FAILURE, "grandchild.yaml": GRANDCHILD})
+    _, story = await converge_once(graph=program.graph)
+    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".yaml"} == {"two"}
+    culprits = {event.ref: event.culprits for event in story.events if isinstance(event, Blocked)}
+    assert culprits == {
+        "exec#one": ("exec#bad",),
+        "exec#three": ("exec#bad", "exec#two"),
+        "exec#inner": ("exec#two",),
+        "apply#grandchild.yaml": ("exec#two",),
+        "exec#four": ("exec#two",),
+    }
+    assert {edge.reason for edge in program.graph.edges if edge.ends} == {
+        "the order of the manifest, which a failure ends"
+    }
+    last = story.checks("apply#child.yaml")[-1]
+    assert (last.error, last.hint) == ("child manifest had 2 failed resources", "see exec#one, exec#two")
+
+
+@pytest.mark.parametrize(
+    ("properties", "options"), [("{}", Options(monitor_only=True)), ("{health_check_only: true}", Options())]
+)
+async def test_a_child_of_which_only_the_health_is_looked_at_is_gone_through_to_its_end(
+    site, properties, options
+):
+    parent = f"ccm: {{resources: [{{exec: [{{bad: {{command: /bin/true}}}}]}}, {{apply: [{{child.yaml: {properties}}}]}}]}}"
+    program = site(parent, **{"child.yaml": ENDS_WITH_A_FAILURE, "grandchild.yaml": GRANDCHILD})
+    _, story = await converge_once(graph=program.graph, options=options)
+    assert story.result("exec#two") is Result.FAILED
+    assert story.result("exec#inner") is Result.OK
+    assert story.result("exec#four") is Result.FAILED
+    assert story.checks("apply#child.yaml")[-1].error == "child manifest had 2 failed resources"
 
 
 async def test_a_child_that_ends_with_its_first_failure_ends_alone(site, tmp_path):

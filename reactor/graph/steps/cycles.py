@@ -8,7 +8,7 @@ from typing import NamedTuple
 from reactor.graph.digraph import Successors, tangled
 from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
-from reactor.graph.steps.ordering import MANIFEST_ORDER
+from reactor.graph.steps.ordering import ORDERS
 from reactor.resource.diagnostic import Diagnostic, Place
 
 # Automatic edges are missing here: they are added later, and never close a cycle.
@@ -74,7 +74,7 @@ def _report(draft: Draft, cycle: list[int]) -> Diagnostic:
     steps = _steps(draft, cycle)
     notes = _notes(draft, steps[::-1])
     hint = "take one of these references away"
-    if any(step.edge.reason == MANIFEST_ORDER for step in steps):
+    if any(step.edge.reason in ORDERS.values() for step in steps):
         hint += ", or change the order of the resources, or set 'ordering: graph' in the settings"
     message = f"these {len(steps)} resources wait for each other in a circle, so none can go first"
     return Diagnostic(message, notes[0][1], hint, notes)
@@ -93,7 +93,8 @@ def _steps(draft: Draft, cycle: list[int]) -> list[_Step]:
     steps: list[_Step] = []
     for first, second in zip(cycle, cycle[1:] + cycle[:1], strict=True):
         edge = draft.successors[first][second]
-        continues = bool(steps) and edge.reason == steps[-1].edge.reason == MANIFEST_ORDER
+        is_order = edge.reason in ORDERS.values()
+        continues = is_order and bool(steps) and edge.reason == steps[-1].edge.reason
         steps.append(_Step(steps.pop().first if continues else first, second, edge))
     return steps
 

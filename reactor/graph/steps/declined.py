@@ -12,5 +12,5 @@ def release_declined(draft: Draft) -> None:
         return
     for below in draft.successors:
         for second in draft.declined & below.keys():
-            if below[second].kind not in WEAK:
-                below[second] = below[second]._replace(kind=EdgeKind.AFTER)
+            kind = below[second].kind
+            below[second] = below[second]._replace(kind=kind if kind in WEAK else EdgeKind.AFTER, ends=False)

@@ -8,20 +8,21 @@ from itertools import pairwise
 from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
 
-MANIFEST_ORDER = "the order of the manifest"
+ORDERS = {False: "the order of the manifest", True: "the order of the manifest, which a failure ends"}
+"""Why one goes after another, by whether a failure ends that."""
 
 
 def add_manifest_order(draft: Draft) -> None:
     """Put each resource of a chain ``after`` the one before it.
 
-    If a failure ends the chain, each also requires the last one before it that is managed on this host.
+    What is not managed on this host is not part of the order that a failure ends.
     """
     for chain, ends_with_failure in draft.chains:
-        _connect(draft, chain, EdgeKind.AFTER)
         if ends_with_failure:
-            _connect(draft, [each for each in chain if each not in draft.declined], EdgeKind.REQUIRE)
+            _connect(draft, [each for each in chain if each not in draft.declined], ends=True)
+        _connect(draft, chain, ends=False)
 
 
-def _connect(draft: Draft, chain: Sequence[int], kind: EdgeKind) -> None:
+def _connect(draft: Draft, chain: Sequence[int], *, ends: bool) -> None:
     for first, second in pairwise(chain):
-        draft.connect(first, second, Edge(kind, MANIFEST_ORDER, second))
+        draft.connect(first, second, Edge(EdgeKind.AFTER, ORDERS[ends], second, ends=ends))
