@@ -116,7 +116,7 @@ class Reading:
         )
         Binder(problems, self._collection, self._kinds, world, maker).bind(entries)
         if document.settings.ordering == "manifest":
-            is_child, looks_only = len(self._chain) > 1, "monitor_only" in form.meta
+            is_child, looks_only = bool(self._above), "monitor_only" in form.meta
             ends_with_failure = document.settings.fail_fast and is_child and not looks_only
             self._collection.chains.append((maker.direct, ends_with_failure))
 
@@ -135,7 +135,7 @@ class Reading:
         if path in self._chain:
             names = " -> ".join([*list(self._chain)[list(self._chain).index(path) :], path])
             problems.add(f"a manifest applies itself: {names}", at, "take this apply away")
-        elif len(self._chain) > MAX_DEPTH:
+        elif len(self._above) == MAX_DEPTH:
             hint = "apply fewer manifests from each other"
             problems.add(f"maximum apply depth of {MAX_DEPTH} exceeded", at, hint)
         elif not os.path.exists(path):
@@ -177,12 +177,16 @@ class Reading:
 
     def _strengthened(self) -> dict[str, bool]:
         """What of ``meta`` the manifests above ask of all resources below them; it is never weakened."""
-        above = [composite for composite in self._chain.values() if composite is not None]
         wanted = {
-            "noop": any(each.noop or each.meta.noop for each in above),
-            "monitor_only": any(each.health_check_only or each.meta.monitor_only for each in above),
+            "noop": any(each.noop or each.meta.noop for each in self._above),
+            "monitor_only": any(each.health_check_only or each.meta.monitor_only for each in self._above),
         }
         return {name: True for name, is_wanted in wanted.items() if is_wanted}
+
+    @property
+    def _above(self) -> list[Composite]:
+        """Who applies the file that is read now, the outermost first."""
+        return [composite for composite in self._chain.values() if composite is not None]
 
     def _keep_text(self, source: Source) -> None:
         """Let problems show the text of ``source``, unless it is secret, or one of several of that name."""

@@ -139,6 +139,16 @@ def test_another_manifest_is_applied_as_a_whole(reactor, manifest, tmp_path):
     assert "changed 2" in done.out
 
 
+def test_another_manifest_ends_with_a_failure_if_it_says_so(reactor, manifest, tmp_path):
+    path = manifest(
+        "ccm:\n  fail_on_error: true\n  resources:\n"
+        "    - exec: [{bad: {command: /bin/false}}, {next: {command: 'touch {dir}/next'}}]\n"
+    )
+    done = reactor("ensure", "apply", path)
+    assert (done.code, (tmp_path / "next").exists()) == (1, False)
+    assert "exec#next  blocked  by exec#bad" in done.out
+
+
 def test_events_come_as_json(reactor, tmp_path):
     done = reactor("ensure", "exec", "true", "--format", "json")
     events = [json.loads(line) for line in done.out.splitlines()]
