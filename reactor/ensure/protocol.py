@@ -10,7 +10,7 @@ import secrets
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from reactor.engine.events import Cause, Checked, Result
+from reactor.engine.events import Checked, Result
 from reactor.ensure.ccm_status import type_fields
 from reactor.ensure.sessions import Ensured
 from reactor.manifest.nodes import Mapping, Sequence
@@ -81,7 +81,7 @@ def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
     optional = {"alias": resource.alias, "noop_message": would, "health_check": health}
     common = {
         "changed": short.result in (Result.CHANGED, Result.WOULD_CHANGE),
-        "refreshed": bool(check and Cause.REFRESH in check.causes and short.refreshed),
+        "refreshed": short.refreshed,
         "noop": short.noop,
     }
     return scrubbed_record(

@@ -241,3 +241,10 @@ def test_an_applied_manifest_is_present_by_the_resources_it_stands_for(pipe, tmp
     state = pipe(request("apply", {"name": str(child)}))["state"]
     assert (state["requested_ensure"], state["final_ensure"]) == ("present", "present")
     assert (state["status"]["ensure"], state["status"]["members"]) == ("present", ["exec#echo"])
+
+
+def test_an_applied_manifest_is_changed_by_its_resources_and_not_refreshed(pipe, tmp_path):
+    child = tmp_path / "child.yaml"
+    child.write_text("resources: [{exec: [{'true': {}}]}]\n")
+    state = pipe(request("apply", {"name": str(child)}))["state"]
+    assert (state["changed"], state["refreshed"], state["status"]["refreshed"]) == (True, False, False)
