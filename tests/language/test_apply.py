@@ -418,6 +418,19 @@ async def test_the_health_of_an_apply_is_looked_at_after_its_children(site):
     assert story.result("exec#hello") is Result.CHANGED
 
 
+@pytest.mark.parametrize("reference", ["require", "subscribe", "after"])
+@pytest.mark.parametrize("applied", ["child.yaml", "outer.yaml"])
+def test_what_it_stands_for_can_not_go_before_it(site, reference, applied):
+    files = {"child.yaml": CHILD, "outer.yaml": "ccm: {resources: [{apply: [{child.yaml: {}}]}]}"}
+    with pytest.raises(ManifestError) as caught:
+        site(f"resources: [{{apply: [{{{applied}: {{{reference}: [exec#hello]}}}}]}}]", **files)
+    (problem,) = caught.value.diagnostics
+    assert problem.message == (
+        f"apply#{applied} can't wait for exec#hello, which belongs to it ({reference} in apply#{applied})"
+    )
+    assert os.path.basename(problem.place.file) == "site.yaml"
+
+
 ENDS_WITH_A_FAILURE = """
 ccm:
   fail_on_error: true

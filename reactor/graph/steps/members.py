@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
+from reactor.resource.diagnostic import Diagnostic
 
 
 def add_members(draft: Draft) -> None:
     """Put members before what stands for them, and let them wait for all that it waits for.
 
     What stands for others has a lower number than its members. So when an `apply` is within another, the outer one
-    has given its edges to the inner one before that gives them to its own members.
+    has given its edges to the inner one before that gives them to its own members. To wait for one of its own is a
+    problem: that would wait for itself.
     """
     wholes = {vertex: each.members for vertex, each in enumerate(draft.resources) if each.members}
     if not wholes:
@@ -18,6 +20,10 @@ def add_members(draft: Draft) -> None:
     number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
     whole_of = {vertex: [number[ref] for ref in members] for vertex, members in wholes.items()}
     before = _predecessors(draft, whole_of)
+    for whole in whole_of:
+        for first in _within(whole, whole_of).intersection(before[whole]):
+            before[whole].remove(first)
+            draft.diagnostics.append(_problem(draft, whole, first))
     for whole, members in whole_of.items():
         for member in members:
             for first in before[whole]:
@@ -29,6 +35,23 @@ def add_members(draft: Draft) -> None:
         for member in members:
             reason = f"{draft.refs[member]} belongs to {draft.refs[whole]}"
             draft.connect(member, whole, Edge(EdgeKind.NOTIFY, reason, whole))
+
+
+def _within(whole: int, members: dict[int, list[int]]) -> set[int]:
+    """All that ``whole`` stands for, directly or not."""
+    found: set[int] = set()
+    stack = [whole]
+    while stack:
+        inside = members.get(stack.pop(), ())
+        found.update(inside)
+        stack.extend(inside)
+    return found
+
+
+def _problem(draft: Draft, whole: int, first: int) -> Diagnostic:
+    edge = draft.successors[first][whole]
+    message = f"{draft.refs[whole]} can't wait for {draft.refs[first]}, which belongs to it ({edge.reason})"
+    return Diagnostic(message, draft.locate(edge.owner, edge.path), "take this reference away")
 
 
 def _predecessors(draft: Draft, wholes: dict[int, list[int]]) -> dict[int, list[int]]:
