@@ -40,7 +40,7 @@ class Form(NamedTuple):
 
     repeats: bool = False
     in_order: bool = False
-    meta: Mapping[str, bool] = MappingProxyType({})
+    meta: Mapping[str, Any] = MappingProxyType({})
 
 
 class Maker:

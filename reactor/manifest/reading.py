@@ -175,13 +175,18 @@ class Reading:
             composite.refuse("apply resources are denied")
         return denied
 
-    def _strengthened(self) -> dict[str, bool]:
+    def _strengthened(self) -> dict[str, Any]:
         """What of ``meta`` the manifests above ask of all resources below them; it is never weakened."""
-        wanted = {
-            "noop": any(each.noop or each.meta.noop for each in self._above),
-            "monitor_only": any(each.health_check_only or each.meta.monitor_only for each in self._above),
-        }
-        return {name: True for name, is_wanted in wanted.items() if is_wanted}
+        wanted = (
+            ("noop", True, any(each.noop or each.meta.noop for each in self._above)),
+            ("mode", "warn", any(each.meta.mode == "warn" for each in self._above)),
+            (
+                "monitor_only",
+                True,
+                any(each.health_check_only or each.meta.monitor_only for each in self._above),
+            ),
+        )
+        return {name: value for name, value, is_wanted in wanted if is_wanted}
 
     @property
     def _above(self) -> list[Composite]:

@@ -124,7 +124,14 @@ resources:
     assert (tmp_path / "last").exists()
 
 
-@pytest.mark.parametrize(("above", "below"), [("noop: true", "{}"), ("meta: {noop: true}", "{}")])
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        ("noop: true", "{noop: false}"),
+        ("meta: {noop: true}", "{meta: {noop: false}}"),
+        ("meta: {mode: warn}", "{meta: {mode: enforce}}"),
+    ],
+)
 async def test_noop_is_handed_down_and_never_weakened(site, tmp_path, above, below):
     files = {"mid.yaml": f"resources: [{{apply: [{{child.yaml: {below}}}]}}]", "child.yaml": CHILD}
     parent = f"""
