@@ -12,7 +12,8 @@ from reactor import Diff, ResourceError
 from resources.file.content import Inline
 from resources.file.diffs import content_diff
 from resources.file.errors import Explaining
-from resources.file.posix import store
+from resources.file.litter import find_litter
+from resources.file.posix import remove_litter, store
 from resources.file.state import Attributes
 
 _MODE = 0o644
@@ -41,14 +42,18 @@ def read(path: str) -> str | None:
 async def edit(path: str, change: Change) -> None:
     """Put ``change`` of what the file holds in its place, in one step. A missing file is an empty one.
 
-    Owner and mode stay, and a symlink on the way to it. Raises ResourceError when it can't be written.
+    Owner and mode stay, and a symlink on the way to it; what a killed run left beside it goes. Raises ResourceError
+    when it can't be written.
     """
     path = os.path.realpath(path)  # noqa: ASYNC240 - as fast as the read that follows
     async with _editing:
         before = read(path)
         after = change(before or "")
         if after != before:
-            await store(path, Inline(after), _attributes(path))
+            attributes = _attributes(path)
+            litter = find_litter(*os.path.split(path), attributes.uid)
+            await remove_litter(path, litter, attributes.uid)
+            await store(path, Inline(after), attributes)
 
 
 async def replace(path: str, text: str) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -43,3 +46,16 @@ async def test_a_symlink_to_a_file_stays_and_leads_to_the_new_text(tmp_path):
     await textfile.replace(str(tmp_path / "link"), "new\n")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "new\n"
+
+
+def test_what_a_killed_run_left_beside_the_file_goes_with_the_next_change(tmp_path):
+    path = tmp_path / "file.conf"
+    path.write_text("old\n")
+    kill = "os.rename = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)"
+    edit = "import os, signal, sys, trio; from resources import textfile; {}; trio.run(textfile.replace, sys.argv[1], 'new\\n')"
+    killed = subprocess.run([sys.executable, "-c", edit.format(kill), path], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(what_is_in(tmp_path)) == 2
+    subprocess.run([sys.executable, "-c", edit.format("pass"), path], check=True)
+    assert path.read_text() == "new\n"
+    assert list(what_is_in(tmp_path)) == ["file.conf"]
