@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from reactor.manifest.old_breaks import without_old_breaks
 from reactor.manifest.scalars import plain_value
 
 
@@ -19,9 +20,19 @@ def yaml_text(value: Any) -> str:
 
 
 def _represent(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """Several lines as they are; in quotes, what is a text in 1.1 and a number in 1.2: ``1e3``, ``0o17``."""
-    style = "|" if "\n" in text else None if _is_text(text) else "'"
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+    """Several lines as they are; in quotes, what is a text in 1.1 and a number in 1.2: ``1e3``, ``0o17``.
+
+    What ends a line in 1.1 only is escaped: written as it is, it would be followed by an indentation.
+    """
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, _style_of(text))
+
+
+def _style_of(text: str) -> str | None:
+    if without_old_breaks(text) != text:
+        return '"'
+    if "\n" in text:
+        return "|"
+    return None if _is_text(text) else "'"
 
 
 def _is_text(text: str) -> bool:

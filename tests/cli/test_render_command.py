@@ -70,6 +70,8 @@ def test_a_list_that_came_to_be_longer_or_shorter_than_it_is_written_is_shown_as
         " a\nb",
         "a \n",
         "a\tb",
+        "\x85a",
+        "a\u2028b\n",
     ],
 )
 def test_a_text_that_is_shown_is_the_same_text_again(reactor, manifest, tmp_path, text):
