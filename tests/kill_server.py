@@ -17,8 +17,9 @@ import zstandard  # noqa: F401
 
 from resources.archive import Archive
 from resources.file import File, durability
+from resources.scaffold import Scaffold
 
-KINDS = {"archive": Archive, "file": File}
+KINDS = {"archive": Archive, "file": File, "scaffold": Scaffold}
 
 
 class KillServer:

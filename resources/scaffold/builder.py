@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
@@ -15,8 +15,11 @@ from reactor import Diff, Heard, ResourceError
 from resources.file import posix
 from resources.file.content import Inline
 from resources.file.diffs import attributes_diff, content_diff, secret_diff
+from resources.file.errors import Explaining
+from resources.file.parent import make_missing
 from resources.file.state import Change
 from resources.process import ENVIRONMENT, Command, last_words, run
+from resources.scaffold.debt import note_of, noted
 from resources.scaffold.state import Difference, ScaffoldState
 from resources.scaffold.target import TargetTree
 
@@ -62,11 +65,12 @@ class Builder:
         for path in (*(file.path for file in state.changed), *state.litter, *purged):
             self.touched.add(path)
         for directory in state.directories:
-            if directory.changes:
-                await posix.set_attributes(directory.path, directory.attributes)
-            else:
-                await posix.create_directory(directory.path, directory.attributes)
+            if not directory.changes:
+                with Explaining(f"create the directory {directory.path}"):
+                    make_missing(directory.path)  # with the mode of new ones: nobody sets it after a kill
+            await posix.set_attributes(directory.path, directory.attributes)
         await self._write_all(state.changed)
+        await self._catch_up(state)
         await self._remove([*state.litter, *purged])
 
     async def clear(self, state: ScaffoldState) -> None:
@@ -119,19 +123,34 @@ class Builder:
             raise errors[0]
 
     async def _write(self, file: Difference) -> None:
-        if file.text is not None:
-            await posix.store(file.path, Inline(file.text), file.attributes)
-        else:
-            await posix.set_attributes(file.path, file.attributes)
-            if self._target.has_accepted(file.path):  # what the commands made of the attributes, too
-                return
-        name = os.path.basename(file.path)
-        matching = [command for command in self._commands if fnmatchcase(name, command.pattern)]
-        if matching:
-            self._target.doubt(file.path)
-            for command in matching:
-                await _perform(command.arguments(file.path), file.path)
-            self._target.accept(file.path)
+        commands = self._commands_for(file.path)
+        with noted(file.path) if commands else nullcontext():
+            if file.text is not None:
+                await posix.store(file.path, Inline(file.text), file.attributes)
+            else:
+                await posix.set_attributes(file.path, file.attributes)
+                if self._target.has_accepted(file.path):  # what the commands made of the attributes, too
+                    return
+            await self._perform_all(commands, file.path)
+
+    async def _catch_up(self, state: ScaffoldState) -> None:
+        """Run the commands that an interrupted run owes for files that are as their templates make them."""
+        written = {file.path for file in state.changed}
+        for path in state.managed if state.litter else ():
+            if path not in written and note_of(path) in state.litter:
+                with noted(path):
+                    await self._perform_all(self._commands_for(path), path)
+
+    def _commands_for(self, path: str) -> Sequence[PostCommand]:
+        name = os.path.basename(path)
+        return [command for command in self._commands if fnmatchcase(name, command.pattern)]
+
+    async def _perform_all(self, commands: Sequence[PostCommand], path: str) -> None:
+        if commands:
+            self._target.doubt(path)
+            for command in commands:
+                await _perform(command.arguments(path), path)
+            self._target.accept(path)
 
     async def _remove(self, paths: Sequence[str]) -> None:
         """Remove files, and the directories below the root that this leaves empty."""

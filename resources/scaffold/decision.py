@@ -8,6 +8,8 @@ from typing import Protocol
 from reactor import Action, Diff, Plan
 from resources.scaffold.state import ScaffoldState
 
+_LITTER = "temporary files of an interrupted run"
+
 
 class Hands(Protocol):
     """What carries a plan out."""
@@ -25,9 +27,9 @@ class Hands(Protocol):
 def decide(ensure: str, state: ScaffoldState, hands: Hands, *, purge: bool) -> Plan:
     """Nothing, or one action that does it all."""
     if ensure == "absent":
-        if not state.managed:
+        if not (state.managed or state.litter):
             return ()
-        words = f"{len(state.managed)} scaffold files"
+        words = f"{len(state.managed)} scaffold files" if state.managed else _LITTER
         return (Action(f"Would have removed {words}", f"removed {words}", partial(hands.clear, state)),)
     files = len(state.changed) + (len(state.purged) if purge else 0)
     if not (files or state.directories or state.litter):
@@ -37,7 +39,7 @@ def decide(ensure: str, state: ScaffoldState, hands: Hands, *, purge: bool) -> P
     elif state.directories:
         words = f"changed {len(state.directories)} scaffold directories"
     else:
-        words = "removed temporary files of an interrupted run"
+        words = f"removed {_LITTER}"
     return (
         Action(
             f"Would have {words}",
