@@ -7,6 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from reactor.graph.topology import Topology
 
+_Question = tuple[int, bool]
+"""A vertex that is blocked, and whether it is only about the order that is over for it."""
+Known = dict[_Question, tuple[int, ...]]
+"""Whom to blame, by what was asked."""
+
 
 class Blame:
     """Which vertices failed, and which are blocked because something they require is not ok.
@@ -109,37 +114,32 @@ class Blame:
         taken, self.transitions = self.transitions, []
         return taken
 
-    def culprits(self, vertex: int) -> list[int]:
-        """The failed vertices at the root of why ``vertex`` is blocked, in order."""
-        roots: set[int] = set()
-        seen = {vertex}
-        stack = [vertex]
-        while stack:
-            below = stack.pop()
-            roots |= self._enders(below)
-            for up in self._topology.strong_predecessors[below]:
-                if not self._bad[up] or up in seen:
-                    continue
-                seen.add(up)
-                if up in self.blocked:
-                    stack.append(up)
-                else:
-                    roots.add(up)
-        return sorted(roots)
+    def culprits(self, vertex: int, known: Known) -> tuple[int, ...]:
+        """The failed vertices at the root of why ``vertex`` is blocked, in order.
 
-    def _enders(self, vertex: int) -> set[int]:
-        """The failed vertices, nearest first, with which an order ended before ``vertex``."""
-        found: set[int] = set()
-        seen = {vertex}
-        stack = [vertex]
+        ``known`` gets the answers about all that is looked at, for as long as nothing changes: to ask for each vertex of
+        a long chain takes no longer than to walk along it once.
+        """
+        stack = [(vertex, False)]
         while stack:
-            for up in self._topology.ended_by.get(stack.pop(), ()):
-                if up in self.failed:
-                    found.add(up)
-                elif self.is_over(up) and up not in seen:
-                    seen.add(up)
-                    stack.append(up)
-        return found
+            failed, further = self._above(*stack[-1])
+            if unknown := [each for each in further if each not in known]:
+                stack += unknown
+                continue
+            roots = {(up,) for up in failed} | {known[each] for each in further}
+            known[stack.pop()] = roots.pop() if len(roots) == 1 else tuple(sorted(set[int]().union(*roots)))
+        return known[vertex, False]
+
+    def _above(self, vertex: int, is_of_order: bool) -> tuple[list[int], list[_Question]]:
+        """Who is directly to blame for ``vertex``: those that failed, and who else is to be asked about."""
+        if is_of_order:
+            before = self._topology.ended_by.get(vertex, ())
+            failed = [up for up in before if up in self.failed]
+            return failed, [(up, True) for up in before if up not in self.failed and self.is_over(up)]
+        bad = [up for up in self._topology.strong_predecessors[vertex] if self._bad[up]]
+        blocked = [(up, False) for up in bad if up in self.blocked]
+        ended = [(vertex, True)] if self.is_over(vertex) else []
+        return [up for up in bad if up not in self.blocked], blocked + ended
 
     def _turned(self, vertex: int, step: int) -> list[int]:
         """Count that ``vertex`` failed (1) or recovered (-1) in its orders. Returns for whom that is another answer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container, Iterable
 
-from reactor.engine.blame import Blame
+from reactor.engine.blame import Blame, Known
 from reactor.engine.check import Verdict
 from reactor.engine.events import (
     AuditFound,
@@ -76,10 +76,11 @@ class Herald:
         """Who became blocked by whom, and who is free again. Returns them all."""
         refs = self._roster.refs
         taken = blame.take_transitions()
+        known: Known = {}
         for vertex, blocked in taken:
             if not blocked:
                 self._emit(Unblocked(time.time(), refs[vertex]))
-            elif culprits := blame.culprits(vertex):
+            elif culprits := blame.culprits(vertex, known):
                 self._emit(Blocked(time.time(), refs[vertex], tuple(refs[culprit] for culprit in culprits)))
         return [vertex for vertex, _ in taken]
 

@@ -65,4 +65,4 @@ def test_only_a_failure_ends_an_order_and_all_that_is_bad_blocks(seed):
         over, blocked = host.expected()
         assert {v for v in range(MOST) if host.blame.is_over(v)} == over
         assert host.blame.blocked == blocked
-        assert all(host.blame.culprits(v) for v in blocked)
+        assert all(host.blame.culprits(v, {}) for v in blocked)

@@ -37,6 +37,39 @@ def test_a_requirement_that_failed_during_a_run_blocks_what_ran():
     assert scheduler.next_ready(0.0) is None
 
 
+class CountedList(list):
+    """How often something in it was looked at."""
+
+    looks = 0
+
+    def __getitem__(self, index):
+        self.looks += 1
+        return super().__getitem__(index)
+
+    def get(self, index, default):
+        return self[index]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    "kind", [EdgeKind.REQUIRE, EdgeKind.AFTER], ids=["required", "of an order that ended"]
+)
+def test_who_blocks_each_of_a_long_chain_is_found_by_walking_along_it_once(kind, order):
+    size = 1000
+    edges = [(v, v + 1) for v in range(size - 1)]
+    topology = Topology.of_edges(size, [(*edge, kind) for edge in edges])
+    if kind is EdgeKind.AFTER:
+        topology.end_orders(edges)
+    scheduler = Scheduler(topology, jobs=1, default_retry=0)
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    run(scheduler, A, Outcome.FAILED)
+    topology.strong_predecessors = required = CountedList(topology.strong_predecessors)
+    topology.ended_by = ended = CountedList([topology.ended_by.get(v, ()) for v in range(size)])
+    known = {}
+    assert {scheduler.blame.culprits(v, known) for v in range(1, size)[::order]} == {(A,)}
+    assert required.looks + ended.looks < 8 * size
+
+
 def test_an_immediate_mark_overtakes_a_delayed_one():
     scheduler = pair()
     scheduler.mark(A, Cause.DRIFT, 0.0, delay=5.0)

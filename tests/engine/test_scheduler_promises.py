@@ -276,8 +276,10 @@ class Lives(RuleBasedStateMachine):
     def failures_are_local_and_named(self):
         """Promise 5: blocked means below a failure, and the culprits are failed strong ancestors."""
         assert self.scheduler.blame.failed == self.failed
+        known = {}
         for v in self.scheduler.blame.blocked:
-            culprits = self.scheduler.blame.culprits(v)
+            culprits = self.scheduler.blame.culprits(v, known)
+            assert culprits == self.scheduler.blame.culprits(v, {})
             assert culprits
             assert set(culprits) <= self.failed & self.strong_ancestors[v]
 
