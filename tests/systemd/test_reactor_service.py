@@ -351,6 +351,23 @@ async def test_a_manifest_that_mounts_gets_its_mounts_seen_by_all():
     service.uninstall()
 
 
+async def test_who_serves_a_mount_outlives_the_service():
+    service = Installation()
+    if not Path("/dev/fuse").exists():
+        subprocess.run(["mknod", "/dev/fuse", "c", "10", "229"], check=True)
+    (source := service.directory / "source").mkdir()
+    (point := service.directory / "point").mkdir()
+    (source / "file").touch()
+    service.describe(
+        more=f"  - mount:\n      - {point}: {{ ensure: mounted, device: {source}, fstype: fuse.bindfs }}\n"
+    )
+    assert (done := service.install()).exit_code == 0, done.output
+    await eventually(service.converged)
+    service.uninstall()
+    assert (point / "file").exists()
+    subprocess.run(["umount", point], check=True)
+
+
 async def test_what_other_kinds_need_is_open_to_them():
     service = Installation()
     shared, www = Path("/srv/shared"), Path("/srv/www")
