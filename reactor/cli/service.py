@@ -17,8 +17,8 @@ from reactor.cli.messages import fail, hinted
 from reactor.cli.nearest import NearestGroup
 
 if TYPE_CHECKING:
-    from reactor.loading import Program
     from reactor.manifest.inputs import Inputs
+    from reactor.resource.base import Resource
     from reactor.service.unit import Service
 
 _SENSELESS = {"converge_once": "--converge-once", "render": "--render"}
@@ -78,8 +78,8 @@ def install(manifest: str, run_options: tuple[str, ...], name: str, no_start: bo
     from reactor.service.installation import install as put_in_place
     from reactor.service.installation import require_systemd
 
-    wanted, program = _examined(name, manifest, run_options)
-    text = wanted.unit(program.graph.resources.values(), program.files)
+    wanted, resources = _examined(name, manifest, run_options)
+    text = wanted.unit(resources)
     if dry_run:
         click.echo(text, nl=False)
         return
@@ -114,8 +114,8 @@ def uninstall(name: str) -> None:
         click.echo("\n".join(done))
 
 
-def _examined(name: str, manifest: str, run_options: tuple[str, ...]) -> tuple[Service, Program]:
-    """What is to be installed, and its manifest, found valid in the directory that the service will run in."""
+def _examined(name: str, manifest: str, run_options: tuple[str, ...]) -> tuple[Service, list[Resource]]:
+    """What is to be installed, found valid in the directory that the service will run in."""
     from reactor.loading import is_elsewhere, load, shown
     from reactor.service.unit import Service
 
@@ -136,7 +136,7 @@ def _examined(name: str, manifest: str, run_options: tuple[str, ...]) -> tuple[S
             None if path is None else os.path.abspath(path) for path in (given["state_dir"], given["cache"])
         ]
         wanted = Service(name, place, run_options, *own)
-    return wanted, program
+    return wanted, list(program.graph.resources.values())
 
 
 def _run_parameters(manifest: str, options: tuple[str, ...]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ _PROTECTIONS: tuple[tuple[Protection, ...], ...] = (
         Protection("ProtectSystem=yes", (Need.MOUNT, Area.USR)),
     ),
     (Protection("ProtectHome=read-only", (Need.MOUNT, Area.HOME)),),
-    (Protection("PrivateTmp=yes", (Need.MOUNT, Area.TEMPORARY)),),
+    (Protection("ReadOnlyPaths=-/tmp -/var/tmp", (Need.MOUNT, Area.TEMPORARY)),),
     (Protection("ProtectKernelTunables=yes", (Need.MOUNT, Need.TUNABLE)),),
     (Protection("ProtectKernelModules=yes", (Need.MOUNT,)),),
     (Protection("ProtectKernelLogs=yes", (Need.MOUNT,)),),
@@ -70,6 +70,7 @@ _PROTECTIONS: tuple[tuple[Protection, ...], ...] = (
     ),
     (Protection("RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK"),),
     (Protection("SystemCallFilter=~@clock @cpu-emulation @debug @module @obsolete @raw-io @reboot @swap"),),
+    (Protection("SystemCallFilter=~@mount", (Need.MOUNT,)),),
     (Protection("SystemCallErrorNumber=EPERM"),),
     (Protection("SystemCallArchitectures=native"),),
     (Protection("NoNewPrivileges=yes"),),
@@ -77,15 +78,16 @@ _PROTECTIONS: tuple[tuple[Protection, ...], ...] = (
     (Protection("RestrictRealtime=yes"),),
     (Protection("RestrictSUIDSGID=yes", (Need.SETGID,)),),
 )
-"""Of each group, the first that can be. ProtectHostname= is missing: it would hide from us that the name changes."""
+"""Of each group, the first that can be. What is closed refuses, and deceives nobody: so PrivateTmp= is missing, where files
+would be made that nobody else sees, and ProtectHostname=, which would hide from us that the name changes."""
 
 
-def sandbox(resources: Iterable[Resource], read: Iterable[str], written: Iterable[str] = ()) -> Iterator[str]:
+def sandbox(resources: Iterable[Resource], paths: Iterable[str] = ()) -> Iterator[str]:
     """Lines for the section ``[Service]``: what can be closed, and as comments why the rest can't.
 
-    ``read`` and ``written`` are the paths of the program itself, such as the manifest and its state directory.
+    ``paths`` are what the program itself writes.
     """
-    needs = _needs(resources, read, written)
+    needs = _needs(resources, paths)
     if Need.ANYTHING in needs:
         yield f"# Nothing is closed: {needs[Need.ANYTHING]} {Need.ANYTHING.value}."
         return
@@ -98,13 +100,10 @@ def sandbox(resources: Iterable[Resource], read: Iterable[str], written: Iterabl
             yield f"# Not {protection.line}: {hindrance}."
 
 
-def _needs(
-    resources: Iterable[Resource], read: Iterable[str], written: Iterable[str]
-) -> dict[Need | Area, str]:
+def _needs(resources: Iterable[Resource], paths: Iterable[str]) -> dict[Need | Area, str]:
     """What is needed, each with the name of one who needs it."""
     found = [
-        *((need, path) for path in read for need in _to_read(path)),
-        *((need, path) for path in written for need in _to_write(path)),
+        *((need, path) for path in paths for need in _areas(path)),
         *((need, resource.ref) for resource in resources for need in _needs_of(resource)),
     ]
     return {need: _on_one_line(name) for need, name in reversed(found)}
@@ -114,18 +113,10 @@ def _needs_of(resource: Resource) -> Iterator[Need | Area]:
     if resource.health_checks:
         yield Need.ANYTHING
     for need in resource.needs():
-        yield from (need,) if isinstance(need, Need) else _to_write(need)
-    for path in (*resource.uses(), *(() if resource.late is None else resource.late.reads)):
-        if path.startswith("/"):  # and is no account
-            yield from _to_read(path)
+        yield from (need,) if isinstance(need, Need) else _areas(need)
 
 
-def _to_read(path: str) -> Iterator[Need | Area]:
-    """All may be read, but that in the place of /tmp there may be another."""
-    return (need for need in _to_write(path) if need is Area.TEMPORARY)
-
-
-def _to_write(path: str) -> Iterator[Need | Area]:
+def _areas(path: str) -> Iterator[Need | Area]:
     """Symlinks may lead elsewhere."""
     for place in {path, os.path.realpath(path)}:
         yield next((need for top, need in _BELOW.items() if f"{place}/".startswith(f"{top}/")), Area.FILES)

@@ -77,12 +77,11 @@ class Service:
         """Where it runs: paths among the options are relative to that."""
         return "/" if self.is_elsewhere else os.path.dirname(self.manifest)
 
-    def unit(self, resources: Iterable[Resource], files: Iterable[str] = ()) -> str:
-        """The text of the unit file, for a manifest with these resources, which was made of these ``files``."""
+    def unit(self, resources: Iterable[Resource]) -> str:
+        """The text of the unit file, for a manifest with these resources."""
         program = (sys.executable, "-P", "-m", "reactor", "run", self.manifest, *self.options)
-        named = (os.path.join(self.directory, word.rpartition("=")[2]) for word in self.options)
         written = [path for path in (self.state_directory, self.cache) if path is not None]
-        closed = sandbox(resources, (self.manifest, sys.prefix, __file__, *named, *files), written)
+        closed = sandbox(resources, written)
         return _UNIT.format(
             name=self.name,
             shown=self.manifest.replace("%", "%%"),

@@ -23,6 +23,7 @@ from resources.service import Service as UnitResource
 from resources.sysctl import Sysctl
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+TMP = "ReadOnlyPaths=-/tmp -/var/tmp"
 OWN = {"owner": "root", "group": "root", "mode": "0644"}
 
 
@@ -30,12 +31,12 @@ def a_file(path, **more):
     return File(name=path, ensure="present", content="x", **{**OWN, **more})
 
 
-def closed(*resources, paths=("/etc/reactor/site.yaml",)):
+def closed(*resources, paths=()):
     return [line for line in sandbox(resources, paths) if not line.startswith("#")]
 
 
 def reasons(*resources):
-    return [line for line in sandbox(resources, ()) if line.startswith("#")]
+    return [line for line in sandbox(resources) if line.startswith("#")]
 
 
 @pytest.mark.parametrize(
@@ -67,13 +68,12 @@ def test_the_file_system_is_closed_as_far_as_the_kind_lets_it(resource, system):
         (a_file("/home/ada/.profile"), "ProtectHome=read-only"),
         (a_file("/root/x"), "ProtectHome=read-only"),
         (User(name="ada"), "ProtectHome=read-only"),
-        (a_file("/tmp/x"), "PrivateTmp=yes"),
-        (File(name="/srv/x", ensure="present", source="/var/tmp/x", **OWN), "PrivateTmp=yes"),
+        (a_file("/tmp/x"), TMP),
         (Sysctl(name="vm.swappiness", value="1"), "ProtectKernelTunables=yes"),
         (Hostname(name="web1"), "CapabilityBoundingSet=~CAP_SYS_ADMIN"),
         (Link(name="br0", type="bridge"), "CapabilityBoundingSet=~CAP_NET_ADMIN"),
         (Link(name="br0", type="bridge", netns="blue"), "RestrictNamespaces=yes"),
-        (Mount(name="/srv", device="/dev/sdb1", fstype="ext4", ensure="mounted"), "PrivateTmp=yes"),
+        (Mount(name="/srv", device="/dev/sdb1", fstype="ext4", ensure="mounted"), TMP),
         (Mount(name="/srv", device="/dev/sdb1", fstype="ext4", ensure="mounted"), "ProtectKernelLogs=yes"),
     ],
 )
@@ -124,7 +124,7 @@ def test_a_kind_that_does_not_say_what_it_needs_may_need_anything():
 
 def test_a_kind_of_somebody_else_leaves_closed_what_it_does_not_need():
     lines = closed(Modest(name="x"))
-    assert {"ProtectSystem=yes", "PrivateTmp=yes", "CapabilityBoundingSet=~CAP_SYS_ADMIN"} <= {*lines}
+    assert {"ProtectSystem=yes", TMP, "CapabilityBoundingSet=~CAP_SYS_ADMIN"} <= {*lines}
     assert "CapabilityBoundingSet=~CAP_NET_ADMIN" not in lines
     assert "# Not ProtectSystem=full: modest#x is about something below /etc." in reasons(Modest(name="x"))
 
@@ -142,15 +142,6 @@ def test_what_a_symlink_leads_to_is_open_as_well(tmp_path):
 def test_a_directory_keeps_its_setgid_bit():
     assert "RestrictSUIDSGID=yes" in closed(a_file("/srv/x"))
     assert "RestrictSUIDSGID=yes" not in closed(File(name="/srv/x", ensure="directory", **OWN))
-
-
-def test_what_a_manifest_is_made_of_can_be_read():
-    unit = Service("web", "/etc/web/site.yaml").unit([], ["/tmp/child.yaml"])
-    assert setting(unit, "PrivateTmp") == []
-
-
-def test_a_manifest_below_tmp_can_be_read():
-    assert "PrivateTmp=yes" not in closed(paths=["/tmp/site.yaml"])
 
 
 @pytest.mark.parametrize(
@@ -196,15 +187,11 @@ def test_a_state_directory_of_ones_own_can_be_written():
     assert setting(Service("web", "/etc/web/site.yaml", (), "/srv", "/root/x").unit([]), "ProtectHome") == []
 
 
-def test_what_the_options_name_below_tmp_can_be_reached():
-    for given in (
-        {"options": ("--facts", "/tmp/facts")},
-        {"options": ("--facts=/tmp/facts",)},
-        {"options": ("--facts", "../../tmp/facts")},
-        {"state_directory": "/tmp/s"},
-        {"cache": "/var/tmp/c"},
-    ):
-        assert setting(Service("web", "/etc/web/site.yaml", **given).unit([]), "PrivateTmp") == []
+def test_a_state_directory_or_a_cache_below_tmp_can_be_written():
+    assert setting(Service("web", "/etc/web/site.yaml", (), "/tmp/s").unit([]), "ReadOnlyPaths") == []
+    assert (
+        setting(Service("web", "/etc/web/site.yaml", (), None, "/var/tmp/c").unit([]), "ReadOnlyPaths") == []
+    )
 
 
 def test_a_manifest_from_elsewhere_waits_for_the_network():

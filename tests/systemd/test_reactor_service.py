@@ -351,6 +351,20 @@ async def test_a_manifest_that_mounts_gets_its_mounts_seen_by_all():
     service.uninstall()
 
 
+async def test_what_is_added_and_closed_to_it_fails_and_is_not_done_out_of_sight():
+    added, point = Path("/tmp/added"), Path("/srv/added")
+    point.mkdir()
+    sysctl = (
+        "  - sysctl:\n      - kernel.domainname: { ensure: present, value: x }\n"  # which wants CAP_SYS_ADMIN
+    )
+    with installed(more=sysctl) as service:
+        file = f"  - file:\n      - {added}: {{ {FILE}, content: x }}\n"
+        mount = f"  - mount:\n      - {point}: {{ ensure: mounted, device: tmpfs, fstype: tmpfs }}\n"
+        service.describe(more=f"{sysctl}{file}{mount}")
+        await eventually(lambda: "2 failed" in service.show("StatusText"))
+        assert not added.exists()
+
+
 async def test_who_serves_a_mount_outlives_the_service():
     service = Installation()
     if not Path("/dev/fuse").exists():
