@@ -28,6 +28,14 @@ OTHER = ETC / "other-of-reactor.service"
 FILE = 'ensure: present, owner: root, group: root, mode: "0644"'
 
 
+@pytest.fixture(scope="module", autouse=True)
+def of_this_tree():
+    """What systemd starts is the program whose tests these are, whichever is installed."""
+    systemctl("set-environment", f"PYTHONPATH={Path(__file__).parents[2]}")
+    yield
+    systemctl("unset-environment", "PYTHONPATH")
+
+
 def reactor(*args):
     """One command, in this process."""
     return CliRunner().invoke(command, list(map(str, args)))
