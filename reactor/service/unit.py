@@ -38,8 +38,8 @@ RestartSec=5s
 WatchdogSec=30s
 TimeoutAbortSec=5s
 SyslogIdentifier=reactor
-# Commands that run are let end, and killed after that.
-KillMode=mixed
+# Commands that run are let end. If reactor is killed, so are they, but not a package manager halfway: that is left alone.
+KillMode=process
 TimeoutStopSec=60s
 {{state}}
 CacheDirectory=reactor

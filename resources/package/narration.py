@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from io import FileIO
 from typing import Final
 
 import trio
 
 from reactor import say
 from resources.package.locks import waiting_for
-from resources.process.output import Output
+from resources.process.output import TAIL_BYTES
 
 FIRST: Final = 5.0
 """Seconds after which something is said; each wait from then on is twice as long as the one before."""
@@ -21,7 +21,7 @@ LONGEST: Final = 60.0
 
 _WAITS: Final = re.compile(r"Waiting for .*\b(?:process|pid) (\d+)")
 """How apt and dnf tell of a lock that another process holds."""
-_PERCENT: Final = re.compile(r"(?:dl|pm)status:[^:]*:(\d+)")
+_PERCENT: Final = re.compile(rb"^(?:dl|pm)status:[^:]*:(\d+)", re.MULTILINE)
 """How the lines begin that apt writes where ``APT::Status-Fd`` says: it fetches, or changes something, and how far."""
 
 
@@ -32,7 +32,6 @@ class Narration:
         self._program = program
         self._tell = tell
         self._latest = ""
-        self._percent = ""
         self._holder: int | None = None
 
     def hear(self, line: str) -> None:
@@ -46,32 +45,18 @@ class Narration:
         elif words := " ".join(line.split()):
             self._latest = f": {words}"
 
-    async def speak(self) -> None:
-        """Say now and then what the program does, until cancelled."""
+    async def speak(self, progress: FileIO) -> None:
+        """Say now and then what the program does, and how far it says in ``progress`` that it is, until cancelled."""
         began = trio.current_time()
         wait = FIRST
         while True:
             await trio.sleep(wait)
             taken = f"{trio.current_time() - began:.0f}s"
-            say(f"{self._program} has been at work for {taken}{self._percent}{self._latest}")
+            say(f"{self._program} has been at work for {taken}{_percent(progress)}{self._latest}")
             wait = min(2 * wait, LONGEST)
 
-    @contextmanager
-    def status(self, nursery: trio.Nursery) -> Iterator[int]:
-        """A descriptor for the program to write its progress to."""
-        reading, writing = os.pipe()
-        nursery.start_soon(self._listen, reading)
-        try:
-            yield writing
-        finally:
-            os.close(writing)
 
-    def _note(self, line: str) -> None:
-        if percent := _PERCENT.match(line):
-            self._percent = f" ({percent[1]}%)"
-
-    async def _listen(self, descriptor: int) -> None:
-        lines = Output(self._note)
-        async with trio.lowlevel.FdStream(descriptor) as stream:
-            async for chunk in stream:
-                lines.feed(bytes(chunk))
+def _percent(progress: FileIO) -> str:
+    end = os.fstat(progress.fileno()).st_size
+    told = _PERCENT.findall(os.pread(progress.fileno(), TAIL_BYTES, max(0, end - TAIL_BYTES)))
+    return f" ({told[-1].decode()}%)" if told else ""

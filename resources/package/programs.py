@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 
 import trio
 
 from reactor import ResourceError
 from resources.package.complaints import complaint
 from resources.package.narration import Narration
-from resources.process import ENVIRONMENT, Command, Completed, run
+from resources.process import ENVIRONMENT, Command, Completed, memory_file, run
 
 
 class Programs:
@@ -44,21 +43,21 @@ class Programs:
     ) -> Completed:
         narration = Narration(arguments[0], tell)
         failure: ResourceError | None = None
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(narration.speak)
-            with narration.status(nursery) if status else nullcontext() as descriptor:
+        with memory_file() as progress:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(narration.speak, progress)
                 try:
-                    completed = await run(self._command(arguments, status, descriptor), narration.hear)
+                    completed = await run(self._command(arguments, status, progress.fileno()), narration.hear)
                 except ResourceError as error:  # a nursery would wrap it
                     failure = error
-            nursery.cancel_scope.cancel()
+                nursery.cancel_scope.cancel()
         if failure is not None:
             raise failure
         return completed
 
-    def _command(self, arguments: Sequence[str], status: str, descriptor: int | None) -> Command:
-        if descriptor is None:
-            return Command(arguments, "/", self._environment)
+    def _command(self, arguments: Sequence[str], status: str, descriptor: int) -> Command:
+        """It comes to its end also if we don't: half a transaction is worse than none."""
         program, *others = arguments
-        told = (program, f"{status}{descriptor}", *others)
-        return Command(told, "/", self._environment, inherited=(descriptor,))
+        told = (program, f"{status}{descriptor}", *others) if status else arguments
+        inherited = (descriptor,) if status else ()
+        return Command(told, "/", self._environment, inherited=inherited, left_alone=True)

@@ -1,10 +1,12 @@
 """Running commands, for every kind that needs one: in a process group of its own, which ends as a whole.
 
 `command` starts one and waits for it, `perform` runs one that must succeed, `group` ends what is left, `family` knows
-what that is, `output` keeps what it wrote, `quoting` makes words of its text.
+what that is, `lifeline` has a `guardian` end it when we can't, `files` take what it writes if it goes on without us, `output` keeps
+that, `quoting` makes words of its text.
 """
 
 from resources.process.command import ENVIRONMENT, Command, Completed, run
+from resources.process.files import memory_file
 from resources.process.output import last_words
 from resources.process.perform import missing_rights, perform
 from resources.process.quoting import split_words
@@ -14,6 +16,7 @@ __all__ = [
     "Command",
     "Completed",
     "last_words",
+    "memory_file",
     "missing_rights",
     "perform",
     "run",

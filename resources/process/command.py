@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
@@ -21,7 +21,9 @@ from typing import Final, NamedTuple, cast
 import trio
 
 from reactor import ResourceError, fragile_mounts
+from resources.process.files import follow, memory_file
 from resources.process.group import end_group
+from resources.process.lifeline import entrusted, have_guardian
 from resources.process.output import TAIL_BYTES, Output, last_words
 
 ENVIRONMENT: Final = {
@@ -41,7 +43,8 @@ class Command:
     """What to start: arguments with the program first, and all that surrounds it. ``timeout`` is in seconds.
 
     ``input`` is what it reads. Others can see the arguments of a process, but not that. ``inherited`` are descriptors
-    of ours that it has, too, under their numbers.
+    of ours that it has, too, under their numbers. One that is ``left_alone`` by our own death comes to its end after it:
+    it must not be cut off in the middle. So it writes to files, for nobody would read from a pipe then.
     """
 
     arguments: Sequence[str]
@@ -50,6 +53,7 @@ class Command:
     timeout: float = math.inf
     input: bytes = field(default=b"", repr=False)
     inherited: tuple[int, ...] = ()
+    left_alone: bool = False
 
 
 class Completed(NamedTuple):
@@ -80,10 +84,11 @@ async def run(command: Command, tell: Callable[[str], None] | None = None) -> Co
     stdout, stderr = Output(tell), Output(tell)
     with _start(command, await _find_program(command)) as child:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_pump, child.stdout, stdout)
-            nursery.start_soon(_pump, child.stderr, stderr)
-            in_time = await _wait(child, command.timeout)
-            nursery.cancel_scope.deadline = trio.current_time() + _DRAIN_GRACE
+            hear, grace = (follow, 0.0) if command.left_alone else (_pump, _DRAIN_GRACE)
+            nursery.start_soon(hear, child.stdout, stdout)
+            nursery.start_soon(hear, child.stderr, stderr)
+            in_time = await _wait(child, command)
+            nursery.cancel_scope.deadline = trio.current_time() + grace
     stdout.end()
     stderr.end()
     code = child.process.returncode
@@ -99,16 +104,36 @@ async def run(command: Command, tell: Callable[[str], None] | None = None) -> Co
 @contextmanager
 def _start(command: Command, program: str) -> Iterator[_Child]:
     """Start the command, and close its descriptors in the end."""
+    if not command.left_alone:
+        have_guardian()
+    with ExitStack() as held:
+        files = [held.enter_context(memory_file()) for _ in range(2)] if command.left_alone else []
+        process = _spawn(command, program, files or [subprocess.PIPE, subprocess.PIPE])
+        pipes = cast("list[FileIO]", [] if files else [process.stdout, process.stderr])
+        for pipe in pipes:
+            held.enter_context(pipe)
+            os.set_blocking(pipe.fileno(), False)
+        try:
+            pidfd = os.pidfd_open(process.pid)
+        except OSError:  # out of descriptors: nobody could wait for it
+            process.kill()
+            process.wait()
+            raise
+        held.callback(os.close, pidfd)
+        yield _Child(process, pidfd, *(files or pipes))
+
+
+def _spawn(command: Command, program: str, outputs: Sequence[FileIO | int]) -> subprocess.Popen[bytes]:
     stdin = _input(command.input) if command.input else subprocess.DEVNULL
     try:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             command.arguments,
             executable=program,
             cwd=command.cwd,
             env=command.environment,
             stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=outputs[0],
+            stderr=outputs[1],
             bufsize=0,
             pass_fds=command.inherited,
             start_new_session=True,  # a group of its own, and no terminal to ask for a password on
@@ -118,20 +143,6 @@ def _start(command: Command, program: str) -> Iterator[_Child]:
     finally:
         if stdin != subprocess.DEVNULL:
             os.close(stdin)
-    stdout, stderr = cast("tuple[FileIO, FileIO]", (process.stdout, process.stderr))
-    with stdout, stderr:
-        try:
-            pidfd = os.pidfd_open(process.pid)
-        except OSError:  # out of descriptors: nobody could wait for it
-            process.kill()
-            process.wait()
-            raise
-        try:
-            os.set_blocking(stdout.fileno(), False)
-            os.set_blocking(stderr.fileno(), False)
-            yield _Child(process, pidfd, stdout, stderr)
-        finally:
-            os.close(pidfd)
 
 
 def _input(data: bytes) -> int:
@@ -153,19 +164,25 @@ async def _pump(pipe: FileIO, output: Output) -> None:
         output.feed(chunk or b"")  # None: nothing there after all
 
 
-async def _wait(child: _Child, limit: float) -> bool:
+async def _wait(child: _Child, command: Command) -> bool:
     """Wait until the leader has ended, or end its group. Tells whether it ended by itself, in time."""
+    try:
+        with nullcontext() if command.left_alone else entrusted(child.process.pid):
+            return await _ends(child, command.timeout)
+    finally:
+        child.process.poll()
+
+
+async def _ends(child: _Child, limit: float) -> bool:
     ended = False
     try:
         with trio.move_on_after(limit):
             await trio.lowlevel.wait_readable(child.pidfd)
-            child.process.wait()
             ended = True
     finally:
         if not ended:
             with trio.CancelScope(shield=True):
                 await end_group(child.process.pid)
-                child.process.poll()
     return ended
 
 

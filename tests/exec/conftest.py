@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from resources.process.lifeline import have_guardian
+
 
 def _children() -> set[str]:
     return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
@@ -16,6 +18,12 @@ def _state(pid: str) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
         return "gone"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _the_guardian_stays():
+    """It is started with the first command, for all that follow."""
+    have_guardian()
 
 
 @pytest.fixture(autouse=True)

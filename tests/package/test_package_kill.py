@@ -23,7 +23,7 @@ NAMES = [*(f"tiny{number}" for number in range(6)), "slow"]
 @pytest.fixture
 def slow(apt):
     """The package `slow` says which dpkg installs it, and goes on when it is let."""
-    script = f"echo $PPID > {apt.root}/new; mv {apt.root}/new {apt.root}/dpkg.pid\nwhile test ! -e {apt.root}/go; do sleep 0.05; done"
+    script = f"echo $PPID > {apt.root}/new; mv {apt.root}/new {apt.root}/dpkg.pid\nwhile test ! -e {apt.root}/go; do sleep 0.05; done\nseq 20000"
     apt.offer(*(Deb(name) for name in NAMES[:-1]), Deb("slow", scripts={"preinst": script}))
     apt.update()
     return apt
@@ -75,6 +75,15 @@ async def test_what_is_half_there_is_removed_where_it_is_to_be_absent(slow):
     assert ended.counts[Result.FAILED] == 0, [check.error for check in story.checks("package#slow")]
     assert slow.packages == {}
     assert slow.run("dpkg", "--audit") == ""
+
+
+async def test_a_transaction_comes_to_its_end_when_who_began_it_was_killed(slow):
+    life, _ = await begun(slow)
+    life.kill()
+    life.wait()
+    (slow.root / "go").touch()
+    await eventually(lambda: set(slow.packages) == set(NAMES))
+    assert_all_is_installed(slow)
 
 
 async def test_alone_the_package_manager_is_waited_for(slow):

@@ -282,6 +282,28 @@ async def test_a_life_that_hangs_or_ends_is_followed_by_another():
     service.uninstall()
 
 
+LEFT_AND_RUNNING = """\
+  - exec:
+      - leave: {{ command: "sleep 300 & echo $! >{0}/left", provider: shell }}
+      - run: {{ command: "echo $$ >{0}/running; exec sleep 300", provider: shell, require: exec#leave }}
+"""
+
+
+async def test_when_it_is_killed_its_commands_end_and_what_they_have_left_goes_on():
+    service = Installation()
+    service.drop_in("Restart=no")
+    service.describe(more=LEFT_AND_RUNNING.format(service.directory))
+    assert (done := service.install()).exit_code == 0, done.output
+    file = service.directory / "running"
+    await eventually(lambda: file.exists() and file.read_text())
+    left, running = (int((service.directory / name).read_text()) for name in ("left", "running"))
+    os.kill(service.pid, signal.SIGKILL)
+    await eventually(lambda: not Path(f"/proc/{running}").exists())
+    await eventually(lambda: systemctl("show", "--value", "--property=ActiveState", service.name) == "failed")
+    os.kill(left, signal.SIGKILL)  # raises if it had ended
+    service.uninstall()
+
+
 async def test_what_happens_is_in_the_journal_with_fields(service):
     await eventually(service.converged)
     service.target.write_text("drifted")
