@@ -18,7 +18,7 @@ from reactor.cli.page import page_window
 from reactor.cli.reloading import Generation, Reloader
 from reactor.cli.state import State, opened, refuse_managed, remembered, stateless
 from reactor.console.display import Display
-from reactor.console.introduction import message_record, selection_record, selection_text
+from reactor.console.introduction import message_record, metrics_record, selection_record, selection_text
 from reactor.engine.options import DEFAULT_JOBS, Options
 from reactor.journal.state_directory import PAUSES_FILE
 from reactor.loading import load
@@ -107,6 +107,9 @@ class Run(NamedTuple):
 
                     control, tally, page = onlookers_of(program.path, graph, options, state, display, window)
                     company = company._replace(control=control, tally=tally, page=page)
+                if company.metrics_port:
+                    url = company.metrics_port.url
+                    display.announce(f"the metrics are at {url}", metrics_record(url))
                 ended, interruption = converge(graph, options, display, company)
             display.summarize(ended)
             if program.post_message and exitcodes.is_all_well(ended):

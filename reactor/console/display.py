@@ -72,9 +72,13 @@ class Display:
 
     def warn(self, message: str) -> None:
         """Tell people and programs something about the program itself that is not as it should be."""
+        self.announce(message, warning_record(message))
+
+    def announce(self, message: str, record: dict[str, Any]) -> None:
+        """Tell something about the program itself: people ``message``, and programs ``record``."""
         self.tell(message)
         if not self._text:
-            self._writer.write(line(warning_record(message)))
+            self._writer.write(line(record))
 
     @property
     def reader_gone(self) -> trio.Event:

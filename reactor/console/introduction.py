@@ -42,6 +42,11 @@ def message_record(text: str) -> dict[str, Any]:
     return {"event": "message", "text": text}
 
 
+def metrics_record(url: str) -> dict[str, Any]:
+    """Where the metrics are, for programs: the system may have chosen the port."""
+    return {"event": "metrics", "url": url}
+
+
 def warning_record(text: str) -> dict[str, Any]:
     """Something about the program itself that is not as it should be, for programs."""
     return {"event": "warning", "text": text}

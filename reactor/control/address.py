@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -24,6 +25,12 @@ class Address(NamedTuple):
     def is_loopback(self) -> bool:
         """Whether only programs on this host can reach it."""
         return ip_address(self.host).is_loopback
+
+    @property
+    def as_reached(self) -> Address:
+        """What to tell those who are to reach it: where every address of this host is meant, the host's name."""
+        everywhere = ip_address(self.host).is_unspecified
+        return Address(socket.gethostname(), self.port) if everywhere else self
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

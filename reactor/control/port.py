@@ -47,6 +47,11 @@ class MetricsPort(Port):
         super().__init__(address)
         self._token = token
 
+    @property
+    def url(self) -> str:
+        """What Prometheus is to scrape."""
+        return f"http://{self.address.as_reached}/metrics"
+
     async def run(self, tally: Tally, engine: Engine, tell: Callable[[str], None]) -> None:
         """Serve until cancelled."""
         await serve(self.listener, "reactor.control.metrics", Shown(tally, engine, self._token), tell)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import socket
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 from reactor.control.address import Address
 from reactor.ui.token import FILE, kept_token, new_token
@@ -33,8 +31,7 @@ class Access:
 
     def told(self, *, openly: bool) -> str:
         """Where the page is, for the person who starts the run. Unless ``openly``, others may read that too."""
-        everywhere = ip_address(self.address.host).is_unspecified
-        shown = Address(socket.gethostname(), self.address.port) if everywhere else self.address
+        shown = self.address.as_reached
         if self.token is None:
             return f"the live page is at http://{shown}/"
         if openly:

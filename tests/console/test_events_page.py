@@ -4,7 +4,7 @@ import dataclasses
 import re
 from pathlib import Path
 
-from reactor.console.introduction import message_record, selection_record, warning_record
+from reactor.console.introduction import message_record, metrics_record, selection_record, warning_record
 from reactor.console.jsonlines import diagnostic_record
 from reactor.engine.events import Cause, Event, Result
 from reactor.ensure.sessions import Ensured
@@ -43,6 +43,7 @@ def test_the_records_of_the_command_are_documented_field_by_field():
         diagnostic_record(Diagnostic("x")),
         selection_record(selection, 1),
         message_record("x"),
+        metrics_record("x"),
         warning_record("x"),
     ):
         name = record.pop("event")
@@ -50,7 +51,7 @@ def test_the_records_of_the_command_are_documented_field_by_field():
 
 
 def test_nothing_is_documented_that_does_not_exist():
-    ours = {"diagnostic", "valid", "selection", "message", "warning"}
+    ours = {"diagnostic", "valid", "selection", "message", "metrics", "warning"}
     assert set(documented()) == {event.__name__.lower() for event in Event.__subclasses__()} | ours
 
 

@@ -6,6 +6,7 @@ import re
 import socket
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import trio
@@ -213,6 +214,19 @@ def test_a_port_that_is_taken_ends_the_command(tmp_path, manifest):
     assert done.code == 2
     assert f"error: can't listen on 127.0.0.1:{port}: Address already in use" in done.err
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_run_tells_which_port_it_got(manifest, form):
+    with spawned("run", manifest, "--metrics", "127.0.0.1:0", "--format", form) as process:
+        told = process.stderr.readline().decode()
+        url = re.fullmatch(r"reactor: the metrics are at (http://127\.0\.0\.1:[1-9][0-9]*/metrics)\n", told)[
+            1
+        ]
+        assert wait_until(lambda: scrape_port(Address("127.0.0.1", urlsplit(url).port)))
+        process.terminate()
+        records = [json.loads(line) for line in finish(process).out.splitlines()] if form == "json" else []
+    assert [record["url"] for record in records if record["event"] == "metrics"] == [url] * bool(records)
 
 
 @pytest.mark.parametrize("mode", [[], ["--noop"]])
