@@ -9,6 +9,7 @@
 - ``salvage``: what of all that can be read out of a broken file;
 - ``records``: which events are kept, and in what form;
 - ``backlog``: what waits to be written;
+- ``shapes``: whether what was read is in that form;
 - ``journal``: the engine's memory and a sink of its events, made of all these;
 - ``history``: reading it all, also while a run writes.
 """

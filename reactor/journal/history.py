@@ -21,6 +21,7 @@ from reactor.journal.schema import (
     provide_later_tables,
     refuse_foreign,
 )
+from reactor.journal.shapes import sound
 
 POLL_INTERVAL = 0.2
 """Seconds between two looks for news; a look reads a page of shared memory."""
@@ -267,7 +268,7 @@ def _checked(uri: str) -> sqlite3.Connection:
 def _entry(found: tuple[Any, ...]) -> Entry:
     """Raises HistoryError: SQLite does not notice when a disk makes another text of one."""
     try:
-        return Entry._make((*found[:-1], json.loads(found[-1])))
+        return Entry._make((*found[:-1], sound(json.loads(found[-1]))))
     except (ValueError, TypeError) as error:
         raise HistoryError(
             f"event {found[0]} in the journal is damaged ({error}); {FILE_NAME} can be moved away while nothing runs"

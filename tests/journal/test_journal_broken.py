@@ -1,5 +1,6 @@
 """A journal or a disk of no use costs memory, loudly, and never the run."""
 
+import dataclasses
 import os
 import resource
 import shutil
@@ -11,8 +12,8 @@ import pytest
 import trio
 from journal_worlds import changed, fold, history_of, journal_in, kept_refs, owed_on_disk, told_by, wait_for
 
-from reactor.engine.events import Cause
-from reactor.journal import backlog
+from reactor.engine.events import Cause, Event
+from reactor.journal import backlog, shapes
 from reactor.journal import journal as journal_module
 from reactor.journal.history import History, HistoryError
 from reactor.journal.schema import FILE_NAME
@@ -263,13 +264,30 @@ def test_a_reader_of_a_broken_journal_is_told_so(directory):
         list(history.entries())
 
 
-def test_a_reader_of_a_damaged_event_is_told_so(directory):
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "substr(record, 1, 20)",
+        "'5'",
+        "'{}'",
+        "replace(record, '\"causes\"', '\"cauzes\"')",
+        "replace(record, '\"error\":null', '\"error\":[1]')",
+        'replace(record, \'"causes":["\', \'"causes":["x\')',
+        'replace(record, \'"result":"\', \'"result":"x\')',
+    ],
+)
+def test_a_reader_of_a_damaged_event_is_told_so(directory, damaged):
     filled(directory)
     with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
-        connection.execute("UPDATE events SET record = substr(record, 1, 20) WHERE id = 7")
+        connection.execute(f"UPDATE events SET record = {damaged} WHERE id = 7")
         connection.commit()
     with (
         pytest.raises(HistoryError, match="event 7 in the journal is damaged"),
         history_of(directory) as history,
     ):
         list(history.entries())
+
+
+def test_every_field_of_every_event_has_a_form_to_be_told_by():
+    found = {field.type for kind in Event.__subclasses__() for field in dataclasses.fields(kind)}
+    assert found <= {*shapes._SHAPES, shapes._LEFT_OUT}
