@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Literal
 
 import trio
@@ -32,12 +31,15 @@ class Display:
     """The face of one run. It is itself a sink: call it with each event; `run` writes beside the engine."""
 
     def __init__(self, form: Format, *, resources: int, continuous: bool) -> None:
-        self._writer = Writer(sys.stdout.fileno())
+        self._errors = Writer(STDERR)
+        self._writer = Writer(sys.stdout.fileno(), self.tell)
         self._style = Style(wants_colour(sys.stdout))
         self._text: TextSink | None = None
         self._journald: Journald | None = None
         main = self._main_sink(form, continuous=continuous)
-        self._bar = ProgressBar(resources, self._writer) if self._text and _shows_bars() else None
+        self._bar = (
+            ProgressBar(resources, self._writer, self._errors) if self._text and _shows_bars() else None
+        )
         self._sinks = (main, self._bar) if self._bar else (main,)
 
     def _main_sink(self, form: Format, *, continuous: bool) -> Callable[[Event], None]:
@@ -67,8 +69,8 @@ class Display:
         """Tell the person at the terminal something about the program itself, on stderr, if it is still there."""
         erase = ERASE_LINE.decode() if self._bar and self._bar.shown else ""
         prefix = WARNING_PREFIX if leads_to_journal(STDERR) else f"{erase}reactor: "
-        with suppress(OSError):
-            sys.stderr.write(f"{prefix}{printable(scrub(message))}\n")
+        self._errors.write(f"{prefix}{printable(scrub(message))}\n")
+        self._errors.hurry()
 
     def warn(self, message: str) -> None:
         """Tell people and programs something about the program itself that is not as it should be."""
@@ -89,6 +91,7 @@ class Display:
         """Write and draw, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._writer.run)
+            nursery.start_soon(self._errors.run)
             if self._journald:
                 nursery.start_soon(self._journald.run)
             if self._bar:
@@ -104,6 +107,7 @@ class Display:
         if self._journald:
             self._journald.finish()
         self._writer.flush()
+        self._errors.flush()
 
     def _print(self, text: str) -> None:
         self._writer.write(scrub(text))

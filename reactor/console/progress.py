@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from io import StringIO
 from typing import TYPE_CHECKING
 
 import trio
@@ -25,13 +25,15 @@ ERASE_LINE = b"\r\x1b[2K"
 class ProgressBar:
     """Counts resources that have a first result. Takes events like any sink; `run` draws.
 
-    The bar is one line. ``writer`` erases it before each batch of lines, and the next drawing puts it below.
+    The bar is one line, written to ``screen``. ``writer`` erases it before each batch of lines, and the next drawing
+    puts it below.
     """
 
-    def __init__(self, total: int, writer: Writer) -> None:
+    def __init__(self, total: int, writer: Writer, screen: Writer) -> None:
         self._total = total
         self._seen: set[str] = set()
         self._writer = writer
+        self._screen = screen
         self._complete = trio.Event()
         self.shown = False
         """Whether the bar is on the terminal now."""
@@ -50,14 +52,14 @@ class ProgressBar:
         with trio.move_on_after(MOMENT):
             await self._complete.wait()
             return
-        bar = _rich_bar()
+        bar = _rich_bar(_Screen(self._screen))
         task = bar.add_task("converging", total=self._total)
         self._show(True)
         try:
-            with suppress(OSError), bar:
+            with bar:
                 while not self._complete.is_set():
                     bar.update(task, completed=len(self._seen))
-                    if self._writer.idle:
+                    if self._writer.idle and self._screen.idle:
                         bar.refresh()
                     with trio.move_on_after(INTERVAL):
                         await self._complete.wait()
@@ -69,13 +71,31 @@ class ProgressBar:
         self._writer.prefix = ERASE_LINE if shown else b""
 
 
-def _rich_bar() -> Progress:
+class _Screen(StringIO):
+    """Where rich draws: a terminal that may have been stopped."""
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__()
+        self._writer = writer
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self._writer.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        self._writer.hurry()
+
+
+def _rich_bar(screen: StringIO) -> Progress:
     """A bar without a thread of its own: threads beside the event loop make it late."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    console = Console(stderr=True)
+    console = Console(file=screen)
     return Progress(
         *columns,
         console=console,

@@ -6,8 +6,7 @@ import errno
 import os
 import select
 import stat
-import sys
-from contextlib import suppress
+from collections.abc import Callable
 
 import trio
 
@@ -23,18 +22,18 @@ class Writer:
 
     So a paused ``less`` or a stopped terminal never stops repairs. The descriptor stays in blocking mode, for others
     share it; a terminal is opened once more, for as long as the process lives. When the reader is gone, ``broken`` is
-    set and all further text is dropped. Any other failure, such as a full disk, is told once on stderr and costs only
-    the text it hit.
+    set and all further text is dropped. Any other failure, such as a full disk, is told once to ``complain`` and costs
+    only the text it hit.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, complain: Callable[[str], None] | None = None) -> None:
         self._descriptor = _unblocked(descriptor) if os.isatty(descriptor) else descriptor
         self._pending: list[str] = []
         self._pending_size = 0
         self._rest = memoryview(b"")
         self._wake = trio.Event()
         self.broken = trio.Event()
-        self._complained = False
+        self._complain = complain
         self._can_wait = _can_wait(descriptor)
         self.prefix = b""
         """Written before each batch of lines; the progress bar erases itself with it."""
@@ -60,11 +59,19 @@ class Writer:
         while True:
             await self._wake.wait()
             self._wake = trio.Event()
-            self._take()
+            if self._pending:
+                self._take()
             while self._rest:
                 if self._can_wait:
                     await trio.lowlevel.wait_writable(self._descriptor)
                 self._put(CHUNK if self._can_wait else len(self._rest))
+
+    def hurry(self) -> None:
+        """Write what the reader takes now; the rest is left to `run`."""
+        while not self.idle and (not self._can_wait or select.select((), (self._descriptor,), (), 0)[1]):
+            if not self._rest:
+                self._take()
+            self._put(CHUNK)
 
     def flush(self) -> None:
         """Write everything that waits, however long the reader takes."""
@@ -96,10 +103,9 @@ class Writer:
         if error.errno in (errno.EPIPE, errno.ECONNRESET, errno.EIO):
             self._pending.clear()
             self.broken.set()
-        elif not self._complained:
-            self._complained = True
-            with suppress(OSError):
-                sys.stderr.write(f"reactor: output is lost: {error.strerror}\n")
+        elif self._complain is not None:
+            complain, self._complain = self._complain, None
+            complain(f"output is lost: {error.strerror}")
 
 
 def _unblocked(terminal: int) -> int:

@@ -2,6 +2,7 @@ import os
 import pty
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,48 @@ def test_help_into_a_closed_pipe_shows_no_traceback():
         ["sh", "-c", command, "sh", os.sys.executable], capture_output=True, env=environment(), check=False
     )
     assert b"Traceback" not in done.stderr
+
+
+def test_a_full_stderr_that_nobody_reads_holds_no_repair_up(manifest, tmp_path):
+    """What waits for the reader is written at the end."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writing, b"x" * 4096)
+    os.set_blocking(writing, True)
+    with spawned("run", manifest(CALM), "--metrics", "127.0.0.1:0", stderr=writing) as process:
+        os.close(writing)
+        assert b"changed" in process.stdout.readline()
+        (tmp_path / "a").write_text("drift")
+        assert any(b"changed" in line for line in process.stdout)
+        process.terminate()
+        with open(reading, "rb") as reader:
+            assert b"reactor: the metrics are at http://127.0.0.1:" in reader.read()
+        assert process.wait() == 0
+
+
+LASTING = WAITING.replace("touch {dir}/done", "sleep 0.5") + (
+    '      - last: { command: "touch {dir}/last", require: "exec#slow" }\n'
+)
+
+
+def test_a_stopped_terminal_holds_no_check_up_while_the_bar_is_drawn(manifest, tmp_path):
+    """^S stops it until ^Q."""
+    outside, inside = pty.openpty()
+    ends = {"stdin": inside, "stdout": inside, "stderr": inside, "env": environment(TERM="xterm")}
+    with spawned("run", "--converge-once", manifest(LASTING), **ends) as process:
+        shown = b""
+        while b"1/3" not in shown:
+            shown += os.read(outside, 65536)
+        os.close(inside)
+        os.write(outside, b"\x13")
+        (tmp_path / "go").touch()
+        wait_until((tmp_path / "last").exists)
+        os.write(outside, b"\x11")
+        with suppress(OSError):
+            while data := os.read(outside, 65536):
+                shown += data
+        assert process.wait() == 0
+    os.close(outside)
+    assert b"changed" in shown

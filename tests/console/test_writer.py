@@ -124,14 +124,15 @@ async def test_more_than_the_limit_waits_for_the_reader(tmp_path):
         assert path.stat().st_size > LIMIT
 
 
-async def test_a_full_disk_is_told_once_and_ends_nothing(capsys, nursery):
+async def test_a_full_disk_is_told_once_and_ends_nothing(nursery):
     descriptor = os.open("/dev/full", os.O_WRONLY)
-    writer = Writer(descriptor)
+    complaints = []
+    writer = Writer(descriptor, complaints.append)
     for _ in range(2):
         writer.write("lost\n")
         writer.flush()
     os.close(descriptor)
-    assert capsys.readouterr().err == "reactor: output is lost: No space left on device\n"
+    assert complaints == ["output is lost: No space left on device"]
     assert not writer.broken.is_set()
 
 
@@ -151,3 +152,15 @@ async def test_the_prefix_goes_before_each_batch(pipe, nursery):
     writer.write("a\n")
     writer.write("b\n")
     assert await read_all(pipe[0], 5) == b"\ra\nb\n"
+
+
+async def test_what_is_in_a_hurry_is_written_at_once_as_far_as_the_reader_takes_it(pipe, nursery):
+    writer = Writer(pipe[1])
+    writer.write("first\n")
+    writer.hurry()
+    assert os.read(pipe[0], 100) == b"first\n"
+    writer.write("x" * 1_000_000)
+    writer.hurry()
+    assert not writer.idle
+    nursery.start_soon(writer.run)
+    assert len(await read_all(pipe[0], 1_000_000)) == 1_000_000
