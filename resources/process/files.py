@@ -41,10 +41,11 @@ async def follow(file: FileIO, output: Output) -> None:
 
 
 def _pass_on(file: FileIO, place: int, output: Output) -> int:
-    """What was written from ``place`` on; returns where that ends."""
-    if os.fstat(file.fileno()).st_size < place:  # somebody has emptied it
+    """What was written from ``place`` until now; returns where that ends."""
+    end = os.fstat(file.fileno()).st_size
+    if end < place:  # somebody has emptied it
         place = 0
-    while chunk := os.pread(file.fileno(), TAIL_BYTES, place):
+    while place < end and (chunk := os.pread(file.fileno(), min(TAIL_BYTES, end - place), place)):
         output.feed(chunk)
         place += len(chunk)
     return place
