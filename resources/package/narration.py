@@ -45,14 +45,16 @@ class Narration:
         elif words := " ".join(line.split()):
             self._latest = f": {words}"
 
-    async def speak(self, progress: FileIO) -> None:
+    async def speak(self, progress: FileIO | None) -> None:
         """Say now and then what the program does, and how far it says in ``progress`` that it is, until cancelled."""
         began = trio.current_time()
         wait = FIRST
         while True:
             await trio.sleep(wait)
             taken = f"{trio.current_time() - began:.0f}s"
-            say(f"{self._program} has been at work for {taken}{_percent(progress)}{self._latest}")
+            say(
+                f"{self._program} has been at work for {taken}{_percent(progress) if progress else ''}{self._latest}"
+            )
             wait = min(2 * wait, LONGEST)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from io import FileIO
 
 import trio
 
@@ -43,11 +45,11 @@ class Programs:
     ) -> Completed:
         narration = Narration(arguments[0], tell)
         failure: ResourceError | None = None
-        with memory_file() as progress:
+        with memory_file() if status else nullcontext() as progress:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(narration.speak, progress)
                 try:
-                    completed = await run(self._command(arguments, status, progress.fileno()), narration.hear)
+                    completed = await run(self._command(arguments, status, progress), narration.hear)
                 except ResourceError as error:  # a nursery would wrap it
                     failure = error
                 nursery.cancel_scope.cancel()
@@ -55,9 +57,11 @@ class Programs:
             raise failure
         return completed
 
-    def _command(self, arguments: Sequence[str], status: str, descriptor: int) -> Command:
+    def _command(self, arguments: Sequence[str], status: str, progress: FileIO | None) -> Command:
         """It comes to its end also if we don't: half a transaction is worse than none."""
+        if progress is None:
+            return Command(arguments, "/", self._environment, left_alone=True)
         program, *others = arguments
-        told = (program, f"{status}{descriptor}", *others) if status else arguments
-        inherited = (descriptor,) if status else ()
-        return Command(told, "/", self._environment, inherited=inherited, left_alone=True)
+        descriptor = progress.fileno()
+        told = (program, f"{status}{descriptor}", *others)
+        return Command(told, "/", self._environment, inherited=(descriptor,), left_alone=True)

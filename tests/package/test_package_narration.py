@@ -71,12 +71,12 @@ async def test_whom_dnf_itself_waits_for_is_told_at_once(dnf):
     assert dnf.packages.keys() == {"tiny0"}
 
 
-@pytest.mark.parametrize(("status", "pipes"), [({}, 0), ({"status": "--progress="}, 2)])
-async def test_only_a_program_that_is_asked_for_its_progress_gets_a_pipe_for_it(monkeypatch, status, pipes):
+@pytest.mark.parametrize(("status", "files"), [({}, 0), ({"status": "--progress="}, 1)])
+async def test_only_a_program_that_is_asked_for_its_progress_gets_a_file_for_it(monkeypatch, status, files):
     async def look(*_):
         return Completed(0, str(len(os.listdir("/proc/self/fd"))), "", 0.0)
 
     monkeypatch.setattr("resources.package.programs.run", look)
     before = len(os.listdir("/proc/self/fd"))
     completed = await Programs({}).run("true", **status)
-    assert int(completed.stdout) - before == pipes
+    assert int(completed.stdout) - before == files
