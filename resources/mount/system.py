@@ -5,8 +5,7 @@ Changes the table of the next boot as well, and has systemd read it.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+import os.path
 from contextlib import suppress
 
 from reactor import ResourceError, fragile_mounts
@@ -20,8 +19,6 @@ from resources.process import perform
 from resources.service.on_bus import systemd_on_bus
 from watchers.dbus import NoBusError, Scope
 
-_IN_A_SCOPE = ("systemd-run", "--scope", "--collect", "--quiet", "--")
-
 
 async def mount(desired: Desired) -> None:
     """Mount it. Raises ResourceError when that can't be done."""
@@ -29,12 +26,7 @@ async def mount(desired: Desired) -> None:
     await fragile_mounts().ask(entry.point)
     _require_mount_point(entry.point)
     options = ",".join(desired.options) or "defaults"
-    await perform("mount", "-t", entry.fstype, "-o", options, "--", entry.device, entry.point, by=_apart())
-
-
-def _apart() -> Sequence[str]:
-    """Who serves a FUSE is started by mount(8). As a part of our service it would end with that."""
-    return _IN_A_SCOPE if "INVOCATION_ID" in os.environ else ()
+    await perform("mount", "-t", entry.fstype, "-o", options, "--", entry.device, entry.point)
 
 
 def _require_mount_point(path: str) -> None:

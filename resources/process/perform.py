@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from reactor import ResourceError
 from resources.process.command import ENVIRONMENT, Command, run
 from resources.process.output import last_words
 
 
-async def perform(
-    *arguments: str,
-    input: bytes = b"",  # noqa: A002 - as subprocess.run calls it
-    by: Sequence[str] = (),
-) -> None:
-    """Run a program that must succeed; it reads ``input``. Raises ResourceError with its last words otherwise.
-
-    ``by`` are the words of a program that becomes this one.
-    """
-    completed = await run(Command((*by, *arguments), "/", ENVIRONMENT, input=input))
+async def perform(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - as subprocess.run calls it
+    """Run a program that must succeed; it reads ``input``. Raises ResourceError with its last words otherwise."""
+    completed = await run(Command(arguments, "/", ENVIRONMENT, input=input))
     if completed.exit_code != 0:
         words = last_words(completed.stdout, completed.stderr)
         raise ResourceError(
