@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 
 from reactor.engine.events import Result
@@ -45,10 +46,10 @@ class Ledger:
             self._results[vertex] = Result.SKIPPED
         return left
 
-    def counts(self, vertices: Iterable[int], blocked: Collection[int]) -> dict[str, int]:
+    def counts(self, vertices: Collection[int], blocked: Collection[int]) -> dict[str, int]:
         """How many of ``vertices`` stand how; every `Result` is a key."""
-        counts = dict.fromkeys((str(result) for result in Result), 0)
-        for vertex in vertices:
-            if (result := self.result(vertex, blocked)) is not None:
-                counts[result] += 1
-        return counts
+        found = Counter(map(self._results.get, vertices))
+        for vertex in {*self._changed, *blocked}.intersection(vertices):
+            found[self._results.get(vertex)] -= 1
+            found[self.result(vertex, blocked)] += 1
+        return {str(result): found[result] for result in Result}
