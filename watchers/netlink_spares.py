@@ -15,7 +15,6 @@ _NETLINK_CAP_ACK = 10  # an error does not repeat the request
 _NETLINK_EXT_ACK = 11  # it tells in words what is wrong
 _NETLINK_GET_STRICT_CHK = 12  # a dump is only of what the question names
 
-
 MOST = 2
 """For one namespace: who waits for a table that is read for many holds one, and who reads that the other."""
 

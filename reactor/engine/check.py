@@ -118,8 +118,7 @@ async def perform(plan: Plan, done: list[str]) -> None:
 
 async def _verified(resource: Resource, seen: tuple[Diff, ...], done: list[str]) -> Verdict:
     if (fragile := fragile_mounts()).by_point:  # a change may take long, and mounts die meanwhile
-        for path in looked_at(resource):
-            await fragile.ask(path)
+        await fragile.ask_all(looked_at(resource))
     left = await resource.verify()
     diffs = await _texts(seen)
     if left:

@@ -121,8 +121,7 @@ class Checking:
     async def _silence(self, paths: Iterable[str]) -> ResourceError | None:
         """Why one of ``paths`` must not be touched now, if that is so."""
         try:
-            for path in paths:
-                await self.fragile.ask(path)
+            await self.fragile.ask_all(paths)
         except ResourceError as error:
             return error
         return None

@@ -5,5 +5,6 @@
 - ``graph``: what comes of it; ``select``: a part of it, named by ``globs``;
 - ``reversal``: what undoes resources that left the manifest joins it;
 - ``topology``: the graph as the scheduler wants it;
-- ``digraph``: what build and export need of a bare directed graph; ``export/``: pictures and JSON.
+- ``digraph``: what build and export need of a bare directed graph; ``paths``: what steps need of a path;
+- ``export/``: pictures and JSON.
 """

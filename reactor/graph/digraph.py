@@ -23,7 +23,7 @@ def topological_order(successors: Successors) -> list[int]:
 
     Vertices on or behind a cycle are left out.
     """
-    waits_for = [len(firsts) for firsts in predecessors(successors)]
+    waits_for = _indegrees(successors)
     ready = [vertex for vertex, count in enumerate(waits_for) if not count]
     order = []
     while ready:
@@ -47,10 +47,7 @@ def tangled(successors: Successors) -> set[int]:
 
 def _peeled(onwards: Successors) -> list[int]:
     """The vertices that nothing leads to, then those that only they lead to, and so on, in such an order."""
-    waits_for = [0] * len(onwards)
-    for seconds in onwards:
-        for second in seconds:
-            waits_for[second] += 1
+    waits_for = _indegrees(onwards)
     loose = [vertex for vertex, count in enumerate(waits_for) if not count]
     for vertex in loose:  # it grows
         for second in onwards[vertex]:
@@ -58,3 +55,12 @@ def _peeled(onwards: Successors) -> list[int]:
             if not waits_for[second]:
                 loose.append(second)
     return loose
+
+
+def _indegrees(successors: Successors) -> list[int]:
+    """How many edges lead to each vertex."""
+    counts = [0] * len(successors)
+    for seconds in successors:
+        for second in seconds:
+            counts[second] += 1
+    return counts

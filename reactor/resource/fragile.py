@@ -13,7 +13,7 @@ import shlex
 import shutil
 import signal
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 import trio
@@ -106,6 +106,11 @@ class FragileMounts:
         if self.by_point:
             for mount in self._on_the_way_to(path):
                 await mount.ask(within)
+
+    async def ask_all(self, paths: Iterable[str]) -> None:
+        """The same of several, one after the other. Raises ResourceError as `ask`."""
+        for path in paths:
+            await self.ask(path)
 
     def silence(self, path: str | bytes) -> str | None:
         """Why ``path`` must not be touched now: a mount on the way to it has not just answered. It isn't asked here."""

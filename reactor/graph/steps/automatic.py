@@ -13,6 +13,7 @@ from itertools import chain, islice, takewhile
 
 from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
+from reactor.graph.paths import parents
 from reactor.graph.steps.acyclic import Pair, without_cycles
 
 _PathIndex = dict[str, list[int]]
@@ -73,13 +74,8 @@ class _Paths:
         return sorted(self._provided)
 
     def _providers_above(self, path: str) -> list[list[int]]:
-        """Whoever provides ``path``, then whoever its parent, and so on. Nothing is above an account."""
-        above = [self._provided[path]] if path in self._provided else []
-        while path.startswith("/") and path != "/":
-            path = path.rpartition("/")[0] or "/"
-            if path in self._provided:
-                above.append(self._provided[path])
-        return above
+        """Whoever provides ``path``, then whoever its parent, and so on."""
+        return [self._provided[here] for here in (path, *parents(path)) if here in self._provided]
 
     def from_removes(self) -> _Wanted:
         """What lies in a directory is used, made or removed before the directory is removed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reactor.graph.draft import Draft
+from reactor.graph.paths import parents
 from reactor.resource.claim import PATHS, Claim
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 
@@ -40,21 +41,12 @@ def _doomed(draft: Draft, claims: _Claims) -> Iterator[Diagnostic]:
         path = claim.key
         if claim.space != PATHS or path not in draft.resources[vertex].provides():
             continue
-        if (above := _nearest(path, removers)) is not None:
+        if (above := next((above for above in parents(path) if above in removers), None)) is not None:
             remover = removers[above]
             message = (
                 f"{draft.refs[remover]} removes {above}, and {draft.refs[vertex]} wants {path} to be there"
             )
             yield _contradiction(draft, message, (remover, vertex), ("ensure",))
-
-
-def _nearest(path: str, removers: dict[str, int]) -> str | None:
-    """The nearest directory above ``path`` that is removed."""
-    while path not in ("", "/"):
-        path = path.rpartition("/")[0] or "/"
-        if path in removers:
-            return path
-    return None
 
 
 def _contradiction(draft: Draft, message: str, vertices: tuple[int, int], prop: PropertyPath) -> Diagnostic:
