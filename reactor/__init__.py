@@ -4,6 +4,8 @@ The map of the house; data flows down this list, and nothing imports what stands
 
 - ``mountinfo``: the mounts that this process sees;
 - ``resource/``: what a resource is: base class, property types, plan, watch declarations, registry;
+- ``replacing``: our own small files, whole or not at all;
+- ``hostfs/``: access to files on the host: opening below untrusted directories, atomic replacement, fsync, diffs;
 - ``expression/``: the language inside ``{{ }}`` and ``${ }``, over JSON-like values; it knows nothing of the project;
 - ``templates/``: whole files from templates, in Jinja2, Go's text/template and Jet, over the same values;
 - ``data/``: the data of a manifest: layers, merged as its hierarchy says, and the checks in its comments;
@@ -14,7 +16,6 @@ The map of the house; data flows down this list, and nothing imports what stands
 - ``graph/``: the networkx DAG: build steps, selection, export;
 - ``source/``: manifests behind URLs, fetched and unpacked;
 - ``loading``: from a manifest file to a graph that may run;
-- ``replacing``: our own small files, whole or not at all;
 - ``clock``: how far the clock can be believed;
 - ``backup/``: what files held before they were replaced or removed;
 - ``engine/``: the scheduler, a state machine without I/O, and the trio driver around it; events;
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     )
     from reactor.resource.fragile import fragile_mounts
     from reactor.resource.health import Finding, Status
-    from reactor.resource.keeping import Former, hold
     from reactor.resource.mount_changes import follow_mounts
     from reactor.resource.need import Need
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
@@ -92,7 +92,6 @@ _HOMES = {
     ),
     "reactor.resource.fragile": ("fragile_mounts",),
     "reactor.resource.health": ("Finding", "Status"),
-    "reactor.resource.keeping": ("Former", "hold"),
     "reactor.resource.mount_changes": ("follow_mounts",),
     "reactor.resource.need": ("Need",),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
@@ -111,15 +110,17 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard",
+    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Graph", "GroupError", "Heard",
     "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "is_shared", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "in_thread", "is_shared", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
     "unpack",
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'reactor' has no attribute {name!r}")
-    return getattr(import_module(_HOME_OF[name]), name)
+if not TYPE_CHECKING:  # a name that is not there is an error to a type checker
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME_OF:
+            raise AttributeError(f"module 'reactor' has no attribute {name!r}")
+        return getattr(import_module(_HOME_OF[name]), name)

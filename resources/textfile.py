@@ -9,12 +9,7 @@ from collections.abc import Callable
 import trio
 
 from reactor import Diff, ResourceError
-from resources.file.content import Inline
-from resources.file.diffs import content_diff
-from resources.file.errors import Explaining
-from resources.file.litter import find_litter
-from resources.file.posix import remove_litter, store
-from resources.file.state import Attributes
+from reactor.hostfs import Attributes, Explaining, Inline, content_diff, find_litter, remove_litter, store
 
 _MODE = 0o644
 

@@ -15,8 +15,9 @@ import httpx  # noqa: F401 - before the fork, so that no child has to
 import trio
 import zstandard  # noqa: F401
 
+from reactor.hostfs import fsync
 from resources.archive import Archive
-from resources.file import File, durability
+from resources.file import File
 from resources.scaffold import Scaffold
 
 KINDS = {"archive": Archive, "file": File, "scaffold": Scaffold}
@@ -49,7 +50,7 @@ class KillServer:
 
 
 def serve():
-    durability._MEMORY.clear()  # an fsync is a step to die at, also where /tmp is in memory
+    fsync._MEMORY.clear()  # an fsync is a step to die at, also where /tmp is in memory
     for line in sys.stdin:
         job = json.loads(line)
         child = os.fork()

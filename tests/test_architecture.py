@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 import reactor
+from reactor import hostfs
 
 ROOT = Path(__file__).parent.parent
 
 MAY_IMPORT = {
     "reactor.resource": {"reactor.mountinfo"},
+    "reactor.hostfs": {"reactor.mountinfo", "reactor.replacing", "reactor.resource"},
     "reactor.expression": set(),
     "reactor.templates": {"reactor.expression"},
     "reactor.unpacking": set(),
@@ -49,10 +51,10 @@ MAY_IMPORT = {
         "reactor.backup", "reactor.console", "reactor.control", "reactor.journal", "reactor.data",
         "reactor.metrics", "reactor.service", "reactor.ui",
         "reactor.documents", "reactor.expression", "reactor.facts", "reactor.ensure",
-        "reactor.replacing",
+        "reactor.replacing", "reactor.hostfs",
     },
     "reactor.__main__": {"reactor.cli"},
-    "resources": {"reactor", "watchers"},
+    "resources": {"reactor", "reactor.hostfs", "watchers"},
     "watchers": {"reactor"},
 }  # fmt: skip
 
@@ -111,6 +113,20 @@ def test_a_package_that_lists_its_modules_lists_all_of_them(package, text):
     modules = {path.stem for path in package.glob("[a-z]*.py")}
     inner = {path.parent.name for path in package.glob("*/__init__.py")}
     assert modules | inner <= set(re.findall(r"``(\w+)/?``", text))
+
+
+@pytest.mark.parametrize("path", list(sources()), ids=lambda path: str(path.relative_to(ROOT)))
+def test_kinds_and_watchers_enter_by_the_public_doors(path):
+    if path.relative_to(ROOT).parts[0] == "reactor":
+        return
+    inner = [name for name in imports(path) if name.startswith("reactor.") and name != "reactor.hostfs"]
+    assert not inner, f"{path} imports {inner}"
+
+
+def test_the_door_to_the_files_of_the_host_is_complete():
+    assert sorted(hostfs.__all__) == sorted(hostfs._HOME_OF)
+    for name in hostfs.__all__:
+        assert getattr(hostfs, name) is not None
 
 
 def test_the_public_door_is_complete():

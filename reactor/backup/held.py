@@ -14,15 +14,14 @@ from reactor.backup.entry import key_of
 from reactor.replacing import sync_directory
 
 
-def hold(directory: str, path: str, ref: str) -> str:
-    """Hold what the regular file at ``path`` holds; returns the path of a file with the same. Raises OSError.
+def hold(directory: str, ref: str, fd: int) -> str:
+    """Hold what the regular file open at ``fd`` holds from where it stands; returns the path of a file with the same. Raises OSError.
 
     It has its name by resource: a second attempt replaces what a killed one has left.
     """
     target = f"{directory}/{key_of(ref)}"
     os.makedirs(directory, 0o700, exist_ok=True)
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(fd, "rb") as source, open(f"{target}.new", "wb", opener=_private) as copy:
+    with open(fd, "rb", closefd=False) as source, open(f"{target}.new", "wb", opener=_private) as copy:
         shutil.copyfileobj(source, copy)
         copy.flush()
         os.fsync(copy.fileno())

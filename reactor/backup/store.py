@@ -67,12 +67,12 @@ class Store:
         if self._room < 0:
             self._crowded.set()
 
-    async def hold(self, path: str, ref: str) -> str:
-        """Keep what the regular file at ``path`` holds, whatever its size and age, until `hold_only` frees it.
+    async def hold(self, ref: str, fd: int) -> str:
+        """Keep what the regular file open at ``fd`` holds, whatever its size and age, until `hold_only` frees it.
 
         Returns the path of a file that holds the same, which is on the disk. Raises OSError when that can't be done.
         """
-        return await in_thread(held.hold, self._held, path, ref, limiter=self._threads)
+        return await in_thread(held.hold, self._held, ref, fd, limiter=self._threads)
 
     def hold_only(self, refs: Iterable[str]) -> None:
         """Free what is held for others than ``refs``."""

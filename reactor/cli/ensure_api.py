@@ -117,12 +117,14 @@ def _attempt(entry: Entry, location: Any, *, refresh: bool, noop: bool) -> Endin
     from reactor.engine.events import Checked
     from reactor.engine.options import Options
     from reactor.ensure.protocol import Ending
+    from reactor.resource.keeping import keeping_state_in
 
     events: list[Event] = []
     ref = entry.resource.ref
     options = Options(noop=noop, owing=frozenset((ref,)) if refresh else frozenset())
     backups = None if noop else backups_of(location)
-    _, interruption = attempt(entry.program.graph, options, events.append, warn, backups)
+    with keeping_state_in(location.path if location else None):
+        _, interruption = attempt(entry.program.graph, options, events.append, warn, backups)
     short = ensured(entry, events, noop=noop)
     if short is None or interruption.cut_short:
         raise click.exceptions.Exit(exitcodes.of_signal(interruption.number))

@@ -30,6 +30,7 @@ from reactor.manifest.kinds import INSTALLED, UnusableKind, look_up
 from reactor.manifest.source import Problems
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import ManifestError
+from reactor.resource.keeping import keeping_state_in
 
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
@@ -142,7 +143,8 @@ class Call:
         owing = frozenset((entry.resource.ref,)) if outlook.refresh else frozenset()
         options = Options(noop=self._noop, diff=self._diff, owing=owing)
         company = Company(backups=None if self._noop else backups_of(self._location))
-        ended, interruption = converge(graph, options, witness, company)
+        with keeping_state_in(self._location.path if self._location else None):
+            ended, interruption = converge(graph, options, witness, company)
         result = ensured(entry, witness.events, noop=self._noop)
         if len(graph.resources) > 1:
             witness.summarize(ended)

@@ -116,8 +116,12 @@ def _load(manifest: str, inputs: Callable[[], Inputs], centre: str | None, depth
 
 def _states(whole: Graph) -> dict[str, str]:
     from reactor.cli.engine_runs import look
+    from reactor.journal.state_directory import locate
+    from reactor.resource.keeping import keeping_state_in
 
-    states, interruption = look(whole, lambda message: click.echo(message, err=True))
+    location = locate()
+    with keeping_state_in(location.path if location else None):
+        states, interruption = look(whole, lambda message: click.echo(message, err=True))
     if interruption.taken:
         raise click.exceptions.Exit(exitcodes.of_signal(interruption.number))
     return states

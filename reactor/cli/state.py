@@ -11,12 +11,14 @@ from typing import NamedTuple
 from reactor.backup.store import Store, backups_in
 from reactor.cli import exitcodes
 from reactor.cli.messages import fail
+from reactor.hostfs.private import remove_private
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
 from reactor.journal.state_directory import Location, LockedError, StateDirectory, StateDirectoryError
 from reactor.journal.store import has_set_aside
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.keeping import keeping_state_in
 
 _GOES_ON = "the run goes on, but forgets what it owes when it ends"
 
@@ -53,7 +55,8 @@ def opened(location: Location | None, manifest: str, warn: Warn, bad_usage: int)
     if directory and journal and backups and not has_set_aside(directory.path):
         backups.hold_only(journal.held())
     try:
-        yield State(directory, journal, backups)
+        with keeping_state_in(directory.path if directory else None):
+            yield State(directory, journal, backups)
     finally:
         if journal:
             journal.close()
@@ -72,10 +75,12 @@ def remembered(location: Location | None, warn: Warn) -> Iterator[State]:
     """No state, but what earlier runs have left to do, for a run that tells what another would do. Touches nothing."""
     if location is None:
         yield State()
-    elif not os.path.lexists(os.path.join(location.path, FILE_NAME)):
-        yield State(recorded=frozenset())
-    else:
-        yield _recollected(location.path, warn)
+        return
+    with keeping_state_in(location.path):
+        if os.path.lexists(os.path.join(location.path, FILE_NAME)):
+            yield _recollected(location.path, warn)
+        else:
+            yield State(recorded=frozenset())
 
 
 def _recollected(directory: str, warn: Warn) -> State:
@@ -125,6 +130,7 @@ def _locked(location: Location | None, manifest: str, warn: Warn, bad_usage: int
     try:
         directory = StateDirectory.make(location.path)
         directory.lock(manifest)
+        remove_private(directory.path)
     except LockedError as error:
         fail(str(error), error.hint, exitcodes.NOT_CONVERGED)
     except StateDirectoryError as error:

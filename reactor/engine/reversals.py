@@ -96,6 +96,6 @@ class _Nowhere:
     async def keep(self, path: str, ref: str, fd: int) -> None:
         """Keep nothing."""
 
-    async def hold(self, path: str, ref: str) -> str:  # noqa: ARG002  as keepers are asked
+    async def hold(self, ref: str, fd: int) -> str:  # noqa: ARG002  as keepers are asked
         """Keep nothing, and name a place all the same: nobody will look there."""
         return os.devnull

@@ -1,27 +1,15 @@
-"""What a kind replaces or removes can be had back: the way to wherever former content is kept."""
+"""Where former content and other state goes: a run sets it up, and kinds use it through ``reactor.hostfs``."""
 
 from __future__ import annotations
 
-import os
-import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
-from types import TracebackType
-from typing import Protocol, Self
-
-from reactor.mountinfo import mounts
-from reactor.resource.plan import ResourceError
-from reactor.resource.speech import say
-
-_HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-_BY_NAME = ("fuse", "virtiofs", "9p")
-"""How the types of file systems begin on which a server looks for files by their names."""
+from typing import Protocol
 
 
 class Keeper(Protocol):
-    """Where former content goes."""
+    """The store of former content."""
 
     async def keep(self, path: str, ref: str, fd: int) -> None:
         """Keep what the regular file open at ``fd`` holds, with owner and mode, as a former version of ``path``.
@@ -29,8 +17,8 @@ class Keeper(Protocol):
         ``ref`` is the resource that changes it. Raises OSError when that can't be done.
         """
 
-    async def hold(self, path: str, ref: str) -> str:
-        """Keep what the regular file at ``path`` holds until ``ref`` has been undone; return where.
+    async def hold(self, ref: str, fd: int) -> str:
+        """Keep what the regular file open at ``fd`` holds until ``ref`` has been undone; return the path of the copy.
 
         On the disk when this returns. Raises OSError when that can't be done.
         """
@@ -39,83 +27,15 @@ class Keeper(Protocol):
 keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
 """Set for a run that changes things; without one nothing is kept."""
 
-
-async def hold(path: str, ref: str) -> str:
-    """The path of a file that keeps what ``path`` holds now, for the reversal of ``ref``.
-
-    Raises ResourceError when there is no place to keep it, and OSError when that place does not take it.
-    """
-    if (place := keeper.get()) is None:
-        raise ResourceError(
-            f"{path} could not be brought back: nothing is kept in this run", "give it a state directory"
-        )
-    return await place.hold(path, ref)
+state_directory: ContextVar[str | None] = ContextVar("state_directory", default=None)
+"""Where the program keeps state, also for a run that changes nothing: a directory that only its owner can enter."""
 
 
-class Former:
-    """The regular file that is at ``path`` when the block begins, held while ``ref`` replaces or removes it.
-
-    Holding it costs one open(2) that touches nothing, not even a device; all else waits until the new content is in
-    place. Only where what has lost its name can't be opened, as with FUSE, it is opened to be read at once. ``device``
-    is where it is, if that is known. Nothing here ever raises: a backup that fails must not keep a repair from being
-    made. It says so instead.
-    """
-
-    __slots__ = ("_device", "_fd", "_is_readable", "_keeper", "_path", "_ref")
-
-    def __init__(self, path: str, ref: str, device: int | None = None) -> None:
-        self._path = path
-        self._ref = ref
-        self._device = device
-        self._keeper = keeper.get()
-        self._fd = -1
-        self._is_readable = False
-
-    def __enter__(self) -> Self:
-        if self._keeper is not None:
-            try:
-                self._fd = os.open(self._path, _HANDLE)
-            except (FileNotFoundError, NotADirectoryError):
-                pass
-            except OSError as error:
-                self._complain(error)
-            else:
-                if _knows_by_name(os.fstat(self._fd).st_dev if self._device is None else self._device):
-                    with suppress(OSError):  # to keep it meets the same error, and tells it
-                        self._open()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._fd != -1:
-            os.close(self._fd)
-
-    async def keep(self) -> None:
-        """Keep what the file holds now. To be called once, when the path leads to something else."""
-        if self._keeper is not None and self._fd != -1:
-            try:
-                self._open()
-                if self._is_readable:
-                    await self._keeper.keep(self._path, self._ref, self._fd)
-            except OSError as error:
-                self._complain(error)
-
-    def _open(self) -> None:
-        """Go on with a descriptor that can be read, if it is a regular file. Raises OSError."""
-        if not self._is_readable and stat.S_ISREG(os.fstat(self._fd).st_mode):
-            handle, self._fd = self._fd, os.open(f"/proc/self/fd/{self._fd}", _READ)
-            os.close(handle)
-            self._is_readable = True
-
-    def _complain(self, error: OSError) -> None:
-        say(f"no backup of {self._path}: {error.strerror or error}")
-
-
-@cache
-def _knows_by_name(device: int) -> bool:
-    """Whether the file system with that number can't open what has lost its name."""
-    number = f"{os.major(device)}:{os.minor(device)}"
-    with suppress(OSError):  # there is no /proc
-        return any(mount.device == number and mount.fstype.startswith(_BY_NAME) for mount in mounts())
-    return False
+@contextmanager
+def keeping_state_in(directory: str | None) -> Iterator[None]:
+    """Let ``directory`` be the `state_directory` for a block, and for the tasks that are started in it."""
+    token = state_directory.set(directory)
+    try:
+        yield
+    finally:
+        state_directory.reset(token)

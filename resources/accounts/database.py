@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
-from resources.file.errors import Explaining
+from reactor.hostfs import Explaining
 
 PASSWD = "/etc/passwd"  # noqa: S105 - a path
 GROUP = "/etc/group"

@@ -9,11 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from reactor import Action, Plan, ResourceError
+from reactor.hostfs import Change, attributes_diff
 from resources.accounts import shadow
 from resources.accounts.database import PasswdLine, ShadowLine
 from resources.accounts.membership import moves
-from resources.file.diffs import attributes_diff
-from resources.file.state import Change
 
 if TYPE_CHECKING:
     from resources.accounts.user import User

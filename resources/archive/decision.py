@@ -10,11 +10,11 @@ from __future__ import annotations
 from functools import partial
 
 from reactor import Action, Plan, ResourceError
+from reactor.hostfs import FileType
 from resources.archive import placing
 from resources.archive.download import download
 from resources.archive.extraction import extract
 from resources.archive.state import ArchiveState, Desired
-from resources.file.state import FileType
 
 _IN_THE_WAY = (FileType.DIRECTORY, FileType.DEVICE)
 

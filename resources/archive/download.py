@@ -6,16 +6,14 @@ import math
 
 import trio
 
-from reactor import Former, ResourceError, in_thread, say
+from reactor import ResourceError, in_thread, say
+from reactor.hostfs import Explaining, Former, Parent, checksum_of
 from resources.archive import staging
 from resources.archive.fetching import fetch
 from resources.archive.origin import Origin, fingerprint
 from resources.archive.partial import Partial
 from resources.archive.placing import MODE, give
 from resources.archive.state import Desired
-from resources.file.checksum import checksum_of
-from resources.file.errors import Explaining
-from resources.file.parent import Parent
 
 
 async def download(desired: Desired, owner: tuple[int, int]) -> None:
@@ -25,7 +23,7 @@ async def download(desired: Desired, owner: tuple[int, int]) -> None:
     owed from the moment it is in place, whatever happens to this process.
     """
     source = desired.source
-    with Explaining(f"download {source.shown} to {desired.path}"), Parent(desired.path) as (directory, _):
+    with Explaining(f"download {source.shown} to {desired.path}"), Parent(desired.path) as (directory, base):
         known = await _known(desired)
         with Partial(directory, desired.path) as partial:
             await partial.recall(fingerprint(source.url))
@@ -41,7 +39,7 @@ async def download(desired: Desired, owner: tuple[int, int]) -> None:
                 raise ResourceError(words, "correct the checksum, if that is the archive you want")
             if desired.extract_parent is not None:
                 await staging.owe(desired.extract_parent, desired.path, owner)
-            with Former(desired.path, desired.ref) as former:
+            with Former(desired.path, desired.ref, directory, base) as former:
                 await partial.place(owner, MODE)
                 await former.keep()
 

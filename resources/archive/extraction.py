@@ -8,15 +8,13 @@ from collections.abc import Callable
 import trio
 
 from reactor import ResourceError, UnpackingError, in_thread, say, size_in_words, unpack
+from reactor.hostfs import Explaining, Parent, sync_file_system
 from resources.archive import staging
 from resources.archive.directory import opened_directory
 from resources.archive.moving import move_in
 from resources.archive.observer import exists
 from resources.archive.progress import Progress
 from resources.archive.state import Desired
-from resources.file.durability import sync_file_system
-from resources.file.errors import Explaining
-from resources.file.parent import Parent
 
 
 async def extract(desired: Desired, owner: tuple[int, int]) -> None:

@@ -24,13 +24,12 @@ from reactor import (
     in_thread,
     remember,
 )
+from reactor.hostfs import accounts_of, checksum_of, names_of
 from resources.archive.decision import decide
 from resources.archive.observer import Observer
 from resources.archive.properties import ArchivePath, ArchiveUrl, Checksum, Count, Headers, Size
 from resources.archive.state import ArchiveState, Desired, Source, split_credentials
-from resources.file.checksum import checksum_of
 from resources.file.kind import Account
-from resources.file.owners import accounts_of, names_of
 
 
 class Archive(Resource, kind="archive", providers=("http",)):

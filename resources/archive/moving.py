@@ -7,8 +7,8 @@ import stat
 from collections.abc import Collection
 
 from reactor import ResourceError, mounts
+from reactor.hostfs import Explaining
 from resources.archive.directory import opened_directory
-from resources.file.errors import Explaining
 
 
 def move_in(staged: str, target: str, handle: int) -> None:

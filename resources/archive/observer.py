@@ -7,16 +7,21 @@ import stat
 import time
 
 from reactor import fragile_mounts, in_thread
+from reactor.hostfs import (
+    Explaining,
+    FileType,
+    Stamp,
+    accounts,
+    checksum_of,
+    is_litter,
+    settled,
+    stamp_of,
+    type_of,
+)
 from resources.archive.origin import Origin, fingerprint
 from resources.archive.partial import partial_path
 from resources.archive.staging import staging_path
 from resources.archive.state import ArchiveState, Desired
-from resources.file.checksum import checksum_of
-from resources.file.errors import Explaining
-from resources.file.litter import is_litter
-from resources.file.owners import accounts
-from resources.file.stamp import Stamp, settled, stamp_of
-from resources.file.state import FileType, type_of
 
 
 class Observer:

@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import Self
 
 from reactor import ResourceError, in_thread
+from reactor.hostfs import flush, flush_directory
 from resources.archive.origin import Origin
-from resources.file.durability import flush, flush_directory
 
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -6,16 +6,11 @@ import os
 import shutil
 from contextlib import suppress
 
-from reactor import Former, in_thread
+from reactor import in_thread
+from reactor.hostfs import Attributes, Explaining, Former, Parent, flush_directory, is_litter, set_attributes
 from resources.archive.partial import partial_path
 from resources.archive.staging import staging_path
 from resources.archive.state import Desired
-from resources.file.durability import flush_directory
-from resources.file.errors import Explaining
-from resources.file.litter import is_litter
-from resources.file.parent import Parent
-from resources.file.posix import set_attributes
-from resources.file.state import Attributes
 
 MODE = 0o640
 """Of an archive: nobody but its owner and its group needs to read it, and it may have been got with a password."""
@@ -28,15 +23,19 @@ async def give(path: str, owner: tuple[int, int]) -> None:
 
 async def remove(desired: Desired) -> None:
     """Remove the archive; what it held is kept, as of any file that goes for good."""
-    with Explaining(f"remove {desired.path}"), Former(desired.path, desired.ref) as former:
-        await _unlink(desired.path)
+    with (
+        Explaining(f"remove {desired.path}"),
+        Parent(desired.path) as (directory, base),
+        Former(desired.path, desired.ref, directory, base) as former,
+    ):
+        await _unlink(directory, base)
         await former.keep()
 
 
 async def clean_up(desired: Desired) -> None:
     """Remove the archive, which has been unpacked and can be fetched again."""
-    with Explaining(f"remove {desired.path}"):
-        await _unlink(desired.path)
+    with Explaining(f"remove {desired.path}"), Parent(desired.path) as (directory, base):
+        await _unlink(directory, base)
 
 
 async def tidy(desired: Desired) -> None:
@@ -50,8 +49,7 @@ async def tidy(desired: Desired) -> None:
                 await in_thread(shutil.rmtree, staging)
 
 
-async def _unlink(path: str) -> None:
-    with Parent(path) as (directory, base):
-        with suppress(FileNotFoundError):
-            os.unlink(base, dir_fd=directory)
-        await flush_directory(directory)
+async def _unlink(directory: int, base: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(base, dir_fd=directory)
+    await flush_directory(directory)

@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from reactor import ResourceError
+from reactor.hostfs import Parent, flush_directory, make_missing
 from resources.archive.directory import opened_directory
-from resources.file.durability import flush_directory
-from resources.file.parent import Parent, make_missing
 
 _PARENT_MODE = 0o755
 _TREE = "tree"

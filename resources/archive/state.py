@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from reactor import UnpackingLimits
-from resources.file.state import FileType
+from reactor.hostfs import FileType
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,12 @@ from reactor import (
     fragile_mounts,
     say,
 )
+from reactor.hostfs import Explaining
 from resources.exec.posix import Posix
 from resources.exec.properties import ExitCodes, Location, SearchPath, Variable
 from resources.exec.provider import Provider
 from resources.exec.shell import Shell
 from resources.exec.state import ExecState
-from resources.file.errors import Explaining
 from resources.process import ENVIRONMENT, Command, Completed, last_words, run
 
 _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}

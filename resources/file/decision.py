@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from reactor import Action, Diff, Plan, ResourceError
-from resources.file import posix
-from resources.file.content import EMPTY, Content
-from resources.file.diffs import attributes_diff, content_diff
-from resources.file.state import Change, Desired, FileState, FileType
+from reactor.hostfs import EMPTY, Change, Content, FileType, attributes_diff, content_diff, write
+from resources.file.state import Desired, FileState
 
+_WRITABLE = 0o022
 _FILE = FileType.FILE  # see observer: a member looked up in its class is slow
 
 
@@ -29,6 +28,8 @@ def _present(desired: Desired, state: FileState) -> Plan:
         changes = _changes(desired, state)
         if desired.content is not None and not state.same_content:
             return (_store(desired, desired.content, state, changes),)
+        if changes and desired.content is not None and _may_be_written_by_others(state):
+            return (_store_same(desired, desired.content, state, changes),)
         return (_set_attributes(desired, state, changes),) if changes else ()
     if state.type is FileType.ABSENT:
         return (_create(desired, state),)
@@ -66,7 +67,7 @@ def _directory(desired: Desired, state: FileState) -> Plan:
         Action(
             would="Would have created directory",
             did=f"created the directory{replaced}",
-            run=partial(posix.create_directory, desired.path, state.wanted),
+            run=partial(write.create_directory, desired.path, state.wanted),
             diff=partial(attributes_diff, desired.path, _all_new(desired), created=True),
         ),
     )
@@ -90,7 +91,7 @@ def _absent(desired: Desired, state: FileState) -> Plan:
         Action(
             would=would,
             did=did,
-            run=partial(posix.remove, desired.path, recursive=desired.force),
+            run=partial(write.remove, desired.path, recursive=desired.force),
             diff=partial(content_diff, desired.path, None, ()) if state.type is FileType.FILE else None,
         ),
     )
@@ -114,7 +115,7 @@ def _write(desired: Desired, content: Content, state: FileState, would: str, did
     return Action(
         would=would,
         did=did,
-        run=partial(posix.store, desired.path, content, state.wanted, desired.validator),
+        run=partial(write.store, desired.path, content, state.wanted, desired.validator),
         diff=partial(_diff_of_new, desired, content),
     )
 
@@ -124,8 +125,23 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
     return Action(
         would="Would have updated the file",
         did=", ".join([did, *map(str, changes)]) if changes else did,
-        run=partial(posix.store, desired.path, content, state.wanted, desired.validator),
+        run=partial(write.store, desired.path, content, state.wanted, desired.validator),
         diff=partial(content_diff, desired.path, content, changes),
+    )
+
+
+def _may_be_written_by_others(state: FileState) -> bool:
+    """Whether attributes are not enough: others may hold the file open for writing, or by another name."""
+    return state.uid != state.wanted.uid or state.shared or bool(state.mode & ~state.wanted.mode & _WRITABLE)
+
+
+def _store_same(desired: Desired, content: Content, state: FileState, changes: tuple[Change, ...]) -> Action:
+    """Make a new file with the same content: a former owner keeps descriptors to write to the old one."""
+    return Action(
+        would="Would have updated attributes",
+        did=", ".join(map(str, changes)),
+        run=partial(write.store, desired.path, content, state.wanted, desired.validator),
+        diff=partial(attributes_diff, desired.path, changes),
     )
 
 
@@ -133,7 +149,7 @@ def _set_attributes(desired: Desired, state: FileState, changes: tuple[Change, .
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
-        run=partial(posix.set_attributes, desired.path, state.wanted),
+        run=partial(write.set_attributes, desired.path, state.wanted),
         diff=partial(attributes_diff, desired.path, changes),
     )
 
@@ -143,7 +159,7 @@ def _remove_litter(desired: Desired, state: FileState) -> Action:
     return Action(
         would=f"Would have removed {what} of an interrupted run",
         did=f"removed {what} of an interrupted run",
-        run=partial(posix.remove_litter, desired.path, state.litter, state.wanted.uid),
+        run=partial(write.remove_litter, desired.path, state.litter, state.wanted.uid),
     )
 
 

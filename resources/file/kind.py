@@ -19,17 +19,29 @@ from reactor import (
     PropertyProblem,
     Resource,
     ResourceError,
-    hold,
     in_thread,
 )
-from resources.file.checksum import checksum_of
-from resources.file.content import EMPTY, Content, Inline, Source
+from reactor.hostfs import (
+    EMPTY,
+    MAX_ID,
+    Content,
+    Explaining,
+    FileType,
+    Inline,
+    Parent,
+    Source,
+    accounts_of,
+    checksum_of,
+    first_made,
+    hold,
+    is_id,
+    names_of,
+    open_path,
+    refuse_foreign_link,
+)
 from resources.file.decision import decide
-from resources.file.errors import Explaining
 from resources.file.observer import Observer
-from resources.file.owners import MAX_ID, accounts_of, is_id, names_of
-from resources.file.parent import Parent, first_made
-from resources.file.state import Desired, FileState, FileType
+from resources.file.state import Desired, FileState
 from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
 
 _MAX_MODE = 0o777
@@ -214,6 +226,7 @@ class File(Resource, kind="file", providers=("posix",)):
     async def rehearse(self, state: FileState) -> None:
         """Look whether there is something to copy, and a directory in which something new can be made."""
         if state.type is not FileType.ABSENT:
+            self._rehearse_attributes(state)
             return
         if self.ensure == "directory":
             doing, made = "create the directory", first_made(self.name)
@@ -221,6 +234,17 @@ class File(Resource, kind="file", providers=("posix",)):
             doing, made = "write", self.name
         with Explaining(f"{doing} {self.name}"), Parent(made):
             (self._observer.desired.content or EMPTY).head(0)
+
+    def _rehearse_attributes(self, state: FileState) -> None:
+        """Look whether owner, group and mode may be set on the file that is there, where they are all that is managed."""
+        found = (state.uid, state.gid, state.mode)
+        if state.shared and self._observer.desired.content is None and found != state.wanted:
+            with Explaining(f"set the attributes of {self.name}"):
+                fd = open_path(self.name)
+                try:
+                    refuse_foreign_link(fd, self.name)
+                finally:
+                    os.close(fd)
 
     async def reversal(self, state: FileState) -> Self:
         """The file or directory that was found, with its content if that is managed; or nothing at the path."""

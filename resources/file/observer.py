@@ -6,13 +6,25 @@ import errno
 import os
 import stat
 import time
+from contextlib import suppress
 
-from resources.file.content import Content
-from resources.file.errors import explained
-from resources.file.litter import find_litter
-from resources.file.owners import accounts
-from resources.file.stamp import Stamp, settled, stamp_of
-from resources.file.state import NOTHING_WANTED, Attributes, Desired, FileState, FileType, type_of
+from reactor.hostfs import (
+    NOTHING_WANTED,
+    Attributes,
+    Content,
+    FileType,
+    Parent,
+    Stamp,
+    accounts,
+    explained,
+    find_litter,
+    open_directory,
+    open_path,
+    settled,
+    stamp_of,
+    type_of,
+)
+from resources.file.state import Desired, FileState
 
 _PERMISSIONS = 0o777
 _ALL_BITS = 0o7777
@@ -47,18 +59,17 @@ class Observer:
             self._ids, self._wanted = ids, Attributes(*ids, desired.mode)
         wanted = self._wanted
         try:
-            found = os.lstat(desired.path)
-            if self._stamp is not None and self._proven(found):
-                mode = stat.S_IMODE(found.st_mode)
-                return FileState(_FILE, mode, found.st_uid, found.st_gid, wanted, same_content=True)
-            if stat.S_ISREG(found.st_mode) and desired.ensure == "present" and desired.content is not None:
-                if not desired.content.differs(found.st_size):
-                    return await self._compare(found, desired.content, wanted)
-                return self._state(_FILE, found, wanted, same_content=False)
-            return self._look(found, wanted)
+            # By path, which may lead anywhere: it proves that nothing has changed, or tells how to open what is there.
+            seen = os.lstat(desired.path)
+            if self._stamp is not None and self._proven(seen):
+                mode = stat.S_IMODE(seen.st_mode)
+                return FileState(_FILE, mode, seen.st_uid, seen.st_gid, wanted, same_content=True)
+            if stat.S_ISREG(seen.st_mode) and desired.ensure == "present" and desired.content is not None:
+                return await self._compare(desired.content, wanted)
+            return self._look(wanted)
         except (FileNotFoundError, NotADirectoryError):
             self._stamp = None
-            return FileState(FileType.ABSENT, wanted=wanted, litter=self._litter(wanted))
+            return self._absent(wanted)
         except OSError as error:
             raise explained(error, f"look at {desired.path}") from error
 
@@ -75,30 +86,38 @@ class Observer:
         self._stamp = None
         return False
 
-    def _look(self, found: os.stat_result, wanted: Attributes) -> FileState:
+    def _absent(self, wanted: Attributes) -> FileState:
+        """The state where nothing is, in a directory that no stranger leads to."""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.close(open_directory(os.path.dirname(self.desired.path)))
+        return FileState(FileType.ABSENT, wanted=wanted, litter=self._litter(wanted))
+
+    def _look(self, wanted: Attributes) -> FileState:
         """The state of what is no regular file, or whose content is of no concern."""
         desired = self.desired
-        kind = type_of(found.st_mode)
-        if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
-            return self._follow(found, wanted)
-        occupied = kind is FileType.DIRECTORY and desired.ensure == "absent" and _occupied(desired.path)
-        return self._state(kind, found, wanted, occupied=occupied)
+        fd = open_path(desired.path)
+        try:
+            found = os.fstat(fd)
+            kind = type_of(found.st_mode)
+            if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
+                return self._follow(found, wanted)
+            occupied = kind is FileType.DIRECTORY and desired.ensure == "absent" and _occupied(fd)
+            return self._state(kind, found, wanted, occupied=occupied)
+        finally:
+            os.close(fd)
 
-    async def _compare(self, found: os.stat_result, content: Content, wanted: Attributes) -> FileState:
-        """The state of a regular file that may hold ``content``."""
+    async def _compare(self, content: Content, wanted: Attributes) -> FileState:
+        """The state of what was a regular file just now, and may hold ``content``."""
         now = time.time_ns()
         try:
-            fd = os.open(self.desired.path, _OPEN)
+            fd = open_path(self.desired.path, _OPEN)
         except PermissionError:
-            if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) == self.desired.mode:
-                raise
-            # It is ours, and another mode makes it readable: that can be mended.
-            return self._state(FileType.FILE, found, wanted)
+            return self._unreadable(wanted)
         try:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
                 return self._state(type_of(found.st_mode), found, wanted)
-            same = await content.equals(fd, found.st_size)
+            same = not content.differs(found.st_size) and await content.equals(fd, found.st_size)
         finally:
             os.close(fd)
         state = self._state(_FILE, found, wanted, same_content=same)
@@ -107,10 +126,22 @@ class Observer:
             self._stamp = stamp_of(found)
         return state
 
+    def _unreadable(self, wanted: Attributes) -> FileState:
+        """The state of a file that we may not read, if it is ours, and another mode makes it readable."""
+        fd = open_path(self.desired.path)
+        try:
+            found = os.fstat(fd)
+        finally:
+            os.close(fd)
+        if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) == self.desired.mode:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), self.desired.path)
+        return self._state(type_of(found.st_mode), found, wanted)
+
     def _follow(self, found: os.stat_result, wanted: Attributes) -> FileState:
         """The state of a symlink, with type and attributes of what it leads to."""
         try:
-            found = os.stat(self.desired.path)
+            with Parent(self.desired.path) as (directory, base):
+                found = os.stat(base, dir_fd=directory)
         except OSError as error:
             if error.errno not in _LEADS_NOWHERE:
                 raise
@@ -131,7 +162,16 @@ class Observer:
         mode = found.st_mode & (_PERMISSIONS if is_kept else _ALL_BITS)
         litter = () if self._tidy else self._litter(wanted)
         return FileState(
-            kind, mode, found.st_uid, found.st_gid, wanted, same_content, occupied, target, litter
+            kind,
+            mode,
+            found.st_uid,
+            found.st_gid,
+            wanted,
+            same_content,
+            occupied,
+            target,
+            litter,
+            shared=found.st_nlink > 1 and kind is not FileType.DIRECTORY,
         )
 
     def _litter(self, wanted: Attributes) -> tuple[str, ...]:
@@ -144,6 +184,10 @@ class Observer:
         return litter
 
 
-def _occupied(path: str) -> bool:
-    with os.scandir(path) as entries:
-        return next(entries, None) is not None
+def _occupied(handle: int) -> bool:
+    fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=handle)
+    try:
+        with os.scandir(fd) as entries:
+            return next(entries, None) is not None
+    finally:
+        os.close(fd)

@@ -2,60 +2,10 @@
 
 from __future__ import annotations
 
-import stat
-from enum import Enum
 from typing import NamedTuple
 
-from resources.file.content import Content
+from reactor.hostfs import NOTHING_WANTED, Attributes, Content, FileType
 from resources.file.validator import Validator
-
-
-class FileType(Enum):
-    """What is at a path. The values are the words for people."""
-
-    ABSENT = "absent"
-    FILE = "a regular file"
-    DIRECTORY = "a directory"
-    SYMLINK = "a symlink"
-    FIFO = "a FIFO"
-    SOCKET = "a socket"
-    DEVICE = "a device"
-
-
-_TYPES = {
-    stat.S_IFREG: FileType.FILE,
-    stat.S_IFDIR: FileType.DIRECTORY,
-    stat.S_IFLNK: FileType.SYMLINK,
-    stat.S_IFIFO: FileType.FIFO,
-    stat.S_IFSOCK: FileType.SOCKET,
-}
-
-
-def type_of(mode: int) -> FileType:
-    """The type in the ``st_mode`` of a stat."""
-    return _TYPES.get(stat.S_IFMT(mode), FileType.DEVICE)
-
-
-class Attributes(NamedTuple):
-    """Owner and group as ids, and the permission bits."""
-
-    uid: int
-    gid: int
-    mode: int
-
-
-NOTHING_WANTED = Attributes(0, 0, 0)
-
-
-class Change(NamedTuple):
-    """One attribute that differs; an empty ``old`` is that of something new."""
-
-    attribute: str
-    old: str
-    new: str
-
-    def __str__(self) -> str:
-        return f"changed {self.attribute} from {self.old} to {self.new}"
 
 
 class Desired(NamedTuple):
@@ -92,3 +42,5 @@ class FileState(NamedTuple):
     """What a symlink leads to, where that matters."""
     litter: tuple[str, ...] = ()
     """Names of temporary files that a killed run left beside the path."""
+    shared: bool = False
+    """Whether the file has other names (hard links)."""

@@ -12,8 +12,8 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import AfterValidator, ValidationError
 
 from reactor import Action, Claim, Need, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
+from reactor.hostfs import Explaining
 from resources import textfile
-from resources.file.errors import Explaining
 from resources.hostname.files import HOSTNAME, MACHINE_INFO, pretty_name, static_name, with_pretty_name
 from watchers.readiness import HOST_NAME, ReadinessWatch
 

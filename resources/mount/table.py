@@ -6,7 +6,7 @@ import os.path
 from typing import NamedTuple
 
 from reactor import MountInfo, mounts
-from resources.file.errors import Explaining
+from reactor.hostfs import Explaining
 from watchers.readiness import MOUNTS
 
 

@@ -23,8 +23,8 @@ from reactor import (
     Watch,
     fragile_mounts,
 )
+from reactor.hostfs import Explaining
 from resources import textfile
-from resources.file.errors import Explaining
 from resources.package.provider import Provider
 from resources.package.providers import PROVIDERS, provider_of
 from resources.repository.formats import FORMATS, Description, Format

@@ -12,12 +12,16 @@ from functools import partial
 import trio
 
 from reactor import Diff, Heard, ResourceError
-from resources.file import posix
-from resources.file.content import Inline
-from resources.file.diffs import attributes_diff, content_diff, secret_diff
-from resources.file.errors import Explaining
-from resources.file.parent import make_missing
-from resources.file.state import Change
+from reactor.hostfs import (
+    Change,
+    Explaining,
+    Inline,
+    attributes_diff,
+    content_diff,
+    make_missing,
+    secret_diff,
+    write,
+)
 from resources.process import ENVIRONMENT, Command, last_words, run
 from resources.scaffold.debt import note_of, noted
 from resources.scaffold.state import Difference, ScaffoldState
@@ -68,7 +72,7 @@ class Builder:
             if not directory.changes:
                 with Explaining(f"create the directory {directory.path}"):
                     make_missing(directory.path)  # with the mode of new ones: nobody sets it after a kill
-            await posix.set_attributes(directory.path, directory.attributes)
+            await write.set_attributes(directory.path, directory.attributes)
         await self._write_all(state.changed)
         await self._catch_up(state)
         await self._remove([*state.litter, *purged])
@@ -126,9 +130,9 @@ class Builder:
         commands = self._commands_for(file.path)
         with noted(file.path) if commands else nullcontext():
             if file.text is not None:
-                await posix.store(file.path, Inline(file.text), file.attributes)
+                await write.store(file.path, Inline(file.text), file.attributes)
             else:
-                await posix.set_attributes(file.path, file.attributes)
+                await write.set_attributes(file.path, file.attributes)
                 if self._target.has_accepted(file.path):  # what the commands made of the attributes, too
                     return
             await self._perform_all(commands, file.path)
@@ -155,12 +159,12 @@ class Builder:
     async def _remove(self, paths: Sequence[str]) -> None:
         """Remove files, and the directories below the root that this leaves empty."""
         for path in paths:
-            await posix.remove(path, recursive=False)
+            await write.remove(path, recursive=False)
         for parent in sorted({os.path.dirname(path) for path in paths}, key=len, reverse=True):
             directory = parent
             while directory.startswith(f"{self._target.root}/") and directory not in self._target.kept:
                 try:
-                    await posix.remove(directory, recursive=False)
+                    await write.remove(directory, recursive=False)
                 except ResourceError:
                     break
                 directory = os.path.dirname(directory)

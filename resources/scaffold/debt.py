@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 
-from resources.file.errors import Explaining
-from resources.file.litter import hold
-from resources.file.parent import Parent
+from reactor.hostfs import Explaining, Parent, lock_temporary
 
 _NOTE = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -27,7 +25,7 @@ def noted(path: str) -> Iterator[None]:
         with Explaining(f"write {note_of(path)}"):
             fd = os.open(name, _NOTE, 0o600, dir_fd=directory)
         try:
-            hold(fd)
+            lock_temporary(fd)
             yield
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=directory)

@@ -21,8 +21,8 @@ from reactor import (
     in_thread,
     template_engine,
 )
+from reactor.hostfs import accounts, accounts_of
 from resources.file.kind import Account, SourcePath, parse_mode
-from resources.file.owners import accounts, accounts_of
 from resources.process import split_words
 from resources.scaffold.builder import Builder, PostCommand
 from resources.scaffold.decision import decide

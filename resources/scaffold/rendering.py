@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, Protocol
 
 from reactor import ResourceError, TemplateError
-from resources.file.stamp import Stamp, settled, stamp_of
+from reactor.hostfs import Stamp, settled, stamp_of
 from resources.scaffold.source import SourceTree
 from resources.scaffold.values import Functions, Values
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from reactor import ResourceError
-from resources.file.errors import Explaining
-from resources.file.stamp import Stamp, settled, stamp_of
+from reactor.hostfs import Explaining, Stamp, settled, stamp_of
 
 PARTIALS = "_partials"
 """Directories and files of this name, wherever they are, make no files: others include them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from resources.file.state import Attributes, Change
+from reactor.hostfs import Attributes, Change
 
 
 class Wish(NamedTuple):

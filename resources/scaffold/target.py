@@ -11,12 +11,17 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from reactor import ResourceError
-from resources.file.content import read
-from resources.file.errors import Explaining
-from resources.file.litter import is_litter
-from resources.file.stamp import Stamp, settled, stamp_of
-from resources.file.state import Attributes, Change
-from resources.file.tree import mount_points_in
+from reactor.hostfs import (
+    Attributes,
+    Change,
+    Explaining,
+    Stamp,
+    is_litter,
+    mount_points_in,
+    read,
+    settled,
+    stamp_of,
+)
 from resources.scaffold.state import Difference, ScaffoldState, Wish
 
 _FILE_MODE = 0o644

@@ -23,9 +23,8 @@ from reactor import (
     Watch,
     in_thread,
 )
+from reactor.hostfs import Explaining, remove
 from resources import textfile
-from resources.file.errors import Explaining
-from resources.file.posix import remove
 from resources.sysctl.key import Key, parse_key
 
 _HEADER = "# Managed by reactor: what is changed here is changed back.\n"

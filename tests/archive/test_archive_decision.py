@@ -4,8 +4,8 @@ import pytest
 from archive_worlds import make
 
 from reactor import ResourceError
+from reactor.hostfs import FileType
 from resources.archive.state import ArchiveState
-from resources.file.state import FileType
 
 FILE, NONE = FileType.FILE, FileType.ABSENT
 URL = "http://127.0.0.1:1/app.tar.gz"

@@ -11,8 +11,8 @@ from file_worlds import converge, make, names_in
 from namespaces import run_in_namespaces
 from trio.testing import assert_no_checkpoints, wait_all_tasks_blocked
 
-from resources.file import durability
-from resources.file.durability import GroupCommit, flush, fsync_each, fsync_or_syncfs
+from reactor.hostfs import fsync
+from reactor.hostfs.fsync import GroupCommit, flush, fsync_each, fsync_or_syncfs
 
 
 class Disk:
@@ -183,7 +183,7 @@ def test_one_run_leaves_nothing_to_the_next(tmp_path: Path):
 
 
 async def test_a_file_system_in_memory_needs_no_flush(monkeypatch):
-    monkeypatch.setattr(durability, "GroupCommit", None)
+    monkeypatch.setattr(fsync, "GroupCommit", None)
     fd = os.open("/dev/shm", os.O_RDONLY)
     try:
         with assert_no_checkpoints():
@@ -194,18 +194,18 @@ async def test_a_file_system_in_memory_needs_no_flush(monkeypatch):
 
 ANOTHER_WITH_ITS_NUMBER = '''
 import os, subprocess, sys, trio
-from resources.file import durability
+from reactor.hostfs import fsync
 
 place = sys.argv[1]
 flushed = []
-durability.fsync_each = flushed.append
+fsync.fsync_each = flushed.append
 
 def mount(kind):
     subprocess.run(["mount", "-t", kind, kind, place], check=True)
 
 async def flush():
     fd = os.open(place, os.O_RDONLY)
-    await durability.flush(fd)
+    await fsync.flush(fd)
     os.close(fd)
 
 async def has_replaced():
@@ -248,7 +248,7 @@ async def test_a_file_is_flushed_before_the_rename_and_its_directory_after(tmp_p
             steps.append(str(Path(f"/proc/self/fd/{fd}").readlink()))
             steps.append(names_in(tmp_path))
 
-    monkeypatch.setattr(durability, "_commit_for", lambda _: Recording(fsync_each))
+    monkeypatch.setattr(fsync, "_commit_for", lambda _: Recording(fsync_each))
     await converge(make(tmp_path / "f", content="x"))
     temporary, names, directory, final = steps
     assert temporary.startswith(f"{tmp_path}/.f.")
@@ -259,7 +259,7 @@ async def test_a_file_is_flushed_before_the_rename_and_its_directory_after(tmp_p
 async def test_what_the_disk_refuses_fails_the_file_and_leaves_the_old_one(tmp_path: Path, monkeypatch):
     disk = Disk()
     disk.error = OSError(errno.EIO, "Input/output error")
-    monkeypatch.setattr(durability, "_commit_for", lambda _: GroupCommit(disk))
+    monkeypatch.setattr(fsync, "_commit_for", lambda _: GroupCommit(disk))
     (tmp_path / "f").write_text("old")
     with pytest.raises(Exception, match=f"cannot write {tmp_path}/f: Input/output error"):
         await converge(make(tmp_path / "f", content="new"))
@@ -270,7 +270,7 @@ async def test_what_the_disk_refuses_fails_the_file_and_leaves_the_old_one(tmp_p
 async def test_many_files_at_once_cost_few_flushes(tmp_path: Path, monkeypatch):
     disk = Disk()
     commit = GroupCommit(disk)
-    monkeypatch.setattr(durability, "_commit_for", lambda _: commit)
+    monkeypatch.setattr(fsync, "_commit_for", lambda _: commit)
     async with trio.open_nursery() as nursery:
         for number in range(64):
             nursery.start_soon(converge, make(tmp_path / f"f{number}", content="x"))

@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 
 import pytest
-from file_worlds import converge, make, mode_of
+from file_worlds import converge, look, make, mode_of
 
+from reactor.hostfs import backups, safe_open
 from reactor.mountinfo import parse_mount
-from reactor.resource import keeping
 from reactor.resource.keeping import keeper
 from reactor.resource.speech import speaker
 
@@ -93,10 +93,10 @@ async def test_where_files_are_found_by_name_only_what_is_kept_was_opened_while_
         return opened(path, *arguments, **options)
 
     monkeypatch.setattr(os, "open", open_while_it_has_its_name)
-    monkeypatch.setattr(keeping, "mounts", lambda: map(parse_mount, table))
-    keeping._knows_by_name.cache_clear()
+    monkeypatch.setattr(backups, "mounts", lambda: map(parse_mount, table))
+    backups._knows_by_name.cache_clear()
     await converge(make(old, content="new"))
-    keeping._knows_by_name.cache_clear()
+    backups._knows_by_name.cache_clear()
     assert Path(old).read_text() == "new"
     assert [text for _, _, text, _ in box.kept] == ["old"]
     assert said == []
@@ -119,13 +119,19 @@ async def test_a_backup_that_fails_is_said_and_fails_nothing(said, old):
 
 async def test_without_a_keeper_the_old_file_is_not_even_opened(old, monkeypatch):
     opened = []
-    real = os.open
+    real, straight = os.open, safe_open._syscall
     file = make(old, ensure="absent")
     monkeypatch.setattr(
         os, "open", lambda path, *more, **options: opened.append(path) or real(path, *more, **options)
     )
-    await converge(file)
+    plan = await look(file)
+    monkeypatch.setattr(
+        safe_open, "_syscall", lambda *words: opened.append(os.fsdecode(words[2])) or straight(*words)
+    )
+    for action in plan:
+        await action.run()
     assert opened == [str(old.parent)]
+    assert not old.exists()
 
 
 async def test_what_must_be_overwritten_in_place_is_kept_before(box, old, monkeypatch):

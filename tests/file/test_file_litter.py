@@ -9,8 +9,8 @@ import pytest
 import trio
 from file_worlds import converge, look, make, names_in
 
+from reactor.hostfs.temp_files import temporary_name
 from reactor.resource.plan import ResourceError
-from resources.file.litter import temporary_name
 
 
 def leave(path: Path, base: str) -> Path:

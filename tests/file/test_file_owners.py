@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import trio
 
+from reactor.hostfs import owners
+from reactor.hostfs.owners import Accounts
 from reactor.resource.plan import ResourceError
-from resources.file import owners
-from resources.file.owners import Accounts
 
 
 class Host:

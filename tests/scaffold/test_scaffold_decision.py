@@ -2,7 +2,7 @@
 
 import pytest
 
-from resources.file.state import Attributes
+from reactor.hostfs import Attributes
 from resources.scaffold.decision import decide
 from resources.scaffold.state import Difference, ScaffoldState
 

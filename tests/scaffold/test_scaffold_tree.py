@@ -10,8 +10,8 @@ import pytest
 import trio
 from scaffold_worlds import converge, grow, look, make, tree
 
+from reactor.hostfs import write
 from reactor.resource.plan import ResourceError
-from resources.file import posix
 
 DATA = {"data": {"name": "web", "ports": [80, 443]}}
 
@@ -330,7 +330,7 @@ async def test_scaffolds_that_are_built_together_write_no_more_files_at_once_tha
     files = {str(number): "text" for number in range(40)}
     writing = 0
     most = {"alone": 0, "together": 0}
-    stored = posix.store
+    stored = write.store
 
     async def store(path, *arguments):
         nonlocal writing
@@ -341,7 +341,7 @@ async def test_scaffolds_that_are_built_together_write_no_more_files_at_once_tha
         await stored(path, *arguments)
         writing -= 1
 
-    monkeypatch.setattr(posix, "store", store)
+    monkeypatch.setattr(write, "store", store)
     for name in ("alone", "a", "b", "c"):
         grow(tmp_path / name / "templates", files)
     await converge(make(tmp_path / "alone"))

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import AliasChoices, Field
 
 from reactor import ResourceError, fragile_mounts, in_thread
-from resources.file.owners import names_of
+from reactor.hostfs import names_of
 from resources.health.goss.matchers import Expected, Text
 from resources.health.goss.rule import Rule
 

@@ -6,7 +6,7 @@ import errno
 import os.path
 from types import TracebackType
 
-from reactor import ResourceError
+from reactor.resource.plan import ResourceError
 
 _HINTS = {
     errno.EACCES: "run as root, or as a user who may use every directory of the path",

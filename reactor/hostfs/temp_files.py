@@ -17,6 +17,9 @@ from random import getrandbits
 
 import trio
 
+from reactor.hostfs.safe_open import open_path
+from reactor.resource.plan import ResourceError
+
 _NAME = re.compile(r"\.(.+)\.[0-9a-f]{12}\.reactor(\.[^.]*)?", re.DOTALL)
 _LONGEST_BASE = 200
 _LONGEST_SUFFIX = 100
@@ -41,7 +44,7 @@ def temporary_name(base: str, *, same_suffix: bool = False) -> str:
     return f".{stem}.{random}.reactor{suffix}" if same_suffix else f".{stem}{suffix}.{random}.reactor"
 
 
-def hold(fd: int) -> bool:
+def lock_temporary(fd: int) -> bool:
     """Lock the temporary file at ``fd`` until it is closed; False when someone else has the lock.
 
     The lock is a shared one, so that another descriptor can take it over without a gap.
@@ -72,11 +75,14 @@ def find_litter(directory: str, base: str, uid: int) -> tuple[str, ...]:
     return tuple(name for name in names if is_litter(f"{directory}/{name}", uid))
 
 
-def is_litter(path: str, uid: int) -> bool:
-    """Whether the temporary file at ``path`` is ours, or ``uid``'s, and no living process writes it."""
+def is_litter(path: str, uid: int, directory: int | None = None) -> bool:
+    """Whether the temporary file at ``path`` is ours, or ``uid``'s, and no living process writes it.
+
+    The path is absolute, or a name in the directory open at ``directory``.
+    """
     try:
-        fd = os.open(path, _OPEN)
-    except OSError:
+        fd = open_path(path, _OPEN) if directory is None else os.open(path, _OPEN, dir_fd=directory)
+    except (OSError, ResourceError):
         return False
     try:
         found = os.fstat(fd)

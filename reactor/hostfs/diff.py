@@ -7,9 +7,11 @@ import stat
 from collections.abc import Sequence
 from functools import partial
 
-from reactor import Diff, in_thread
-from resources.file.content import Content, read
-from resources.file.state import Change
+from reactor.hostfs.attributes import Change
+from reactor.hostfs.content import Content, read
+from reactor.hostfs.safe_open import open_content, open_path
+from reactor.resource.plan import Diff, ResourceError
+from reactor.resource.threads import in_thread
 
 _AT_ONCE = 16 * 1024
 """Bytes. For less, a thread would take longer than the diff."""
@@ -17,19 +19,23 @@ _AT_ONCE = 16 * 1024
 _LIMIT = 1024 * 1024
 """Bytes. Nobody reads the diff of more, and making it takes long."""
 
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+_HOLDS_SECRETS = "the data hold secrets"
 
 
 async def content_diff(path: str, content: Content | None, changes: Sequence[Change]) -> Diff:
     """The diff from what is at ``path`` now to ``content``, or to nothing, and of the attributes that change."""
-    old = _head(path)
+    try:
+        old = _head(path)
+    except ResourceError as error:
+        return partial(_hidden_text, path, changes, error.message, new=content is not None)
     new = None if content is None else content.head(_LIMIT + 1)
     return partial(_content_text, path, old, new, changes)
 
 
 async def secret_diff(path: str, changes: Sequence[Change], *, removed: bool) -> Diff:
     """The same for content that nobody may see, from what is at ``path`` now to another, or to nothing."""
-    return partial(_secret_text, path, changes, old=_head(path) is not None, new=not removed)
+    return partial(_hidden_text, path, changes, _HOLDS_SECRETS, new=not removed, old=_exists(path))
 
 
 async def attributes_diff(path: str, changes: Sequence[Change], *, created: bool = False) -> Diff:
@@ -45,9 +51,11 @@ async def _content_text(path: str, old: bytes | None, new: bytes | None, changes
     return "".join([*head, *await in_thread(_body, old, new)])
 
 
-async def _secret_text(path: str, changes: Sequence[Change], *, old: bool, new: bool) -> str:
+async def _hidden_text(
+    path: str, changes: Sequence[Change], reason: str, *, new: bool, old: bool = True
+) -> str:
     head = [*_header(path, old=old, new=new), *_attribute_lines(changes)]
-    return "".join([*head, "Content is not shown: the data hold secrets\n"])
+    return "".join([*head, f"Content is not shown: {reason}\n"])
 
 
 async def _attributes_text(path: str, changes: Sequence[Change], *, created: bool) -> str:
@@ -99,14 +107,20 @@ def _terminated(line: str) -> str:
 
 
 def _head(path: str) -> bytes | None:
-    """The start of the regular file at ``path``, or None when there is none to read."""
+    """The start of the regular file at ``path``, or None when there is none to read. Raises ResourceError."""
     try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            return None
-        fd = os.open(path, _OPEN)
+        fd = open_content(path)
     except OSError:
         return None
     try:
-        return read(fd, _LIMIT + 1)
+        return read(fd, _LIMIT + 1) if stat.S_ISREG(os.fstat(fd).st_mode) else None
     finally:
         os.close(fd)
+
+
+def _exists(path: str) -> bool:
+    try:
+        os.close(open_path(path))
+    except OSError:
+        return False
+    return True

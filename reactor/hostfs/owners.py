@@ -13,7 +13,8 @@ from functools import partial
 
 import trio
 
-from reactor import ResourceError, in_thread
+from reactor.resource.plan import ResourceError
+from reactor.resource.threads import in_thread
 
 _LOOK_AFTER = 0.001
 """Seconds. One look at the account files serves a whole pass over many files, yet a user that an exec has

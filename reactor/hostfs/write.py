@@ -18,17 +18,19 @@ import stat
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
-from reactor import Former, ResourceError, in_thread
-from resources.file.content import Content, copy
-from resources.file.durability import flush, flush_directory
-from resources.file.errors import Explaining, explained
-from resources.file.litter import hold, is_litter, temporary_name
-from resources.file.parent import Parent, make_missing
-from resources.file.state import Attributes
-from resources.file.tree import remove_tree
-from resources.file.validator import Validator
+from reactor.hostfs.attributes import Attributes
+from reactor.hostfs.backups import Former
+from reactor.hostfs.content import Content, copy
+from reactor.hostfs.errors import Explaining, explained
+from reactor.hostfs.fsync import flush, flush_directory
+from reactor.hostfs.private import private_copy
+from reactor.hostfs.safe_open import Parent, make_missing, others_may_write, refuse_foreign_link
+from reactor.hostfs.temp_files import is_litter, lock_temporary, temporary_name
+from reactor.hostfs.tree import remove_tree
+from reactor.resource.plan import ResourceError
+from reactor.resource.threads import in_thread
 
 _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FINISHED = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -39,6 +41,13 @@ _READABLE_BY_ALL = 0o444
 
 _left: dict[str, str] = {}
 """By the target, the temporary file that an attempt could not remove, as in a directory that is only appended to."""
+
+
+class Validator(Protocol):
+    """Judges new content before it is put in place."""
+
+    async def approve(self, candidate: str, path: str) -> None:
+        """Raise ResourceError unless the file ``candidate`` may become ``path``."""
 
 
 async def store(
@@ -58,9 +67,9 @@ async def store(
                     temporary.finish_writing()
                 device = _give(temporary.fd, attributes)
                 if validator is not None:
-                    await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
+                    await _approved(validator, path, directory, temporary)
                 await flush(temporary.fd, device)
-                with Former(path, f"file#{path}", device) as former:
+                with Former(path, f"file#{path}", directory, base, device) as former:
                     replaced = temporary.replace_target()
                     await former.keep()
                 if not replaced:
@@ -109,11 +118,19 @@ async def remove(path: str, *, recursive: bool) -> None:
 
 async def remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
     """Remove temporary files that a killed run left beside ``path``."""
-    parent = os.path.dirname(path)
-    with Explaining(f"remove temporary files in {parent}"):
+    with Explaining(f"remove temporary files in {os.path.dirname(path)}"), Parent(path) as (directory, _):
         for name in names:
-            if is_litter(f"{parent}/{name}", uid):
-                os.unlink(f"{parent}/{name}")
+            if is_litter(name, uid, directory):
+                os.unlink(name, dir_fd=directory)
+
+
+async def _approved(validator: Validator, path: str, directory: int, temporary: _Temporary) -> None:
+    """Have the finished temporary file judged: where others could replace it meanwhile, a copy out of their reach."""
+    if others_may_write(os.fstat(directory)):
+        with private_copy(temporary.fd, os.path.basename(path)) as candidate:
+            await validator.approve(candidate, path)
+    else:
+        await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
 
 
 class _Temporary:
@@ -143,7 +160,7 @@ class _Temporary:
                 self.fd = os.open(self.name, _TEMPORARY, self._mode, dir_fd=self._directory)
             except FileExistsError:
                 continue
-            if hold(self.fd):
+            if lock_temporary(self.fd):
                 return self
             self.__exit__(None, None, None)  # another process is just finding out whether it is litter
 
@@ -166,7 +183,7 @@ class _Temporary:
     def finish_writing(self) -> None:
         """Go on with a descriptor that can only read: a program that somebody may write to can't be started."""
         fd = os.open(self.name, _FINISHED, dir_fd=self._directory)
-        hold(fd)
+        lock_temporary(fd)
         os.close(self.fd)
         self.fd = fd
 
@@ -194,7 +211,7 @@ async def _overwrite(directory: int, base: str, finished: int, attributes: Attri
 
 
 async def _unlink(path: str, directory: int, base: str) -> None:
-    with Former(path, f"file#{path}") as former:
+    with Former(path, f"file#{path}", directory, base) as former:
         with suppress(FileNotFoundError):
             os.unlink(base, dir_fd=directory)
         await former.keep()
@@ -229,6 +246,7 @@ def _set_attributes(path: str, directory: int, base: str, attributes: Attributes
         found = os.fstat(fd)
         if stat.S_ISLNK(found.st_mode):
             raise ResourceError(f"{path} is a symlink; refusing to set attributes through it")
+        refuse_foreign_link(fd, path)
         if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
             os.chown(itself, attributes.uid, attributes.gid)
         kept = found.st_mode & _SPECIAL_BITS if stat.S_ISDIR(found.st_mode) else 0

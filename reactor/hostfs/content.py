@@ -15,9 +15,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Protocol
 
-from reactor import ResourceError, in_thread
-from resources.file.errors import Explaining, explained
-from resources.file.stamp import Stamp, settled, stamp_of
+from reactor.hostfs.errors import Explaining, explained
+from reactor.hostfs.safe_open import open_source
+from reactor.hostfs.stat_stamp import Stamp, settled, stamp_of
+from reactor.resource.plan import ResourceError
+from reactor.resource.threads import in_thread
 
 INLINE_LIMIT = 256 * 1024
 _CHUNK = 256 * 1024
@@ -137,7 +139,7 @@ class Source:
     @contextmanager
     def _opened(self) -> Iterator[tuple[int, os.stat_result]]:
         try:
-            fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            fd = open_source(self._path)
         except FileNotFoundError as error:
             hint = "correct the path, or require the resource that makes the file"
             words = f"the source {self._path} does not exist"

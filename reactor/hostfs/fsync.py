@@ -14,7 +14,8 @@ from contextlib import suppress
 
 import trio
 
-from reactor import follow_mounts, in_thread
+from reactor.resource.mount_changes import follow_mounts
+from reactor.resource.threads import in_thread
 
 _MEMORY = {
     0x01021994,  # tmpfs

@@ -6,11 +6,16 @@ import hashlib
 import os
 import stat
 
+from reactor.hostfs.safe_open import open_source
+
 
 def checksum_of(path: str) -> str | None:
-    """The SHA-256 of the content of the regular file at ``path``, in hex; None for anything else. Raises OSError."""
+    """The SHA-256 of the content of the regular file at ``path``, in hex; None for anything else.
+
+    A symlink to it is followed. Raises OSError, and ResourceError as `open_source`.
+    """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_source(path)
     except FileNotFoundError:
         return None
     with open(descriptor, "rb") as file:

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
-from reactor import ResourceError, mounts
-from resources.file.errors import explained
+from reactor.hostfs.errors import explained
+from reactor.mountinfo import mounts
+from reactor.resource.plan import ResourceError
 
 _Caught = tuple[type[BaseException], BaseException, TracebackType]
 

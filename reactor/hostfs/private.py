@@ -1,0 +1,79 @@
+"""Copies that other programs read and nobody else can reach: for content that lies where others may replace it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from reactor.resource.keeping import state_directory
+
+_FOLDER = "private"
+_CHUNK = 1 << 20
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextmanager
+def private_copy(fd: int, name: str) -> Iterator[str]:
+    """The path of a copy of the file open at ``fd``, called ``name``, in a directory that only we can enter.
+
+    Owner and mode are those of the file. The copy is gone after the block. Raises OSError.
+    """
+    with private_directory() as directory:
+        path = f"{directory}/{name}"
+        copy = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            _copy(fd, copy)
+            found = os.fstat(fd)
+            os.fchown(copy, found.st_uid, found.st_gid)
+            os.fchmod(copy, found.st_mode & 0o777)
+        finally:
+            os.close(copy)
+        yield path
+
+
+@contextmanager
+def private_directory() -> Iterator[str]:
+    """The path of a new directory with mode 0700, gone after the block: in the state directory, if there is one.
+
+    What a killed run has left there is removed by `remove_private`. Raises OSError.
+    """
+    above = state_directory.get()
+    if above is not None:
+        above = f"{above}/{_FOLDER}"
+        os.makedirs(above, 0o700, exist_ok=True)
+    path = tempfile.mkdtemp(prefix="reactor-", dir=above)
+    lock = os.open(path, _DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
+
+
+def remove_private(state: str) -> None:
+    """Remove what killed processes left in the state directory ``state``; what a living one uses stays."""
+    above = f"{state}/{_FOLDER}"
+    with suppress(OSError):
+        for name in os.listdir(above):
+            fd = os.open(f"{above}/{name}", _DIRECTORY)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(f"{above}/{name}", ignore_errors=True)
+            except BlockingIOError:
+                continue
+            finally:
+                os.close(fd)
+
+
+def _copy(source: int, target: int) -> None:
+    offset = 0
+    while data := os.pread(source, _CHUNK, offset):
+        offset += len(data)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(target, view) :]

@@ -1,0 +1,53 @@
+"""What a kind remembers of what it made, in the state directory: out of reach of everybody who can write beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import blake2b
+from typing import Any
+
+from reactor.replacing import replace_file
+from reactor.resource.keeping import state_directory
+
+_FOLDER = "records"
+_MODE = 0o600
+
+
+def write_record(kind: str, name: str, record: Mapping[str, Any]) -> None:
+    """Remember ``record`` for the resource of this ``kind`` with this ``name``; on the disk when this returns.
+
+    Does nothing without a state directory. Raises OSError.
+    """
+    if (path := _path_of(kind, name)) is not None:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        replace_file(path, json.dumps(record).encode(), _MODE)
+
+
+def read_record(kind: str, name: str) -> dict[str, Any] | None:
+    """What was remembered; None where nothing was, or it can't be read."""
+    if (path := _path_of(kind, name)) is None:
+        return None
+    try:
+        with open(path, "rb") as file:
+            record = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def forget_record(kind: str, name: str) -> None:
+    """Remove what was remembered, if anything was."""
+    if (path := _path_of(kind, name)) is not None:
+        with suppress(OSError):  # a record that stays vouches for nothing but the very same bytes
+            os.unlink(path)
+
+
+def _path_of(kind: str, name: str) -> str | None:
+    above = state_directory.get()
+    if above is None:
+        return None
+    digest = blake2b(os.fsencode(name), digest_size=16).hexdigest()
+    return f"{above}/{_FOLDER}/{kind}-{digest}.json"

@@ -1,0 +1,252 @@
+"""Opens paths below directories that other people own, and nothing to which a stranger leads.
+
+Root reads and writes below directories of other users, and whoever owns one may put a symlink in it at any time: what
+root then reads, gives away or removes is elsewhere. So a symlink on the way is followed only if it is root's or our own,
+or belongs to the owner of what is reached. systemd-tmpfiles calls anything else an unsafe transition.
+
+A hard link is a second way to lead elsewhere, where ``fs.protected_hardlinks`` is 0: who may write in a directory may give
+a file of root a name there. So a file with several names is taken for a stranger's where others may add names, and a
+symlink of root with several names is no longer root's word.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import stat
+import struct
+from contextlib import suppress
+from types import TracebackType
+
+from reactor.hostfs.owners import names_of
+from reactor.resource.plan import ResourceError
+
+# A handle is enough to act in a directory: not every one that may be entered may also be read, as /home.
+_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_MOST_SYMLINKS = 40
+"""As many as the kernel follows."""
+_DEFAULT_MODE = 0o755
+_ANYBODY = 2**32 - 1
+"""No user has this id: it is trusted nowhere."""
+
+_OPENAT2 = 437  # the same number on every architecture
+_AT_FDCWD = -100
+_RESOLVE_NO_SYMLINKS = 0x04
+_TRY_STEP_BY_STEP = (errno.ELOOP, errno.ENOSYS, errno.EPERM)
+"""A symlink on the way; a kernel before 5.6; a sandbox that forbids what it does not know."""
+
+_syscall = ctypes.CDLL(None, use_errno=True).syscall
+_syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t)
+_syscall.restype = ctypes.c_long
+
+
+class Parent:
+    """A handle (O_PATH) of the parent directory of ``path``, and the name in it, for a block.
+
+    Raises OSError, and ResourceError where there is no directory, or one to which a stranger leads.
+    """
+
+    __slots__ = ("_base", "_directory", "_parent")
+
+    def __init__(self, path: str) -> None:
+        parent, _, self._base = path.rpartition("/")
+        self._parent = parent or "/"
+
+    def __enter__(self) -> tuple[int, str]:
+        try:
+            self._directory = open_directory(self._parent)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            hint = f"declare file#{self._parent} with ensure: directory, to go before this"
+            words = f'"{self._parent}" is not a directory'
+            raise ResourceError(words, hint, missing=self._parent) from error
+        return self._directory, self._base or "."
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._directory)
+
+
+def make_missing(directory: str) -> None:
+    """Make the absolute ``directory``, and what is missing above it. Raises as `Parent`."""
+    missing = []
+    while not os.path.isdir(directory):
+        missing.append(directory)
+        directory = os.path.dirname(directory)
+    for path in reversed(missing):
+        with Parent(path) as (parent, base), suppress(FileExistsError):
+            os.mkdir(base, _DEFAULT_MODE, dir_fd=parent)
+
+
+def first_made(directory: str) -> str:
+    """The first path that has to be made for the absolute ``directory``, where that is missing: itself, or one above it."""
+    while not os.path.lexists(parent := os.path.dirname(directory)):
+        directory = parent
+    return directory
+
+
+def open_directory(path: str) -> int:
+    """A handle (O_PATH) of the directory at the absolute ``path``, which may be a symlink itself.
+
+    Raises OSError, and ResourceError for a symlink on the way that must not be followed.
+    """
+    fd = _open_straight(path, _DIRECTORY)
+    if fd is not None:
+        return fd
+    here = _walk(path)
+    try:
+        return os.open(".", _DIRECTORY, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+def open_path(path: str, flags: int = os.O_PATH) -> int:
+    """A descriptor of what is at the absolute ``path``; with O_PATH also of a symlink, which is never followed.
+
+    Raises as `open_directory`.
+    """
+    fd = _open_straight(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if fd is not None:
+        return fd
+    parent, _, base = path.rpartition("/")
+    directory = open_directory(parent or "/")
+    try:
+        return os.open(base or ".", flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    finally:
+        os.close(directory)
+
+
+def open_source(path: str) -> int:
+    """A descriptor to read what is at the absolute ``path``, where a symlink as the last component is followed as well.
+
+    Raises as `open_directory`, and for a file whose other names may be the better guarded ones.
+    """
+    fd = _open_straight(path, _READ)
+    if fd is None:
+        here = _walk(path)
+        try:
+            fd = os.open(f"/proc/self/fd/{here}", _READ)
+        finally:
+            os.close(here)
+    return _unshared(fd, path)
+
+
+def open_content(path: str) -> int:
+    """The same where a symlink as the last component is an error (ELOOP), as for what is managed."""
+    return _unshared(open_path(path, _READ), path)
+
+
+def _unshared(fd: int, path: str) -> int:
+    try:
+        refuse_foreign_link(fd, path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def refuse_foreign_link(fd: int, path: str) -> None:
+    """Raise ResourceError when what is open at ``fd`` may be somebody else's file that was given the name ``path``."""
+    found = os.fstat(fd)
+    if found.st_nlink == 1 or stat.S_ISDIR(found.st_mode):
+        return
+    directory = open_directory(os.path.dirname(path))
+    try:
+        above = os.fstat(directory)
+    finally:
+        os.close(directory)
+    if others_may_write(above) and found.st_uid != above.st_uid:
+        words = f"{path} has {found.st_nlink} hard links, and others than root may write in its directory"
+        hint = f"it may be another file under a second name: see find / -xdev -inum {found.st_ino}; remove this name"
+        raise ResourceError(f"{words}; refusing to use it", hint)
+
+
+def others_may_write(directory: os.stat_result) -> bool:
+    """Whether anybody but root and ourselves may make names in the directory of this stat."""
+    if directory.st_uid not in (0, os.geteuid()):
+        return True
+    by_group = directory.st_mode & stat.S_IWGRP and directory.st_gid not in (0, os.getegid())
+    return bool(by_group or directory.st_mode & stat.S_IWOTH)
+
+
+def _open_straight(path: str, flags: int) -> int | None:
+    """A descriptor of ``path`` if no symlink is on the way; None when that must be found out step by step.
+
+    Raises OSError. One system call, where `_walk` takes four for each component.
+    """
+    if "\0" in path:
+        raise ValueError("embedded null byte")
+    how = _how(flags)
+    while True:
+        fd: int = _syscall(_OPENAT2, _AT_FDCWD, os.fsencode(path), how, len(how))
+        if fd >= 0:
+            return fd
+        code = ctypes.get_errno()
+        if code in _TRY_STEP_BY_STEP:
+            return None
+        if code != errno.EINTR:
+            raise OSError(code, os.strerror(code), path)
+
+
+def _how(flags: int) -> bytes:
+    """The struct open_how of openat2(2) for ``flags``."""
+    if (how := _hows.get(flags)) is None:
+        how = _hows[flags] = struct.pack("=QQQ", flags, 0, _RESOLVE_NO_SYMLINKS)
+    return how
+
+
+_hows: dict[int, bytes] = {}
+
+
+def _walk(path: str) -> int:
+    """A handle of what is at ``path``, step by step: a symlink that was looked at is the one that is followed."""
+    names = _parts(path)
+    owners: list[int] = []
+    here = os.open("/", _STEP)
+    try:
+        while names:
+            step = os.open(names.pop(), _STEP, dir_fd=here)
+            found = os.fstat(step)
+            if not stat.S_ISLNK(found.st_mode):
+                os.close(here)
+                here = step
+                continue
+            target = os.readlink("", dir_fd=step)
+            os.close(step)
+            owners.append(_guarantor(found, os.fstat(here)))
+            if len(owners) > _MOST_SYMLINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)  # noqa: TRY301 - the handler below only closes
+            names += _parts(target)
+            if target.startswith("/"):
+                os.close(here)
+                here = os.open("/", _STEP)
+        _refuse_strangers(path, owners, os.fstat(here))
+    except BaseException:
+        os.close(here)
+        raise
+    return here
+
+
+def _guarantor(symlink: os.stat_result, directory: os.stat_result) -> int:
+    """The user id that answers for a symlink: its owner, unless whoever may write in the directory may have linked it there."""
+    if symlink.st_nlink > 1 and others_may_write(directory):
+        return directory.st_uid if directory.st_uid not in (0, os.geteuid()) else _ANYBODY
+    return symlink.st_uid
+
+
+def _parts(path: str) -> list[str]:
+    """The names in ``path``, the first one last."""
+    return [name for name in reversed(path.split("/")) if name]
+
+
+def _refuse_strangers(path: str, owners: list[int], reached: os.stat_result) -> None:
+    for owner in owners:
+        if owner not in (0, os.geteuid(), reached.st_uid):
+            stranger = "anybody" if owner == _ANYBODY else names_of(owner, 0)[0]
+            what = "into a directory" if stat.S_ISDIR(reached.st_mode) else "to a file"
+            words = f"{path} leads through a symlink of {stranger} {what} of {names_of(reached.st_uid, 0)[0]}"
+            hint = "name what it leads to, or see who made the symlink and give it to root: chown -h root"
+            raise ResourceError(f"{words}; refusing to follow it", hint)
