@@ -43,10 +43,11 @@ def explained(error: OSError, doing: str, hint: str | None = None) -> ResourceEr
 class Explaining:
     """A block in which every OSError becomes a `ResourceError` that says what was being done."""
 
-    __slots__ = ("_doing",)
+    __slots__ = ("_doing", "_hint")
 
-    def __init__(self, doing: str) -> None:
+    def __init__(self, doing: str, hint: str | None = None) -> None:
         self._doing = doing
+        self._hint = hint
 
     def __enter__(self) -> None:
         pass
@@ -55,4 +56,4 @@ class Explaining:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, OSError):
-            raise explained(error, self._doing) from error
+            raise explained(error, self._doing, self._hint) from error

@@ -119,6 +119,19 @@ def open_path(path: str, flags: int = os.O_PATH) -> int:
         os.close(directory)
 
 
+def open_place(path: str) -> int:
+    """A handle (O_PATH) of what is at the absolute ``path``, where a symlink as the last component is followed as well.
+
+    Raises as `open_directory`.
+    """
+    fd = _open_straight(path, _STEP)
+    if fd is not None and not stat.S_ISLNK(os.fstat(fd).st_mode):
+        return fd
+    if fd is not None:
+        os.close(fd)
+    return _walk(path)
+
+
 def open_source(path: str) -> int:
     """A descriptor to read what is at the absolute ``path``, where a symlink as the last component is followed as well.
 
@@ -164,12 +177,17 @@ def refuse_foreign_link(fd: int, path: str) -> None:
         raise ResourceError(f"{words}; refusing to use it", hint)
 
 
-def others_may_write(directory: os.stat_result) -> bool:
-    """Whether anybody but root and ourselves may make names in the directory of this stat."""
-    if directory.st_uid not in (0, os.geteuid()):
+def others_may_write(found: os.stat_result) -> bool:
+    """Whether anybody but root and ourselves may write to the file, or make names in the directory, of this stat."""
+    if found.st_uid not in (0, os.geteuid()):
         return True
-    by_group = directory.st_mode & stat.S_IWGRP and directory.st_gid not in (0, os.getegid())
-    return bool(by_group or directory.st_mode & stat.S_IWOTH)
+    by_group = found.st_mode & stat.S_IWGRP and found.st_gid not in (0, os.getegid())
+    return bool(by_group or found.st_mode & stat.S_IWOTH)
+
+
+def is_only_ours(found: os.stat_result) -> bool:
+    """Whether nobody but root and ourselves can write to the regular file of this stat, by whatever name."""
+    return found.st_nlink == 1 and stat.S_ISREG(found.st_mode) and not others_may_write(found)
 
 
 def _open_straight(path: str, flags: int) -> int | None:

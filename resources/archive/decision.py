@@ -12,6 +12,7 @@ from functools import partial
 from reactor import Action, Plan, ResourceError
 from reactor.hostfs import FileType
 from resources.archive import placing
+from resources.archive.content import Expected
 from resources.archive.download import download
 from resources.archive.extraction import extract
 from resources.archive.state import ArchiveState, Desired
@@ -39,16 +40,17 @@ def _present(desired: Desired, state: ArchiveState) -> Plan:
     downloading = _must_download(desired, state, unpacking_due=unpacking_due)
     extracting = desired.extract_parent is not None and (downloading or unpacking_due)
     has_archive = downloading or state.type is FileType.FILE
+    expected = Expected(desired.checksum)
     plan: list[Action] = []
     if downloading:
-        plan.append(_download(desired, state))
+        plan.append(_download(desired, state, expected))
     elif state.partial:
         plan.extend(_tidy(desired))
     if has_archive and not (downloading or state.is_owned or desired.cleanup):
-        run = partial(placing.give, desired.path, state.wanted)
+        run = partial(placing.give_anew, desired.path, state.wanted)
         plan.append(Action("Would have updated attributes", "changed owner and group of the archive", run))
     if extracting:
-        run = partial(extract, desired, state.wanted)
+        run = partial(extract, desired, state.wanted, expected)
         plan.append(Action("Would have extracted", f"unpacked it into {desired.extract_parent}", run))
     if has_archive and desired.cleanup:
         run = partial(placing.clean_up, desired)
@@ -59,15 +61,17 @@ def _present(desired: Desired, state: ArchiveState) -> Plan:
 def _must_download(desired: Desired, state: ArchiveState, *, unpacking_due: bool) -> bool:
     if state.type is not FileType.FILE:
         return unpacking_due or not desired.cleanup
+    if state.is_shared:
+        return True
     if state.same_content is not None:
         return not state.same_content
     return unpacking_due or not state.is_owned  # nothing vouches for what is there
 
 
-def _download(desired: Desired, state: ArchiveState) -> Action:
+def _download(desired: Desired, state: ArchiveState, expected: Expected) -> Action:
     may_be_current = state.type is FileType.FILE and state.same_content is None
     did = "brought the archive up to date" if may_be_current else "downloaded the archive"
-    return Action("Would have downloaded", did, partial(download, desired, state.wanted))
+    return Action("Would have downloaded", did, partial(download, desired, state.wanted, expected))
 
 
 def _tidy(desired: Desired) -> Plan:

@@ -7,8 +7,9 @@ import math
 import trio
 
 from reactor import ResourceError, in_thread, say
-from reactor.hostfs import Explaining, Former, Parent, checksum_of
+from reactor.hostfs import Explaining, Former, Parent
 from resources.archive import staging
+from resources.archive.content import Expected, digest_of_ours
 from resources.archive.fetching import fetch
 from resources.archive.origin import Origin, fingerprint
 from resources.archive.partial import Partial
@@ -16,11 +17,11 @@ from resources.archive.placing import MODE, give
 from resources.archive.state import Desired
 
 
-async def download(desired: Desired, owner: tuple[int, int]) -> None:
+async def download(desired: Desired, owner: tuple[int, int], expected: Expected) -> None:
     """Have the archive at its path, owned by ``owner`` (ids), as the server has it. Raises ResourceError.
 
     One that is there already, and that the server still has, is not fetched again. If it is to be unpacked, that is
-    owed from the moment it is in place, whatever happens to this process.
+    owed from the moment it is in place, whatever happens to this process. Then ``expected`` is what it holds.
     """
     source = desired.source
     with Explaining(f"download {source.shown} to {desired.path}"), Parent(desired.path) as (directory, base):
@@ -30,6 +31,7 @@ async def download(desired: Desired, owner: tuple[int, int]) -> None:
             if not await _fetched_in_time(desired, partial, known):
                 partial.restart(None)
                 say("the server still has the same archive: it is not fetched again")
+                expected.checksum = known.checksum if known is not None else None
                 await give(desired.path, owner)
                 return
             if desired.checksum not in (None, partial.checksum):
@@ -37,6 +39,7 @@ async def download(desired: Desired, owner: tuple[int, int]) -> None:
                 partial.restart(None)
                 words = f'download failed: checksum mismatch, expected "{desired.checksum}" got "{found}"'
                 raise ResourceError(words, "correct the checksum, if that is the archive you want")
+            expected.checksum = partial.checksum
             if desired.extract_parent is not None:
                 await staging.owe(desired.extract_parent, desired.path, owner)
             with Former(desired.path, desired.ref, directory, base) as former:
@@ -53,11 +56,11 @@ async def _fetched_in_time(desired: Desired, partial: Partial, known: Origin | N
 
 
 async def _known(desired: Desired) -> Origin | None:
-    """What is known of the archive at the path, if that is still what was fetched from there."""
-    origin = Origin.of(desired.path)
+    """What is recorded of the archive at the path, if that is still what we fetched, and nobody else can write to it."""
+    origin = Origin.recorded(desired.path)
     if desired.checksum is not None or origin is None or origin.url != fingerprint(desired.source.url):
         return None
     if not origin.etag and not origin.last_modified:
         return None
-    found = await in_thread(checksum_of, desired.path)
+    found = await in_thread(digest_of_ours, desired.path)
     return origin if found == origin.checksum else None

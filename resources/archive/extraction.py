@@ -10,6 +10,7 @@ import trio
 from reactor import ResourceError, UnpackingError, in_thread, say, size_in_words, unpack
 from reactor.hostfs import Explaining, Parent, sync_file_system
 from resources.archive import staging
+from resources.archive.content import Expected, verified
 from resources.archive.directory import opened_directory
 from resources.archive.moving import move_in
 from resources.archive.observer import exists
@@ -17,28 +18,26 @@ from resources.archive.progress import Progress
 from resources.archive.state import Desired
 
 
-async def extract(desired: Desired, owner: tuple[int, int]) -> None:
-    """Unpack the archive into its ``extract_parent``; what comes out belongs to ``owner`` (ids).
+async def extract(desired: Desired, owner: tuple[int, int], expected: Expected) -> None:
+    """Unpack the archive, which is ``expected``, into its ``extract_parent``; what comes out belongs to ``owner`` (ids).
 
     Until all of it is there and on the disk, it is owed. Raises ResourceError, and then nothing of a bad archive is there.
     """
     parent = desired.extract_parent or ""
     with Explaining(f"unpack {desired.path} into {parent}"):
-        await in_thread(_extract, desired, parent, owner)
+        await in_thread(_extract, desired, parent, owner, expected.checksum)
         if desired.creates is not None and not exists(desired.creates):
             words = f"{desired.path} is unpacked, and {desired.creates} is still missing: nothing in it has that name"
             raise ResourceError(words, "correct creates or extract_parent")
 
 
-def _extract(desired: Desired, parent: str, owner: tuple[int, int]) -> None:
+def _extract(desired: Desired, parent: str, owner: tuple[int, int], checksum: str | None) -> None:
     """All is done through one handle of the directory: whoever owns what it is in may replace it meanwhile."""
     path = staging.make(parent, desired.path, owner)
     with Parent(path) as (goal, base):
-        with staging.staged(path, goal) as tree:
+        with staging.staged(path, goal) as (tree, ours), verified(desired.path, checksum, ours) as archive:
             try:
-                unpack(
-                    desired.path, tree, desired.format, limits=desired.limits, owner=owner, report=_reporter()
-                )
+                unpack(archive, tree, desired.format, limits=desired.limits, owner=owner, report=_reporter())
             except UnpackingError as error:
                 words = f"cannot unpack {desired.path}: {error.message}"
                 raise ResourceError(words, error.hint or "nothing of it was put in place") from error

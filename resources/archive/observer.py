@@ -6,18 +6,20 @@ import os
 import stat
 import time
 
-from reactor import fragile_mounts, in_thread
+from reactor import ResourceError, fragile_mounts, in_thread
 from reactor.hostfs import (
     Explaining,
     FileType,
     Stamp,
     accounts,
-    checksum_of,
     is_litter,
+    open_content,
+    open_path,
     settled,
     stamp_of,
     type_of,
 )
+from resources.archive.content import digest_of
 from resources.archive.origin import Origin, fingerprint
 from resources.archive.partial import partial_path
 from resources.archive.staging import staging_path
@@ -40,12 +42,11 @@ class Observer:
         if desired.extract_parent is not None:  # which nobody watches
             await fragile_mounts().ask(desired.extract_parent)
         with Explaining(f"look at {desired.path}"):
-            found = _lstat(desired.path)
+            found = self._stat()
             kind = FileType.ABSENT if found is None else type_of(found.st_mode)
             partial = is_litter(partial_path(desired.path), os.geteuid())
-            interrupted = (
-                desired.extract_parent is not None
-                and _lstat(staging_path(desired.extract_parent, desired.path)) is not None
+            interrupted = desired.extract_parent is not None and os.path.lexists(  # noqa: ASYNC240 - as an lstat
+                staging_path(desired.extract_parent, desired.path)
             )
             if desired.ensure == "absent":
                 return ArchiveState(kind, partial=partial, interrupted=interrupted)
@@ -56,31 +57,50 @@ class Observer:
                 kind,
                 wanted,
                 is_owned=found is not None and (found.st_uid, found.st_gid) == wanted,
+                is_shared=found is not None and kind is FileType.FILE and found.st_nlink > 1,
                 same_content=await self._same_content() if kind is FileType.FILE else None,
                 creates_exists=None if desired.creates is None else exists(desired.creates),
                 partial=partial,
                 interrupted=interrupted,
             )
 
+    def _stat(self) -> os.stat_result | None:
+        """What is at the path, to which no stranger leads."""
+        try:
+            fd = open_path(self.desired.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        try:
+            return os.fstat(fd)
+        finally:
+            os.close(fd)
+
     async def _same_content(self) -> bool | None:
         desired = self.desired
         if desired.checksum is not None:
             return await self._current_checksum() == desired.checksum
-        origin = Origin.of(desired.path)
+        origin = Origin.recorded(desired.path)
         if origin is not None and origin.url != fingerprint(desired.source.url):
             return False
         return None
 
     async def _current_checksum(self) -> str | None:
-        before, now = _lstat(self.desired.path), time.time_ns()
-        if before is None or not stat.S_ISREG(before.st_mode):
+        now = time.time_ns()
+        try:
+            fd = open_content(self.desired.path)
+        except (FileNotFoundError, ResourceError):
             return None
-        if self._stamp is None or stamp_of(before) != self._stamp:
-            self._checksum = await in_thread(checksum_of, self.desired.path)
-            after = _lstat(self.desired.path)
-            unmoved = after is not None and stamp_of(after) == stamp_of(before)
-            self._stamp = stamp_of(before) if unmoved and settled(before, now) else None
-        return self._checksum
+        try:
+            before = os.fstat(fd)
+            if not stat.S_ISREG(before.st_mode):
+                return None
+            if self._stamp is None or stamp_of(before) != self._stamp:
+                self._checksum = await in_thread(digest_of, fd)
+                unmoved = stamp_of(os.fstat(fd)) == stamp_of(before)
+                self._stamp = stamp_of(before) if unmoved and settled(before, now) else None
+            return self._checksum
+        finally:
+            os.close(fd)
 
 
 def exists(path: str) -> bool:
@@ -90,10 +110,3 @@ def exists(path: str) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True
-
-
-def _lstat(path: str) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None

@@ -1,7 +1,8 @@
-"""Where the content of a file came from, noted on the very file: an extended attribute goes where the file goes.
+"""Where an archive came from: what tells the server which version is here, and us whether it is still those bytes.
 
-So it needs no file of its own, can't be left behind, and can't speak of another file that took the place. On a file
-system without such attributes nothing is noted, and an archive is fetched again where it could have been asked for.
+Of a whole archive it is recorded in the state directory. The file itself may lie where others write, so nothing on it
+can vouch for it; without a state directory, an archive is fetched again where the server could have been asked. Of an
+unfinished download it is noted on the temporary file, as an extended attribute, which only we can write to.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Self
+from typing import Any, Self
+
+from reactor.hostfs import forget_record, read_record, write_record
 
 _ATTRIBUTE = "user.reactor.origin"
+_KIND = "archive"
 _LONGEST = 1024
 
 
@@ -35,22 +39,51 @@ class Origin:
     checksum: str = ""
 
     @classmethod
-    def of(cls, file: int | str) -> Self | None:
-        """What is noted on the file at a path or descriptor; None where nothing is, or nothing of ours."""
+    def _parsed(cls, noted: Any) -> Self | None:
         try:
-            noted = json.loads(os.getxattr(file, _ATTRIBUTE, follow_symlinks=isinstance(file, int)))
             values = [noted[name] for name in cls.__slots__]
-        except (OSError, ValueError, KeyError, TypeError):
+        except (KeyError, TypeError):
             return None
         if not all(isinstance(value, str) and value.isascii() and value.isprintable() for value in values):
             return None
         return cls(*values)
 
-    def note(self, fd: int) -> None:
-        """Note it on the file at ``fd``, where the file system takes it."""
-        known = self if len(self.etag) + len(self.last_modified) < _LONGEST else Origin(self.url)
+    @classmethod
+    def recorded(cls, path: str) -> Self | None:
+        """What was recorded of the archive that we put at ``path``; None where nothing was."""
+        return cls._parsed(read_record(_KIND, path))
+
+    def record(self, path: str) -> None:
+        """Record it for the archive at ``path``. A record that can't be kept costs a download, and nothing else."""
         with suppress(OSError):
-            os.setxattr(fd, _ATTRIBUTE, json.dumps(asdict(known)).encode())
+            write_record(_KIND, path, asdict(self._bounded()))
+
+    @staticmethod
+    def forget(path: str) -> None:
+        """There is no archive of ours at ``path`` any more."""
+        forget_record(_KIND, path)
+
+    @classmethod
+    def noted(cls, fd: int) -> Self | None:
+        """What is noted on the unfinished download open at ``fd``; None where nothing is."""
+        try:
+            return cls._parsed(json.loads(os.getxattr(fd, _ATTRIBUTE)))
+        except (OSError, ValueError):
+            return None
+
+    def note(self, fd: int) -> None:
+        """Note it on the unfinished download open at ``fd``, where the file system takes it."""
+        with suppress(OSError):
+            os.setxattr(fd, _ATTRIBUTE, json.dumps(asdict(self._bounded())).encode())
+
+    @staticmethod
+    def remove_note(fd: int) -> None:
+        """The download open at ``fd`` is whole."""
+        with suppress(OSError):
+            os.removexattr(fd, _ATTRIBUTE)
+
+    def _bounded(self) -> Origin:
+        return self if len(self.etag) + len(self.last_modified) < _LONGEST else Origin(self.url)
 
     def complete(self, checksum: str) -> Origin:
         """The same, with the content known."""

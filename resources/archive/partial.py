@@ -1,7 +1,8 @@
 """The temporary file of a download. One that was cut short is gone on with, also by a later process.
 
 Its name is always the same for the same archive, so a later process finds it without a search. A lock tells whether one
-is at it. Nobody but us can have written to it: it is readable for us alone, and what is not ours is replaced.
+is at it. Nobody but us can have written to it: it is readable for us alone, and what is not ours is replaced. Where others
+may make names, what is found is not gone on with: a file of ours may have got there by another way.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from reactor import ResourceError, in_thread
-from reactor.hostfs import flush, flush_directory
+from reactor.hostfs import flush, flush_directory, others_may_write
 from resources.archive.origin import Origin
 
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -80,9 +81,9 @@ class Partial:
 
     async def recall(self, url: str) -> None:
         """Read what an earlier download from ``url``, a fingerprint, has left; forget what is of no use."""
-        self.origin = Origin.of(self._fd)
+        self.origin = Origin.noted(self._fd)
         self.size = os.fstat(self._fd).st_size
-        if self.can_resume and self._is_of(url):
+        if self.can_resume and self._is_of(url) and not others_may_write(os.fstat(self._directory)):
             await in_thread(self._read_back)
         else:
             self.restart(None)
@@ -108,8 +109,7 @@ class Partial:
 
     async def place(self, owner: tuple[int, int], mode: int) -> None:
         """Let it be the archive, complete and on the disk, in one step for whoever looks."""
-        if self.origin is not None:
-            self.origin.complete(self.checksum).note(self._fd)
+        Origin.remove_note(self._fd)
         os.fchown(self._fd, *owner)
         os.fchmod(self._fd, mode)
         await flush(self._fd)
@@ -117,6 +117,8 @@ class Partial:
         os.rename(self._name, base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
         self._name = ""
         await flush_directory(self._directory)
+        if self.origin is not None:
+            self.origin.complete(self.checksum).record(self._path)
 
     def _opened(self) -> int:
         try:

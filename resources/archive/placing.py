@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 
-from reactor import in_thread
-from reactor.hostfs import Attributes, Explaining, Former, Parent, flush_directory, is_litter, set_attributes
+from reactor.hostfs import (
+    Attributes,
+    Explaining,
+    Former,
+    Parent,
+    Source,
+    flush_directory,
+    is_litter,
+    set_attributes,
+    store,
+)
+from reactor.hostfs import remove as remove_path
+from resources.archive.origin import Origin
 from resources.archive.partial import partial_path
 from resources.archive.staging import staging_path
 from resources.archive.state import Desired
@@ -17,8 +27,13 @@ MODE = 0o640
 
 
 async def give(path: str, owner: tuple[int, int]) -> None:
-    """Let the archive at ``path`` belong to ``owner``."""
+    """Let the archive at ``path``, which only we can write to, belong to ``owner``."""
     await set_attributes(path, Attributes(*owner, MODE))
+
+
+async def give_anew(path: str, owner: tuple[int, int]) -> None:
+    """The same for one that others may have open for writing: a new file takes its place."""
+    await store(path, Source(path), Attributes(*owner, MODE))
 
 
 async def remove(desired: Desired) -> None:
@@ -30,6 +45,7 @@ async def remove(desired: Desired) -> None:
     ):
         await _unlink(directory, base)
         await former.keep()
+        Origin.forget(desired.path)
 
 
 async def clean_up(desired: Desired) -> None:
@@ -41,12 +57,12 @@ async def clean_up(desired: Desired) -> None:
 async def tidy(desired: Desired) -> None:
     """Remove what an interrupted run left and nobody will go on with."""
     with Explaining(f"remove what an interrupted run left of {desired.path}"):
-        if is_litter(partial := partial_path(desired.path), os.geteuid()):
-            os.unlink(partial)
+        with Parent(partial_path(desired.path)) as (directory, base):
+            if is_litter(base, os.geteuid(), directory):
+                os.unlink(base, dir_fd=directory)
         if desired.extract_parent is not None and desired.ensure == "absent":
-            staging = staging_path(desired.extract_parent, desired.path)
             with suppress(FileNotFoundError):
-                await in_thread(shutil.rmtree, staging)
+                await remove_path(staging_path(desired.extract_parent, desired.path), recursive=True)
 
 
 async def _unlink(directory: int, base: str) -> None:

@@ -50,8 +50,8 @@ def make(extract_parent: str, archive: str, owner: tuple[int, int]) -> str:
 
 
 @contextmanager
-def staged(path: str, parent: int) -> Iterator[str]:
-    """The path of an empty directory in the staging directory ``path``, which is gone after the block.
+def staged(path: str, parent: int) -> Iterator[tuple[str, int]]:
+    """The path of an empty directory in the staging directory ``path``, gone after the block, and a descriptor of the latter.
 
     ``parent`` is a handle of what it is in. The path that is given leads there through a descriptor: whoever owns what
     ``path`` is in may put a symlink in its place meanwhile. Raises ResourceError when another process is at it.
@@ -67,7 +67,7 @@ def staged(path: str, parent: int) -> Iterator[str]:
         _clear(tree)
         os.mkdir(tree, 0o700)
         try:
-            yield tree
+            yield tree, descriptor
         finally:
             _clear(tree)
 

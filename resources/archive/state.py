@@ -64,6 +64,8 @@ class ArchiveState(NamedTuple):
     """The ids that owner and group stand for now."""
     is_owned: bool = False
     """Whether the archive belongs to them."""
+    is_shared: bool = False
+    """Whether the archive has other names (hard links)."""
     same_content: bool | None = None
     """Whether it has the checksum; without one, False when it is known to come from another URL, else unknown."""
     creates_exists: bool | None = None

@@ -6,13 +6,15 @@ Changes the table of the next boot as well, and has systemd read it.
 from __future__ import annotations
 
 import os.path
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from reactor import ResourceError, fragile_mounts
+from reactor.hostfs import Explaining, Parent
 from resources import textfile
 from resources.mount.devices import is_same
-from resources.mount.fstab import FSTAB
-from resources.mount.options import for_remount
+from resources.mount.fstab import FSTAB, Entry
+from resources.mount.options import for_remount, is_bind
+from resources.mount.place import Operand, bind_source, is_changeable, mount_point, unmount_in
 from resources.mount.state import Desired
 from resources.mount.table import Mounted, mounts_at
 from resources.process import perform
@@ -24,26 +26,34 @@ async def mount(desired: Desired) -> None:
     """Mount it. Raises ResourceError when that can't be done."""
     entry = desired.entry
     await fragile_mounts().ask(entry.point)
-    _require_mount_point(entry.point)
     options = ",".join(desired.options) or "defaults"
-    await perform("mount", "-t", entry.fstype, "-o", options, "--", entry.device, entry.point)
-
-
-def _require_mount_point(path: str) -> None:
-    """Raises ResourceError when nothing can be mounted at ``path`` so that it is found there."""
-    if not os.path.exists(path):
-        hint = f"declare file#{path} with ensure: directory, to go before this"
-        raise ResourceError(f"the mount point {path} does not exist", hint)
-    if os.path.islink(path):  # the kernel would mount it there, again at each look here
-        there = os.path.realpath(path)
-        raise ResourceError(f"the mount point {path} is a link to {there}", f"name it mount#{there}")
+    bind = ",".join(option for option in desired.options if is_bind((option,)))
+    if bind not in ("", options) and _is_changeable(entry.point):
+        # mount(8) would bind, and then give the flags to the descriptor, which is still of what was there before.
+        await _run_mount(entry, entry.fstype, bind)
+        options = for_remount(desired.options, entry.fstype)
+    await _run_mount(entry, entry.fstype, options)
 
 
 async def remount(desired: Desired, top: Mounted) -> None:
     """Give what is mounted the options that are asked for. Raises ResourceError when it can't take them."""
-    options = for_remount(desired.options, top.fstype)
     # With the device and the mount point given, mount(8) takes no options from /etc/fstab.
-    await perform("mount", "-t", top.fstype, "-o", options, "--", desired.entry.device, desired.entry.point)
+    await _run_mount(desired.entry, top.fstype, for_remount(desired.options, top.fstype))
+
+
+def _is_changeable(point: str) -> bool:
+    with Explaining(f"look at {point}"), Parent(point) as (directory, base):
+        return os.path.lexists(point) and is_changeable(directory, base)
+
+
+async def _run_mount(entry: Entry, fstype: str, options: str) -> None:
+    with Explaining(f"mount {entry.device} at {entry.point}"), ExitStack() as opened:
+        target = opened.enter_context(mount_point(entry.point))
+        source = Operand(entry.device)
+        if is_bind(entry.options) and entry.device.startswith("/"):
+            source = opened.enter_context(bind_source(entry.device))
+        literally = target.options or source.options
+        await perform("mount", *literally, "-t", fstype, "-o", options, "--", source.path, target.path)
 
 
 async def exchange(desired: Desired) -> None:
@@ -57,11 +67,22 @@ async def exchange(desired: Desired) -> None:
 
 async def unmount(point: str, times: int) -> None:
     """Unmount the topmost ``times`` of what is mounted there. Raises ResourceError when one of them is busy."""
-    for _ in range(times):
-        try:
-            await perform("umount", "--", point)
-        except ResourceError as error:
-            raise ResourceError(error.message, f"see who uses it: fuser -vm {point}") from error
+    with (
+        Explaining(f"unmount {point}", f"see who uses it: fuser -vm {point}"),
+        Parent(point) as (directory, base),
+    ):
+        for _ in range(times):
+            if is_changeable(directory, base):
+                unmount_in(directory, base)
+            else:
+                await _run_umount(point)
+
+
+async def _run_umount(point: str) -> None:
+    try:
+        await perform("umount", "--", point)
+    except ResourceError as error:
+        raise ResourceError(error.message, f"see who uses it: fuser -vm {point}") from error
 
 
 async def change_table(change: textfile.Change) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os.path
 from typing import NamedTuple
 
 from reactor import MountInfo, mounts
 from reactor.hostfs import Explaining
+from resources.mount.place import real_path
 from watchers.readiness import MOUNTS
 
 
@@ -19,10 +19,9 @@ class Mounted(NamedTuple):
 
 
 def mounts_at(point: str) -> tuple[Mounted, ...]:
-    """What is mounted at ``point``, the topmost last. Raises ResourceError when there is no /proc."""
-    parent, name = os.path.split(point)
-    real = os.path.join(os.path.realpath(parent), name)
+    """What is mounted at ``point``, the topmost last. Raises ResourceError when a stranger leads there."""
     with Explaining(f"read {MOUNTS}"):
+        real = real_path(point)
         return tuple(_mounted(mount) for mount in mounts() if mount.point == real)
 
 

@@ -365,7 +365,7 @@ def test_a_symlink_in_the_place_of_the_staging_directory_leads_nothing_out(tmp_p
     ours.mkdir()
     (theirs / "tree").mkdir(parents=True)
     (theirs / "tree/keep").touch()
-    with opened_directory(str(tmp_path)) as parent, staging.staged(str(ours), parent) as into:
+    with opened_directory(str(tmp_path)) as parent, staging.staged(str(ours), parent) as (into, _):
         ours.rename(away)
         ours.symlink_to(theirs)
         Path(into, "member").touch()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
+import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,7 @@ from hostkinds_worlds import assert_undone, shell
 
 from reactor.engine.events import Result
 from reactor.engine.options import Options
+from reactor.mountinfo import mounts
 from reactor.resource.plan import ResourceError
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, graph_of, running
@@ -332,3 +337,93 @@ async def test_a_mount_that_no_line_tells_of_can_not_be_undone(point):
 def test_what_can_not_be_meant_is_refused(properties, message):
     with pytest.raises(ValueError, match=message):
         Mount(**{"name": "/srv", **properties})
+
+
+STRANGER = 12345
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A directory of a stranger's with a mount point in it, beside a directory of root."""
+    (tmp_path / "root/point").mkdir(parents=True)
+    (tmp_path / "root/point/file").write_text("root's")
+    (tmp_path / "home/point").mkdir(parents=True)
+    for path in (tmp_path / "home", tmp_path / "home/point"):
+        os.chown(path, STRANGER, STRANGER)
+    yield tmp_path / "home"
+    for mount in mounts():
+        if mount.point.startswith(f"{tmp_path}/"):
+            subprocess.run(["umount", "--lazy", mount.point], check=True)
+
+
+def lead(home):
+    (home.parent / "home").rename(home.parent / "away")
+    (home.parent / "home").symlink_to("root")
+    os.lchown(home.parent / "home", STRANGER, STRANGER)
+
+
+@pytest.mark.parametrize("ensure", ["mounted", "present", "unmounted", "absent"])
+@pytest.mark.parametrize("noop", [True, False])
+async def test_a_symlink_of_a_stranger_leads_no_mount_over_a_directory_of_root(home, ensure, noop):
+    lead(home)
+    if ensure in ("unmounted", "absent"):
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", home.parent / "root/point"], check=True)
+    before = FSTAB.read_text(), mounts_at(str(home.parent / "root/point"))
+    properties = {"ensure": ensure} if ensure == "absent" else {**TMPFS, "ensure": ensure}
+    _, story = await converge_once(Mount(name=str(home / "point"), **properties), options=Options(noop=noop))
+    assert [check.result for check in story.checks(f"mount#{home}/point")] == [Result.FAILED]
+    assert (
+        "leads through a symlink of 12345 into a directory of root"
+        in story.checks(f"mount#{home}/point")[0].error
+    )
+    assert (FSTAB.read_text(), mounts_at(str(home.parent / "root/point"))) == before
+
+
+SWAPPING = """#!/bin/sh
+mv {home} {away} && ln -s root {home}
+PATH={path} exec {program} "$@"
+"""
+
+
+@pytest.mark.parametrize("options", ["size=1m", "bind", "bind,ro,noexec"])
+async def test_a_parent_that_is_replaced_when_mount_begins_leads_it_nowhere_else(
+    home, tmp_path, monkeypatch, options
+):
+    """The stranger acts between our look and the system call of mount(8): here, mount(8) itself does it first."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "source").mkdir()
+    words = {
+        "home": home,
+        "away": tmp_path / "away",
+        "path": os.environ["PATH"],
+        "program": shutil.which("mount"),
+    }
+    (tmp_path / "bin/mount").write_text(SWAPPING.format(**words))
+    (tmp_path / "bin/mount").chmod(0o755)
+    monkeypatch.setattr(
+        sys.modules["resources.process.perform"],
+        "ENVIRONMENT",
+        {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"},
+    )
+    device = {"device": str(tmp_path / "source"), "fstype": "none"} if "bind" in options else TMPFS
+    await converge_once(Mount(name=str(home / "point"), options=options, **device))
+    assert mounts_at(f"{tmp_path}/root/point") == ()
+    assert (tmp_path / "root/point/file").read_text() == "root's"
+    assert len(mounts_at(f"{tmp_path}/away/point")) == 1
+
+
+async def test_below_a_directory_of_another_user_a_mount_comes_changes_and_goes(home):
+    make = partial(Mount, name=str(home / "point"), **TMPFS)
+    for options in ("size=1m", "size=1m,ro"):
+        _, story = await converge_once(make(options=options))
+        assert [check.result for check in story.checks(f"mount#{home}/point")] == [Result.CHANGED]
+    assert "ro" in mounts_at(str(home / "point"))[-1].options
+    source = home.parent / "root"
+    _, story = await converge_once(
+        Mount(name=str(home / "point"), device=str(source), fstype="none", options="bind,ro")
+    )
+    assert (home / "point/point/file").read_text() == "root's"
+    assert "ro" in mounts_at(str(home / "point"))[-1].options
+    _, story = await converge_once(Mount(name=str(home / "point"), ensure="absent"))
+    assert mounts_at(str(home / "point")) == ()
+    assert str(home) not in FSTAB.read_text()

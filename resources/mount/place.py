@@ -1,0 +1,121 @@
+"""Where something is mounted, so that nobody can lead mount(8) elsewhere between our look and its.
+
+Where only root may change the way to a mount point, mount(8) gets its path. Where others may, they could put a symlink
+in the way at any time; then it gets a descriptor of what was looked at, and unmounting goes by the name in a directory
+that is held open.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from reactor import ResourceError
+from reactor.hostfs import Parent, open_directory, open_place, others_may_write
+
+_HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_UMOUNT_NOFOLLOW = 8
+_LITERALLY = ("-c",)
+"""The option of mount(8) to take paths as they are: it would make a path of a descriptor again."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Operand(NamedTuple):
+    """A path for mount(8), and the options that belong to it."""
+
+    path: str
+    options: tuple[str, ...] = ()
+
+
+@contextmanager
+def mount_point(path: str) -> Iterator[Operand]:
+    """What to call the mount point at the absolute ``path`` for a block: of what is mounted there, the topmost.
+
+    Raises ResourceError when nothing can be mounted there so that it is found there, and OSError.
+    """
+    with Parent(path) as (directory, base):
+        try:
+            handle = os.open(base, _HANDLE, dir_fd=directory)
+        except FileNotFoundError as error:
+            hint = f"declare file#{path} with ensure: directory, to go before this"
+            raise ResourceError(f"the mount point {path} does not exist", hint) from error
+        try:
+            if stat.S_ISLNK(
+                os.fstat(handle).st_mode
+            ):  # the kernel would mount it there, again at each look here
+                there = os.path.realpath(path)
+                raise ResourceError(f"the mount point {path} is a link to {there}", f"name it mount#{there}")
+            yield _operand(path, handle, directory, base)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def bind_source(path: str) -> Iterator[Operand]:
+    """What to call the file or directory ``path`` that is to be bound, for a block. Raises as `mount_point`."""
+    handle = open_place(path)
+    try:
+        with Parent(path) as (directory, base):
+            yield _operand(path, handle, directory, base)
+    finally:
+        os.close(handle)
+
+
+def is_changeable(directory: int, base: str) -> bool:
+    """Whether others than root may change where the name ``base`` in the directory open at ``directory`` leads."""
+    here = os.dup(directory)
+    below = os.stat(base, dir_fd=directory, follow_symlinks=False)
+    try:
+        while True:
+            found = os.fstat(here)
+            if _may_be_replaced(below, found):
+                return True
+            if os.path.samestat(found, below):
+                return False
+            below = found
+            above = os.open("..", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=here)
+            os.close(here)
+            here = above
+    finally:
+        os.close(here)
+
+
+def _may_be_replaced(entry: os.stat_result, directory: os.stat_result) -> bool:
+    """Whether others may rename the entry of a directory: not what is root's or ours in one of root's that is sticky."""
+    trusted = (0, os.geteuid())
+    is_kept = directory.st_mode & stat.S_ISVTX and directory.st_uid in trusted and entry.st_uid in trusted
+    return others_may_write(directory) and not is_kept
+
+
+def unmount_in(directory: int, base: str) -> None:
+    """Unmount the topmost of what is mounted at ``base`` in the directory open at ``directory``. Raises OSError."""
+    target = os.fsencode(f"/proc/self/fd/{directory}/{base}")
+    if _libc.umount2(target, _UMOUNT_NOFOLLOW) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def real_path(path: str) -> str | None:
+    """The path that the kernel has for ``path``, whose last name is no symlink; None when its directory is missing.
+
+    Raises ResourceError where a stranger leads there, and OSError.
+    """
+    try:
+        fd = open_directory(os.path.dirname(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        return os.path.join(os.readlink(f"/proc/self/fd/{fd}"), os.path.basename(path))
+    finally:
+        os.close(fd)
+
+
+def _operand(path: str, handle: int, directory: int, base: str) -> Operand:
+    if is_changeable(directory, base):
+        return Operand(f"/proc/{os.getpid()}/fd/{handle}", _LITERALLY)
+    return Operand(path)
