@@ -9,7 +9,16 @@ from collections.abc import Callable
 import trio
 
 from reactor import Diff, ResourceError
-from reactor.hostfs import Attributes, Explaining, Inline, content_diff, find_litter, remove_litter, store
+from reactor.hostfs import (
+    Attributes,
+    Explaining,
+    Inline,
+    content_diff,
+    find_litter,
+    open_source,
+    remove_litter,
+    store,
+)
 
 _MODE = 0o644
 
@@ -61,9 +70,9 @@ async def diff(path: str, change: Change) -> Diff:
     return await content_diff(path, Inline(change(read(path) or "")), ())
 
 
-def _opened(path: str, flags: int) -> int:
+def _opened(path: str, _flags: int) -> int:
     """A descriptor of a regular file: a pipe may never end, and nothing may take the place of a device."""
-    fd = os.open(path, flags | os.O_NONBLOCK)
+    fd = open_source(path)
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
     os.close(fd)

@@ -16,7 +16,8 @@ import errno
 import os
 import stat
 import struct
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 
 from reactor.hostfs.owners import names_of
@@ -117,6 +118,17 @@ def open_path(path: str, flags: int = os.O_PATH) -> int:
         return os.open(base or ".", flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
     finally:
         os.close(directory)
+
+
+@contextmanager
+def opened_listing(path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """What is in the directory at the absolute ``path``, which is no symlink, for a block. Raises as `open_directory`."""
+    fd = open_path(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with os.scandir(fd) as entries:
+            yield entries
+    finally:
+        os.close(fd)
 
 
 def open_place(path: str) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from reactor import ResourceError
-from reactor.hostfs import Explaining, Stamp, settled, stamp_of
+from reactor.hostfs import Explaining, FileType, Stamp, open_content, opened_listing, settled, stamp_of
 
 PARTIALS = "_partials"
 """Directories and files of this name, wherever they are, make no files: others include them."""
@@ -66,23 +66,23 @@ class SourceTree:
         """The paths of all templates, by name; without recursion, for a tree may be deeper than the stack."""
         pending = self._entries("")
         while pending:
-            path, entry = pending.pop()
-            if entry.is_dir(follow_symlinks=False):
+            path, kind = pending.pop()
+            if kind is FileType.DIRECTORY:
                 pending += self._entries(path)
-            elif entry.is_file(follow_symlinks=False):
+            elif kind is FileType.FILE:
                 yield path
             else:
                 hint = "a scaffold takes directories and regular files only"
-                raise ResourceError(f"{entry.path} is no template", hint)
+                raise ResourceError(f"{self._absolute(path)} is no template", hint)
 
-    def _entries(self, directory: str) -> list[tuple[str, os.DirEntry[str]]]:
+    def _entries(self, directory: str) -> list[tuple[str, FileType]]:
         """What is in the directory, the last name first."""
         with (
             Explaining(f"read the templates in {self.root}"),
-            os.scandir(self._absolute(directory)) as entries,
+            opened_listing(self._absolute(directory)) as entries,
         ):
-            listed = sorted(entries, key=lambda entry: entry.name, reverse=True)
-        return [(os.path.join(directory, entry.name), entry) for entry in listed]
+            listed = [(os.path.join(directory, entry.name), _type_of(entry)) for entry in entries]
+        return sorted(listed, key=lambda each: each[0], reverse=True)
 
     def _look(self, path: str) -> _Template:
         absolute = self._absolute(path)
@@ -91,7 +91,7 @@ class SourceTree:
             found = os.lstat(absolute)
             if known is not None and known.stamp == stamp_of(found):
                 return known
-            with open(absolute, encoding="utf-8", newline="") as file:
+            with open(open_content(absolute), encoding="utf-8", newline="") as file:
                 try:
                     text = file.read()
                 except UnicodeDecodeError as error:
@@ -100,6 +100,12 @@ class SourceTree:
                         f"{absolute} is not UTF-8 text at byte {error.start}", hint
                     ) from error
         return _Template(text, stamp_of(found) if settled(found, now) else None)
+
+
+def _type_of(entry: os.DirEntry[str]) -> FileType:
+    if entry.is_dir(follow_symlinks=False):
+        return FileType.DIRECTORY
+    return FileType.FILE if entry.is_file(follow_symlinks=False) else FileType.DEVICE
 
 
 _NONE = _Template("\0", None)

@@ -18,6 +18,8 @@ from reactor.hostfs import (
     Stamp,
     is_litter,
     mount_points_in,
+    open_path,
+    opened_listing,
     read,
     settled,
     stamp_of,
@@ -27,7 +29,6 @@ from resources.scaffold.state import Difference, ScaffoldState, Wish
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
 _PERMISSIONS = 0o777
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class _Accepted(NamedTuple):
@@ -184,14 +185,13 @@ class TargetTree:
                         f"{absolute} is not a directory", "move it away, or name another target"
                     )
                 yield directory, found
-                with os.scandir(absolute) as entries:
-                    listed = list(entries)
-            for entry in listed:
-                path = os.path.join(directory, entry.name)
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append(path)
-                else:
-                    yield path, entry.stat(follow_symlinks=False)
+                with opened_listing(absolute) as entries:
+                    for entry in entries:
+                        path = os.path.join(directory, entry.name)
+                        if entry.is_dir(follow_symlinks=False):
+                            pending.append(path)
+                        else:
+                            yield path, entry.stat(follow_symlinks=False)
 
     def _compare(self, path: str, text: str, found: os.stat_result | None, wish: Wish) -> Difference | None:
         absolute = self.absolute(path)
@@ -307,7 +307,9 @@ def _changes(found: os.stat_result, wanted: Attributes) -> tuple[Change, ...]:
 
 
 def _content(path: str) -> bytes:
-    fd = os.open(path, _OPEN)
+    fd = open_path(
+        path, os.O_RDONLY | os.O_NONBLOCK
+    )  # to compare: a file with other names is replaced, not shown
     try:
         return read(fd, os.fstat(fd).st_size + 1)
     finally:

@@ -190,3 +190,57 @@ def test_what_a_reversal_keeps_is_not_read_through_a_symlink_of_a_stranger(
     kept = [each.read_bytes() for each in Path(state_directory).rglob("*") if each.is_file()]
     assert not any(SECRET.encode() in each for each in kept)
     assert Store(backups_in(str(state_directory))).versions(str(home / "conf/app.conf")) == []
+
+
+def scaffold(manifest, home: Path, tmp_path: Path, *, source: str, target: str, more: str = "") -> Path:
+    (tmp_path / "templates").mkdir(exist_ok=True)
+    (tmp_path / "templates/app.conf").write_text("theirs")
+    return manifest(f"resources: [scaffold: [{{{target}: {{ensure: present, source: {source}{more}}}}}]]")
+
+
+@pytest.mark.parametrize("options", [("--noop", "--diff"), ("--diff",)])
+@pytest.mark.parametrize("more", ["", ", purge: true"])
+def test_a_tree_is_not_read_through_a_symlinked_parent(reactor, manifest, home, options, more):
+    (home.parent / "root/site").mkdir()
+    (home.parent / "root/app.conf").rename(home.parent / "root/site/app.conf")
+    (home.parent / "root/site/other").write_text(SECRET)
+    lead(home)
+    path = scaffold(
+        manifest, home, home.parent, source=f"{home.parent}/templates", target=f"{home}/conf/site", more=more
+    )
+    done = reactor("run", "--converge-once", *options, path)
+    assert SECRET not in done.out + done.err
+    assert "refusing to follow it" in done.out + done.err
+    assert done.code != 0
+    assert (home.parent / "root/site/app.conf").read_text() == f"{SECRET}\n"
+    assert (home.parent / "root/site/other").exists()
+
+
+def test_a_template_is_not_read_through_a_symlinked_parent(reactor, manifest, home, tmp_path):
+    lead(home)
+    path = scaffold(manifest, home, tmp_path, source=f"{home}/conf", target=f"{tmp_path}/target")
+    done = reactor("run", "--converge-once", "--diff", path)
+    assert SECRET not in done.out + done.err
+    assert not (tmp_path / "target").exists()
+
+
+def test_a_template_that_is_a_hard_link_to_a_file_of_root_is_not_rendered(reactor, manifest, home, tmp_path):
+    hard_link(home)
+    path = scaffold(manifest, home, tmp_path, source=f"{home}", target=f"{tmp_path}/target")
+    done = reactor("run", "--converge-once", "--diff", path)
+    assert SECRET not in done.out + done.err
+    assert not (tmp_path / "target").exists()
+
+
+def test_a_hard_link_in_the_place_of_a_file_of_a_tree_is_replaced_and_not_shown(
+    reactor, manifest, home, tmp_path
+):
+    hard_link(home)
+    path = scaffold(
+        manifest, home, tmp_path, source=f"{tmp_path}/templates", target=f"{home}", more=", file_mode: '0644'"
+    )
+    done = reactor("run", "--converge-once", "--diff", path)
+    assert SECRET not in done.out + done.err
+    assert (home.parent / "root/app.conf").read_text() == f"{SECRET}\n"
+    assert stat.S_IMODE((home.parent / "root/app.conf").stat().st_mode) == 0o600
+    assert (home / "app.conf").read_text() == "theirs"
