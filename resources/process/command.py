@@ -21,6 +21,7 @@ from typing import Final, NamedTuple, cast
 import trio
 
 from reactor import ResourceError, fragile_mounts
+from reactor.hostfs import open_directory
 from resources.process.files import follow, memory_file
 from resources.process.group import end_group
 from resources.process.lifeline import entrusted, have_guardian
@@ -124,12 +125,38 @@ def _start(command: Command, program: str) -> Iterator[_Child]:
 
 
 def _spawn(command: Command, program: str, outputs: Sequence[FileIO | int]) -> subprocess.Popen[bytes]:
+    with _opened_directory(command.cwd) as cwd:
+        return _spawn_in(cwd, command, program, outputs)
+
+
+@contextmanager
+def _opened_directory(path: str) -> Iterator[str]:
+    """A path that leads to the working directory ``path`` as long as the block lasts, and to nothing a stranger puts there.
+
+    A command such as ``rm -rf *`` must not begin anywhere else. Raises ResourceError.
+    """
+    if path == "/":
+        yield path
+        return
+    try:
+        fd = open_directory(path)
+    except OSError as error:
+        raise _explain_directory(error, path) from error
+    try:
+        yield f"/proc/self/fd/{fd}"
+    finally:
+        os.close(fd)
+
+
+def _spawn_in(
+    cwd: str, command: Command, program: str, outputs: Sequence[FileIO | int]
+) -> subprocess.Popen[bytes]:
     stdin = _input(command.input) if command.input else subprocess.DEVNULL
     try:
         return subprocess.Popen(
             command.arguments,
             executable=program,
-            cwd=command.cwd,
+            cwd=cwd,
             env=command.environment,
             stdin=stdin,
             stdout=outputs[0],
@@ -139,7 +166,9 @@ def _spawn(command: Command, program: str, outputs: Sequence[FileIO | int]) -> s
             start_new_session=True,  # a group of its own, and no terminal to ask for a password on
         )
     except OSError as error:
-        raise _explain(error, command, program) from error
+        if error.filename == cwd != program:
+            raise _explain_directory(error, command.cwd) from error
+        raise _explain(error, program) from error
     finally:
         if stdin != subprocess.DEVNULL:
             os.close(stdin)
@@ -225,10 +254,8 @@ _EXHAUSTED = {
 """What to do when a limit is reached."""
 
 
-def _explain(error: OSError, command: Command, program: str) -> ResourceError:
+def _explain(error: OSError, program: str) -> ResourceError:
     """What kept the program from starting, in words that say which of the paths involved is meant."""
-    if error.filename == command.cwd != program:
-        return _explain_directory(error)
     if not os.path.exists(program):
         denied = isinstance(error, PermissionError)
         what, hint = ("can't be reached", _MAY_ENTER) if denied else ("does not exist", None)
@@ -258,13 +285,13 @@ def _explain_refusal(program: str) -> ResourceError:
     return ResourceError(f"{program} is not executable", f"chmod +x {program}, or name its interpreter first")
 
 
-def _explain_directory(error: OSError) -> ResourceError:
-    """What kept the program from starting in the directory that the error names."""
-    where = f"the working directory {error.filename}"
+def _explain_directory(error: OSError, path: str) -> ResourceError:
+    """What kept the program from starting in the directory ``path``."""
+    where = f"the working directory {path}"
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         what = "does not exist" if isinstance(error, FileNotFoundError) else "is not a directory"
         hint = "require a file resource that ensures the directory, or correct `cwd`"
-        return ResourceError(f"{where} {what}", hint, missing=error.filename)
+        return ResourceError(f"{where} {what}", hint, missing=path)
     return ResourceError(f"{where} can't be entered: {error.strerror}", _MAY_ENTER)
 
 

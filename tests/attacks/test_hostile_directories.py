@@ -244,3 +244,26 @@ def test_a_hard_link_in_the_place_of_a_file_of_a_tree_is_replaced_and_not_shown(
     assert (home.parent / "root/app.conf").read_text() == f"{SECRET}\n"
     assert stat.S_IMODE((home.parent / "root/app.conf").stat().st_mode) == 0o600
     assert (home / "app.conf").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("provider", ["posix", "shell"])
+def test_a_command_does_not_begin_in_a_directory_that_a_stranger_leads_to(reactor, manifest, home, provider):
+    lead(home)
+    path = manifest(
+        f"resources: [exec: [{{clean: {{command: 'rm -rf app.conf', cwd: {home}/conf, provider: {provider}}}}}]]"
+    )
+    done = reactor("run", "--converge-once", path)
+    assert (home.parent / "root/app.conf").exists()
+    assert "refusing to follow it" in done.out + done.err
+    assert done.code != 0
+
+
+def test_a_health_check_does_not_read_through_a_symlink_of_a_stranger(reactor, manifest, home, tmp_path):
+    lead(home)
+    rules = f"{{file: {{{home}/conf/app.conf: {{exists: true, contents: [nothing]}}}}}}"
+    path = manifest(
+        f"resources: [file: [{{{tmp_path}/f: {{ensure: present, {{own}}, content: x, health_checks: [{{goss_rules: {rules}}}]}}}}]]"
+    )
+    done = reactor("run", "--converge-once", path)
+    assert SECRET not in done.out + done.err
+    assert "refusing to follow it" in done.out + done.err

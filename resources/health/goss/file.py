@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import AliasChoices, Field
 
 from reactor import ResourceError, fragile_mounts, in_thread
-from reactor.hostfs import names_of
+from reactor.hostfs import names_of, open_source
 from resources.health.goss.matchers import Expected, Text
 from resources.health.goss.rule import Rule
 
@@ -81,9 +81,9 @@ class FileRule(Rule):
                 yield "contents", Text(file.read(_MOST_CONTENT).decode(errors="backslashreplace"))
 
 
-def _open_regular(path: str, flags: int) -> int:
+def _open_regular(path: str, _flags: int) -> int:
     """A descriptor of a regular file: reading from a pipe or a device may never end."""
-    fd = os.open(path, flags | os.O_NONBLOCK)
+    fd = open_source(path)
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
     os.close(fd)
