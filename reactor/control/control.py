@@ -106,7 +106,7 @@ class Control:
 
     def subject(self, engine: Engine) -> Subject:
         """What can be asked about the run, and asked of it."""
-        return Subject(engine, self.board, self.broadcast, self.pauser, self._tally, self.page_url)
+        return Subject(engine, self.board, self.broadcast, self.pauser, self._tally, page_url=self.page_url)
 
     def _open(self, directory: str, subject: Subject) -> Server | None:
         """The server; without one the run goes on all the same."""

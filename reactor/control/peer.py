@@ -6,7 +6,6 @@ it is looked up, and a program that forwards connections, such as sshd, is the p
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 from ipaddress import IPv6Address, ip_address

@@ -33,6 +33,7 @@ class Subject:
         broadcast: Broadcast,
         pauser: Pauser | None,
         tally: Tally,
+        *,
         page_url: str | None = None,
     ) -> None:
         self.engine = engine

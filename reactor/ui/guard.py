@@ -34,7 +34,7 @@ HEADERS = {
 """On every answer."""
 
 _READING = ("GET", "HEAD")
-_WITHOUT_TOKEN = "This page needs its token: open the address that 'reactor ui' tells.\n"
+_LOCKED = "This page needs its token: open the address that 'reactor ui' tells.\n"
 
 
 class AnsweredError(Exception):
@@ -83,7 +83,7 @@ class Guard:
         else:
             is_known = self._is_token(_bearer(request.headers)) or self._welcomed(request, scope["path"])
         if not is_known:
-            raise AnsweredError(PlainTextResponse(_WITHOUT_TOKEN, 401, {"WWW-Authenticate": "Bearer"}))
+            raise AnsweredError(PlainTextResponse(_LOCKED, 401, {"WWW-Authenticate": "Bearer"}))
         place_of(scope).admitted = True
         if scope["method"] not in _READING:
             _demand_own_origin(request.headers)

@@ -19,6 +19,9 @@ ROUTES = [
     ("GET", "/resource?ref=file%23{dir}/a"), ("GET", "/page"), ("HEAD", "/graph"), ("POST", "/pause"), ("POST", "/resume"),
     ("OPTIONS", "/pause"),
 ]  # fmt: skip
+STILL_THERE = 5.0
+"""Seconds in which the owner of the run is answered meanwhile."""
+
 AT_ONCE = 0.2
 """Seconds that a repair may take, whatever strangers do."""
 
@@ -35,7 +38,7 @@ class Page:
 
     def get(self, path):
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        return httpx.get(f"http://{self.address}{path}", headers=headers, timeout=20)
+        return httpx.get(f"http://{self.address}{path}", headers=headers, timeout=10)
 
     def state(self, ref):
         return self.get("/graph").json()["standing"][ref]["state"]
@@ -55,7 +58,7 @@ def repaired(path, text):
 def test_another_user_sees_nothing_and_pauses_nothing(tmp_path, manifest, state_directory):
     with spawned("run", "--ui", "127.0.0.1:0", manifest(ONE)) as process:
         page = Page(process)
-        wait_until(lambda: page.state(f"file#{tmp_path}/a") == "changed")
+        wait_until(lambda: page.state(f"file#{tmp_path}/a") in ("changed", "ok"))
         requests = [(method, path.replace("{dir}", str(tmp_path))) for method, path in ROUTES]
         answers = ask_everything(page.address, requests)
         assert repaired(tmp_path / "a", "only for root\n") < AT_ONCE
@@ -72,7 +75,7 @@ def test_another_user_sees_nothing_and_pauses_nothing(tmp_path, manifest, state_
 def test_a_flood_of_another_user_locks_nobody_out_and_holds_up_no_repair(tmp_path, manifest, flood):
     with spawned("run", "--ui", "127.0.0.1:0", manifest(ONE)) as process:
         page = Page(process)
-        wait_until(lambda: page.state(f"file#{tmp_path}/a") == "changed")
+        wait_until(lambda: page.state(f"file#{tmp_path}/a") in ("changed", "ok"))
         with flooded(page.address, flood):
             times, answers = [], []
             for _ in range(20):
@@ -82,4 +85,4 @@ def test_a_flood_of_another_user_locks_nobody_out_and_holds_up_no_repair(tmp_pat
                 answers.append(time.monotonic() - began)
         assert process.poll() is None
     assert statistics.median(times) < AT_ONCE, times
-    assert statistics.median(answers) < 1, answers
+    assert statistics.median(answers) < STILL_THERE, answers
