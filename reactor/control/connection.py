@@ -71,7 +71,7 @@ class Connection:
         self._stream = stream
         self._place = place
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD)
-        self._request: h11.Request | None = None
+        self._wants_body = True
 
     @property
     def answered(self) -> bool:
@@ -81,8 +81,8 @@ class Connection:
     async def serve(self, application: ASGIApp) -> None:
         """Until the client leaves, or may not stay."""
         try:
-            while await self._next_request():
-                await self._answer(application)
+            while (request := await self._next_request()) is not None:
+                await self._answer(request, application)
                 if not self._is_for_more():
                     break
                 self._place.rest()
@@ -90,16 +90,16 @@ class Connection:
             await self._refuse(error.error_status_hint)
         await self._close()
 
-    async def _next_request(self) -> bool:
+    async def _next_request(self) -> h11.Request | None:
         event = await self._next_event()
         if not isinstance(event, h11.Request):
-            return False
+            return None
         if event.http_version not in _VERSIONS:
             await self._refuse(_NOT_SUPPORTED)
-            return False
-        self._request = event
+            return None
+        self._wants_body = event.method != b"HEAD"
         self._place.work()
-        return True
+        return event
 
     async def _next_event(self) -> Any:
         while (event := self._http.next_event()) is h11.NEED_DATA:
@@ -114,10 +114,9 @@ class Connection:
         self._http.receive_data(data)
         return bool(data)
 
-    async def _answer(self, application: ASGIApp) -> None:
-        assert self._request is not None
+    async def _answer(self, request: h11.Request, application: ASGIApp) -> None:
         try:
-            await application(_scope(self._request, self._place), self._receive, self._send)
+            await application(_scope(request, self._place), self._receive, self._send)
         except Exception:
             if self._http.our_state is h11.SEND_RESPONSE:
                 await self._refuse(_UNEXPECTED)
@@ -169,8 +168,7 @@ class Connection:
                 headers.append((b"connection", b"close"))
             await self._say(h11.Response(status_code=message["status"], headers=headers))
             return
-        assert self._request is not None
-        if (body := message.get("body")) and self._request.method != b"HEAD":
+        if (body := message.get("body")) and self._wants_body:
             await self._say(h11.Data(data=body))
         if not message.get("more_body", False):
             await self._say(h11.EndOfMessage())
