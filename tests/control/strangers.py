@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from reactor.control.address import Address
+
 NOBODY = 65534
 GUARD = 60
 
@@ -162,3 +164,21 @@ def flooded(address, flood):
             assert process.poll() is None
         finally:
             process.kill()
+
+
+@contextmanager
+def connection_of_another_user(server):
+    """A connection to ``server``, and what has its client close it."""
+    host, port, *_ = server.getsockname()
+    with _started("each = connected()\nstay()\neach.close()\nready()", Address(host, port)) as process:
+        connection, _ = server.accept()
+        process.stdout.readline()
+
+        def closed():
+            process.stdin.close()
+            process.stdout.readline()
+            connection.recv(1)  # its end has come
+
+        with connection:
+            yield connection, closed
+        process.kill()

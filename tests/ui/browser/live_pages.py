@@ -40,6 +40,7 @@ def served(manifest, *options, port=0):
     """A converger with a page. Gives the address of the page, with its token."""
     log = manifest.with_suffix(".log")
     log.unlink(missing_ok=True)
+    log.touch(mode=0o600)  # the token is written to no file that others may read
     with log.open("wb") as said:
         arguments = ("run", "--ui", f"127.0.0.1:{port}", *options, manifest)
         with spawned(*arguments, stdout=said, stderr=said) as process:
