@@ -61,8 +61,8 @@ def test_another_user_sees_nothing_and_pauses_nothing(tmp_path, manifest, state_
         wait_until(lambda: page.state(f"file#{tmp_path}/a") in ("changed", "ok"))
         requests = [(method, path.replace("{dir}", str(tmp_path))) for method, path in ROUTES]
         answers = ask_everything(page.address, requests)
+        assert [status for status, _, _ in answers] == [401] * len(ROUTES)
         assert repaired(tmp_path / "a", "only for root\n") < AT_ONCE
-    assert [status for status, _, _ in answers] == [401] * len(ROUTES)
     for _, text, headers in answers:
         assert "only for root" not in text
         assert page.token not in text
