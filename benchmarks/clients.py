@@ -47,7 +47,9 @@ def connected(stream: str, port: int) -> socket.socket:
         connection.connect(f"{STATE.name}/control.sock")
     else:
         connection = socket.create_connection(("127.0.0.1", port))
-    connection.sendall(f"GET {STREAMS[stream]} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+    token = Path(STATE.name, "page-token").read_text(encoding="ascii").strip()
+    head = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
+    connection.sendall(f"GET {STREAMS[stream]} HTTP/1.1\r\n{head}\r\n".encode())
     return connection
 
 

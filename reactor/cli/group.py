@@ -25,6 +25,7 @@ COMMANDS = (
     "render",
     "schema",
     "status",
+    "ui",
     "events",
     "why",
     "pause",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -47,19 +49,31 @@ class Window(NamedTuple):
 
     def open(self, control: Control, graph: Graph, state: State, display: Display) -> LivePage:
         """The page of a run. A token that can't be kept ends the command."""
-        from reactor.console.journald import leads_to_journal
         from reactor.ui.access import Access
         from reactor.ui.live import LivePage
         from reactor.ui.past import Past
 
+        openly = not _is_read_by_others(sys.stderr.fileno())
+        if state.path is None and not openly:
+            text = "nobody could learn the token of the page: others read what we write, and there is no control socket"
+            fail(text, "run it from a terminal, or without --noop and --monitor-only", self.bad_usage)
         try:
             access = Access.to(self.port.address, state.path)
         except OSError as error:
-            text = f"can't keep the token of the page: {error}"
-            fail(text, "make room, or listen on 127.0.0.1", self.bad_usage)
-        display.tell(access.told(openly=not leads_to_journal(sys.stderr.fileno())))
+            fail(f"can't keep the token of the page: {error}", "leave --ui out, or make room", self.bad_usage)
+        display.tell(access.told(openly=openly))
+        control.page_url = access.url
         past = Past(state.path, state.journal) if state.path and state.journal else None
         return LivePage(self.port, access, control, graph, past)
+
+
+def _is_read_by_others(descriptor: int) -> bool:
+    """Whether what we write there is for more people than the one who starts us: the journal, or a file others may read."""
+    from reactor.console.journald import leads_to_journal
+
+    found = os.fstat(descriptor)
+    is_open = stat.S_ISREG(found.st_mode) and bool(found.st_mode & (stat.S_IRGRP | stat.S_IROTH))
+    return is_open or leads_to_journal(descriptor)
 
 
 @contextmanager

@@ -7,7 +7,9 @@
 - ``broadcast``: the events of a run, to any number of readers;
 - ``reasons``: the story of one resource, in sentences;
 - ``requests``, ``application``, ``failures``: the routes, what is wrong with a request, and how that is told;
-- ``address``, ``socketpath``, ``port``, ``server``, ``connection``: where it listens, and HTTP there;
+- ``address``, ``socketpath``, ``port``, ``server``: where it listens;
+- ``peer``, ``places``: who has connected, and who gives up a place when there are too many; ``hostname``: by which name;
+- ``connection``: HTTP on one connection;
 - ``metrics``: the numbers over HTTP;
 - ``control``: all of it together, for one run;
 - ``client``: the other side, for ``reactor status`` and its like; ``refusal``: that what they ask is not done.

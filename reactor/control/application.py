@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from reactor.control.connection import stay
+from reactor.control.connection import place_of
 from reactor.control.failures import failure_handlers
 from reactor.control.metrics import METRICS, metrics_response
 from reactor.control.pauses import is_sane
@@ -32,11 +32,17 @@ def application(subject: Subject, tell: Callable[[str], None]) -> Starlette:
         Route(f"{PREFIX}/resources/{{ref:path}}", endpoints.resource),
         Route(f"{PREFIX}/pause", endpoints.pause, methods=["POST"]),
         Route(f"{PREFIX}/resume", endpoints.resume, methods=["POST"]),
+        Route(f"{PREFIX}/page", endpoints.page),
         Route(f"{PREFIX}/events", EventStream(subject), methods=["GET"]),
         Route(METRICS, endpoints.metrics),
     ]
     handlers = failure_handlers(_error, "the control socket", f"docs/control.md, below {PREFIX}", tell)
+    handlers[NoPageError] = _no_page
     return Starlette(routes=routes, exception_handlers=handlers)
+
+
+class NoPageError(Exception):
+    """The run has no live page."""
 
 
 class Endpoints:
@@ -56,6 +62,12 @@ class Endpoints:
         if query:
             refuse(f"there is no parameter {next(iter(query))!r}", "there are match, all and failed")
         return Response(await self._subject.status(question), media_type="application/json")
+
+    async def page(self, _request: Request) -> Response:
+        """Where the live page is."""
+        if (url := self._subject.page_url) is None:
+            raise NoPageError
+        return JSONResponse({"url": url})
 
     async def metrics(self, request: Request) -> Response:
         """The numbers of the run, for Prometheus."""
@@ -88,7 +100,9 @@ class EventStream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream until the run ends, the client leaves, or the client is too slow and dropped."""
-        listener = self._broadcast.join(stay(scope).cancel)
+        place = place_of(scope)
+        listener = self._broadcast.join(place.leave)
+        place.stay()
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_leave, receive, nursery.cancel_scope)
@@ -135,3 +149,7 @@ def _match(body: dict[str, Any]) -> str:
 
 def _error(status: int, message: str, hint: str | None) -> Response:
     return JSONResponse({"error": {"message": message, "hint": hint}}, status)
+
+
+async def _no_page(_request: Request, _failure: NoPageError) -> Response:
+    return _error(404, "this run has no live page", "start it with --ui 127.0.0.1:8470")

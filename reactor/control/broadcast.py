@@ -16,6 +16,16 @@ LIMIT = 4 << 20
 REST = 0.1
 """Seconds between two answers to one reader. To send is dearer than to repair: in a burst, many events go at once."""
 
+MOST = 48
+"""Readers at a time: each holds one of the connections that are served, and some are left for other requests."""
+
+
+class CrowdedError(Exception):
+    """As many readers as we serve are here already."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{MOST} readers follow the events already")
+
 
 class Listener:
     """One reader of the stream. ``drop`` ends its connection at once, also while it is being written to."""
@@ -119,7 +129,9 @@ class Broadcast(Audience):
             self._encode(event)
 
     def join(self, drop: Callable[[], None]) -> Listener:
-        """A new listener, for the events from now on."""
+        """A new listener, for the events from now on. Raises CrowdedError."""
+        if self.listeners >= MOST:
+            raise CrowdedError
         listener = Listener(drop)
         self.admit(listener)
         return listener

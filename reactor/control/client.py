@@ -48,6 +48,11 @@ class Client:
         resumed: list[str] = self._ask("POST", "/v1/resume", {"match": match})["resumed"]
         return resumed
 
+    def page_url(self) -> str:
+        """Where the live page is, with its token."""
+        url: str = self._ask("GET", "/v1/page")["url"]
+        return url
+
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         try:
             with self._answer(method, path, body) as response:

@@ -1,82 +1,209 @@
-"""One connection of a client. Imports Hypercorn and Starlette: only continuous runs need them."""
+"""HTTP/1.1 on one connection: h11 has the protocol, and ASGI applications answer. Only continuous runs need it.
+
+There is nothing else to speak: requests for HTTP/2 and for web sockets are answered in HTTP/1.1.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from contextlib import suppress
+from typing import Any
+from urllib.parse import unquote
 
+import h11
 import trio
-from hypercorn.app_wrappers import ASGIWrapper
-from hypercorn.config import Config
-from hypercorn.events import Closed
-from hypercorn.trio.tcp_server import TCPServer
-from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import ConnectionState
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-IDLE = 30
-"""Seconds that a client may let pass without a request."""
+from reactor.control.places import Place
 
-PATIENCE = 60
-"""Seconds that a request may take from its head to when the client has taken the answer. Hypercorn sets no limit there."""
+LARGEST_HEAD = 16 << 10
+"""Bytes that a request may have before its body."""
+
+_CHUNK = 64 << 10
+_DISCARDED = 64  # chunks
+_LINGER = 1.0
+"""Seconds in which a client may go on sending what we do not want, so that it gets to read our answer."""
+
+_VERSIONS = (b"1.0", b"1.1")
+_NOT_SUPPORTED = 505
+_UNEXPECTED = 500
+
+Serve = Callable[[trio.SocketStream, Place], Awaitable[None]]
 
 
-def connection_handler(
-    application: ASGIApp, tell: Callable[[str], None]
-) -> Callable[[trio.SocketStream], Awaitable[None]]:
-    """What serves ``application`` to one accepted stream. Whatever a client does, it costs only that client its connection."""
-    wrapped = ASGIWrapper(cast(Any, _limited(application)))
-    config = Config()
-    config.errorlog = None
-    config.include_server_header = False
-    config.keep_alive_timeout = IDLE
-    context = WorkerContext(None)
+def connection_handler(application: ASGIApp, tell: Callable[[str], None]) -> Serve:
+    """What serves ``application`` to a stream. Whatever a client does, it costs only that client its connection.
 
-    async def serve(stream: trio.SocketStream) -> None:
+    ``tell`` hears of our own bugs. Of the requests that have come, one is begun in each turn of the event loop, so that
+    a crowd of them delays a repair no more than a single one.
+    """
+    turnstile = trio.Lock()
+
+    async def one_by_one(scope: Scope, receive: Receive, send: Send) -> None:
+        async with turnstile:
+            await trio.lowlevel.checkpoint()
+        await application(scope, receive, send)
+
+    async def serve(stream: trio.SocketStream, place: Place) -> None:
+        connection = Connection(stream, place)
         try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(_close_when_cancelled, stream)
-                state = ConnectionState({"connection": nursery.cancel_scope})
-                await _Server(wrapped, config, context, state, cast(Any, stream))
-                nursery.cancel_scope.cancel()
+            with place.scope:
+                await connection.serve(one_by_one)
+        except (trio.BrokenResourceError, trio.ClosedResourceError, OSError):
+            pass  # the client has gone
         except Exception as error:  # noqa: BLE001 - a bug met by one client must not end the run
-            tell(f"a connection of a client failed: {type(error).__name__}: {error}")
+            if not connection.answered:
+                tell(f"a connection of a client failed: {type(error).__name__}: {error}")
 
     return serve
 
 
-def stay(scope: Scope) -> trio.CancelScope:
-    """The connection of a request whose answer may last, until somebody cancels it."""
-    connection: trio.CancelScope = scope["state"]["connection"]
-    connection.deadline = math.inf
-    return connection
+def place_of(scope: Scope) -> Place:
+    """The place of the connection that a request came on."""
+    place: Place = scope["state"]["place"]
+    return place
 
 
-def _limited(application: ASGIApp) -> ASGIApp:
-    """``application``, with a limit in time to each request; `stay` lifts it."""
+class Connection:
+    """One client on ``stream``: its requests, one after the other."""
 
-    async def limited(scope: Scope, receive: Receive, send: Send) -> None:
-        scope["state"]["connection"].deadline = trio.current_time() + PATIENCE
-        await application(scope, receive, send)
+    def __init__(self, stream: trio.SocketStream, place: Place) -> None:
+        self._stream = stream
+        self._place = place
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD)
+        self._wants_body = True
 
-    return limited
+    @property
+    def answered(self) -> bool:
+        """Whether the last request has its whole answer."""
+        return self._http.our_state in (h11.DONE, h11.MUST_CLOSE, h11.CLOSED)
 
-
-class _Server(TCPServer):
-    """Hypercorn's, but one whose client has gone is over: it would hold its place for `IDLE` seconds more."""
-
-    async def _read_data(self) -> None:
+    async def serve(self, application: ASGIApp) -> None:
+        """Until the client leaves, or may not stay."""
         try:
-            await super()._read_data()
-        except trio.BusyResourceError:  # it left in the middle of a request, and two want to tell it so
-            await self.protocol.handle(Closed())
-        await self.idle_task.stop()
+            while (request := await self._next_request()) is not None:
+                await self._answer(request, application)
+                if not self._is_for_more():
+                    break
+                self._place.rest()
+        except h11.RemoteProtocolError as error:
+            await self._refuse(error.error_status_hint)
+        await self._close()
+
+    async def _next_request(self) -> h11.Request | None:
+        event = await self._next_event()
+        if not isinstance(event, h11.Request):
+            return None
+        if event.http_version not in _VERSIONS:
+            await self._refuse(_NOT_SUPPORTED)
+            return None
+        self._wants_body = event.method != b"HEAD"
+        self._place.work()
+        return event
+
+    async def _next_event(self) -> Any:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            if self._http.they_are_waiting_for_100_continue:
+                await self._say(h11.InformationalResponse(status_code=100, headers=[]))
+            await self._fill()
+        return event
+
+    async def _fill(self) -> bool:
+        """Take what the client sends; False at its end."""
+        data = bytes(await self._stream.receive_some(_CHUNK))
+        self._http.receive_data(data)
+        return bool(data)
+
+    async def _answer(self, request: h11.Request, application: ASGIApp) -> None:
+        try:
+            await application(_scope(request, self._place), self._receive, self._send)
+        except Exception:
+            if self._http.our_state is h11.SEND_RESPONSE:
+                await self._refuse(_UNEXPECTED)
+                raise
+            if not self.answered:
+                raise
+            # An application that has told of its own bug, as Starlette does before it raises the error again.
+
+    def _is_for_more(self) -> bool:
+        """Make ready for the next request, if there can be one."""
+        if self._http.our_state is h11.DONE and self._http.their_state is h11.SEND_BODY:
+            while (event := self._http.next_event()) not in (h11.NEED_DATA, h11.PAUSED):
+                if isinstance(event, h11.EndOfMessage):
+                    break
+        if self._http.states != {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}:
+            return False
+        self._http.start_next_cycle()
+        return True
+
+    async def _close(self) -> None:
+        """Bytes that were sent and not read would make the kernel reset the connection, and the answer may be lost."""
+        with trio.move_on_after(_LINGER), suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            await self._stream.send_eof()
+            for _ in range(_DISCARDED):
+                if not await self._stream.receive_some(_CHUNK):
+                    break
+
+    # ---- ASGI ----
+
+    async def _receive(self) -> Message:
+        """A part of the body of the request; after its end, that the client has gone, when it has."""
+        if self._http.their_state is h11.SEND_BODY:
+            try:
+                event = await self._next_event()
+            except h11.RemoteProtocolError:  # it ended too early
+                return {"type": "http.disconnect"}
+            if isinstance(event, h11.Data):
+                return {"type": "http.request", "body": bytes(event.data), "more_body": True}
+            if isinstance(event, h11.EndOfMessage):
+                return {"type": "http.request", "body": b"", "more_body": False}
+        while len(self._http.trailing_data[0]) <= LARGEST_HEAD and await self._fill():
+            pass
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = list(message.get("headers", ()))
+            if not self._place.admitted:
+                headers.append((b"connection", b"close"))
+            await self._say(h11.Response(status_code=message["status"], headers=headers))
+            return
+        if (body := message.get("body")) and self._wants_body:
+            await self._say(h11.Data(data=body))
+        if not message.get("more_body", False):
+            await self._say(h11.EndOfMessage())
+
+    async def _say(self, event: h11.Event) -> None:
+        data = self._http.send(event)
+        try:
+            await self._stream.send_all(data or b"")
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            self._place.leave()  # no bug of the application, which must not tell of one
+            await trio.lowlevel.checkpoint()
+
+    async def _refuse(self, status: int) -> None:
+        if self._http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            return
+        headers = [("content-length", "0"), ("connection", "close")]
+        await self._say(h11.Response(status_code=status, headers=headers))
+        await self._say(h11.EndOfMessage())
 
 
-async def _close_when_cancelled(stream: trio.SocketStream) -> None:
-    """Hypercorn shields its writes from cancellation; only closing the socket ends one to a client that never reads."""
-    try:
-        await trio.sleep_forever()
-    finally:
-        stream.socket.close()
+def _scope(request: h11.Request, place: Place) -> dict[str, Any]:
+    path, _, query = request.target.partition(b"?")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.1"},
+        "http_version": request.http_version.decode(),
+        "method": request.method.decode("ascii").upper(),
+        "scheme": "http",
+        "path": unquote(path.decode("ascii")),
+        "raw_path": path,
+        "query_string": query,
+        "root_path": "",
+        "headers": [(bytes(name), bytes(value)) for name, value in request.headers],
+        "client": None,
+        "server": None,
+        "state": {"place": place},
+        "extensions": {},
+    }

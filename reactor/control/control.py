@@ -40,6 +40,8 @@ class Control:
         self.board = Board(facts, refs)
         self.broadcast = Broadcast(tell)
         self.pauser: Pauser | None = None
+        self.page_url: str | None = None
+        """Where the live page is, with its token; only those who may use the socket are told."""
         self._tally = tally
         self._directory = directory
         self._tell = tell
@@ -104,7 +106,7 @@ class Control:
 
     def subject(self, engine: Engine) -> Subject:
         """What can be asked about the run, and asked of it."""
-        return Subject(engine, self.board, self.broadcast, self.pauser, self._tally)
+        return Subject(engine, self.board, self.broadcast, self.pauser, self._tally, page_url=self.page_url)
 
     def _open(self, directory: str, subject: Subject) -> Server | None:
         """The server; without one the run goes on all the same."""

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from reactor.control.broadcast import CrowdedError
 from reactor.control.names import UnknownNameError
 from reactor.control.refusal import RefusedError
 from reactor.control.requests import BadRequestError
@@ -41,11 +42,14 @@ def failure_handlers(answer: Answer, what: str, routes: str, tell: Callable[[str
     async def gone(_request: Request, _error: ClientDisconnect) -> Response:
         return answer(400, "the request was not sent to its end", None)  # nobody is there to hear it
 
+    async def crowded(_request: Request, error: CrowdedError) -> Response:
+        return answer(503, str(error), "end one of them, or ask reactor status")
+
     async def failed(_request: Request, error: Exception) -> Response:
         tell(f"a request to {what} failed: {type(error).__name__}: {error}")
         return answer(500, "the request failed unexpectedly", "this is a bug in reactor; please report it")
 
     return {
         HTTPException: refused, UnknownNameError: unknown, BadRequestError: bad, OSError: system,
-        ClientDisconnect: gone, Exception: failed,
+        ClientDisconnect: gone, CrowdedError: crowded, Exception: failed,
     }  # fmt: skip

@@ -12,6 +12,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from reactor.control.connection import place_of
+from reactor.control.hostname import names_loopback
 from reactor.control.port import Shown
 from reactor.engine.engine import Engine
 from reactor.metrics.tally import Tally
@@ -36,10 +38,15 @@ def application(shown: Shown, tell: Callable[[str], None]) -> Starlette:
     expected = None if shown.token is None else f"Bearer {shown.token}".encode()
 
     async def metrics(request: Request) -> Response:
+        if expected is None and not names_loopback(request.headers.get("host", "")):
+            text = "these metrics answer to names of this host only: ask for localhost or 127.0.0.1\n"
+            return PlainTextResponse(text, 421)
         given = request.headers.get("authorization", "").encode("latin-1")
         if expected is not None and not hmac.compare_digest(given, expected):
             text = "the token is missing or wrong: send it as 'Authorization: Bearer TOKEN'\n"
             return PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"})
+        if expected is not None:
+            place_of(request.scope).admitted = True
         return await metrics_response(request, shown.tally, shown.engine)
 
     async def failed(_request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""HTTP on listening sockets, of which there is one in the state directory: Hypercorn on trio, a task for each connection."""
+"""HTTP on listening sockets, of which there is one in the state directory: a task for each connection."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from reactor.control.peer import peer_of, user_of
+from reactor.control.places import Place, Places
 from reactor.control.socketpath import SOCKET_FILE, at_home
 from reactor.resource.threads import in_thread
 
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
 _RETRY_SECONDS = 1.0
 
-BACKLOG = 64
-"""Connections that may wait to be accepted."""
+BACKLOG = 1024
+"""Connections that may wait to be accepted: so many that a crowd of them is met here, and not by the kernel."""
 
 MOST = 64
 """Connections of one socket at the same time: each takes an open file, and repairs need some too."""
@@ -41,25 +43,40 @@ async def serve(listener: socket.socket, module: str, subject: Any, tell: Callab
 
 
 async def _serve_each(
-    listener: trio.SocketListener, handler: Callable[[trio.SocketStream], Awaitable[None]]
+    listener: trio.SocketListener, handler: Callable[[trio.SocketStream, Place], Awaitable[None]]
 ) -> None:
-    """As `trio.serve_listeners`, but only `MOST` at once. The others wait, and all while the host has no file to give."""
-    room = trio.Semaphore(MOST)
+    """As `trio.serve_listeners`, with `Places`. Accepts one connection in a turn of the event loop, whoever knocks."""
+    places = Places(MOST)
 
-    async def serve_one(stream: trio.SocketStream) -> None:
+    async def serve_one(stream: trio.SocketStream, place: Place) -> None:
         try:
-            await handler(stream)
+            await handler(stream, place)
         finally:
+            places.give_back(place)
             await trio.aclose_forcefully(stream)
-            room.release()
 
     async with listener, trio.open_nursery() as nursery:
         while True:
-            await room.acquire()
-            nursery.start_soon(serve_one, await _accepted(listener))
+            stream = await _accepted(listener)
+            if (place := _place(places, stream)) is None:
+                await trio.aclose_forcefully(stream)
+            else:
+                nursery.start_soon(serve_one, stream, place)
+
+
+def _place(places: Places, stream: trio.SocketStream) -> Place | None:
+    """The place of a new connection, if it gets one. Through a Unix socket only our user and root may ask."""
+    try:
+        if stream.socket.family == socket.AF_UNIX:
+            user = user_of(stream.socket)
+            return places.take(("user", user), admitted=True) if user in (0, os.geteuid()) else None
+        return places.take(peer_of(stream.socket), admitted=False)
+    except OSError:  # it has gone already
+        return None
 
 
 async def _accepted(listener: trio.SocketListener) -> trio.SocketStream:
+    """The next connection. While the host has no file to give, all wait."""
     while True:
         try:
             return await listener.accept()

@@ -24,16 +24,24 @@ class NoPausesError(Exception):
 
 
 class Subject:
-    """One run: its engine, what is known of it, its live stream, its pauses, and its numbers."""
+    """One run: its engine, what is known of it, its live stream, its pauses, its numbers, and where its page is."""
 
     def __init__(
-        self, engine: Engine, board: Board, broadcast: Broadcast, pauser: Pauser | None, tally: Tally
+        self,
+        engine: Engine,
+        board: Board,
+        broadcast: Broadcast,
+        pauser: Pauser | None,
+        tally: Tally,
+        *,
+        page_url: str | None = None,
     ) -> None:
         self.engine = engine
         self.board = board
         self.broadcast = broadcast
         self.pauser = pauser
         self.tally = tally
+        self.page_url = page_url
 
     def run_record(self) -> dict[str, Any]:
         """The run as a whole, as a JSON object."""

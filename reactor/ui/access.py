@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
+import hashlib
+import hmac
+from dataclasses import dataclass, field
 
 from reactor.control.address import Address
-from reactor.ui.token import FILE, kept_token, new_token
+from reactor.ui.token import kept_token, new_token
+
+_LETTERS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Programs on this host may see a page at a loopback address; all others must know the ``token``.
-
-    ``token_place`` says where people find that.
-    """
+    """Those who know the ``token`` may see the page: every user of this host can reach a port on loopback."""
 
     address: Address
-    token: str | None = None
-    token_place: str = ""
+    token: str = field(repr=False)
 
     @classmethod
     def to(cls, address: Address, directory: str | None) -> Access:
         """The access to a page at ``address`` of a run with that state directory, if it has one. Raises OSError."""
-        if address.is_loopback:
-            return cls(address)
-        if directory is None:
-            return cls(address, new_token(), "told by reactor run at its start, on its terminal")
-        return cls(address, kept_token(directory), f"in {os.path.join(directory, FILE)}")
+        return cls(address, new_token() if directory is None else kept_token(directory))
+
+    @property
+    def url(self) -> str:
+        """What to open in a browser. It holds the token."""
+        return f"http://{self.address.as_reached}/?token={self.token}"
+
+    @property
+    def home(self) -> str:
+        """The path below which the page is in a browser, such as ``/page-0f3d``; only those who have shown the token know it.
+
+        A browser sends a cookie to every port of a host, so also to a server of another user, but only below its path.
+        """
+        name = hmac.digest(self.token.encode(), b"the path of the live page", hashlib.sha256).hex()
+        return f"/page-{name[:_LETTERS]}"
 
     def told(self, *, openly: bool) -> str:
         """Where the page is, for the person who starts the run. Unless ``openly``, others may read that too."""
-        shown = self.address.as_reached
-        if self.token is None:
-            return f"the live page is at http://{shown}/"
         if openly:
-            return f"the live page is at http://{shown}/?token={self.token}"
-        return f"the live page is at http://{shown}/?token=TOKEN; the token is {self.token_place}"
+            return f"the live page is at {self.url}"
+        return f"the live page is at http://{self.address.as_reached}/; 'reactor ui' tells its address with the token"

@@ -27,7 +27,6 @@ from reactor.ui.guard import Guard
 from reactor.ui.live import LivePage
 from reactor.ui.news import KEPT, text_of
 from reactor.ui.pace import Pace
-from reactor.ui.pulse import CrowdedError
 from reactor.ui.stream import Stream
 
 _MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -49,8 +48,9 @@ def application(page: LivePage, tell: Callable[[str], None]) -> Guard:
     ]
     handlers = {
         **failure_handlers(_error, "the live page", "docs/live-page.md", tell),
-        NoPausesError: _no_pauses, DrawingError: _busy, CrowdedError: _busy,
-    }  # fmt: skip
+        NoPausesError: _no_pauses,
+        DrawingError: _busy,
+    }
     served = Starlette(routes=routes, exception_handlers=handlers)
     return Guard(served, page.access)
 
@@ -172,5 +172,5 @@ async def _no_pauses(_request: Request, error: NoPausesError) -> Response:
     )
 
 
-async def _busy(_request: Request, error: DrawingError | CrowdedError) -> Response:
+async def _busy(_request: Request, error: DrawingError) -> Response:
     return _error(503, str(error), "reactor status tells the same in a terminal")

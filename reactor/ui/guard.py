@@ -2,21 +2,22 @@
 
 The page speaks for the user who runs the converger, so no other web page may speak to it: neither by a name that
 suddenly means this host (the ``Host`` of a request must be one of ours), nor from another origin (a POST must come from
-our own page, and be JSON, which no form can send).
+our own page, and be JSON, which no form can send). And nobody is let in without the token, for every user of this host
+can reach a port on loopback.
 """
 
 from __future__ import annotations
 
 import hmac
-from ipaddress import ip_address
 from typing import NoReturn
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from reactor.control.connection import place_of
+from reactor.control.hostname import names_loopback
 from reactor.ui.access import Access
 
 HEADERS = {
@@ -33,6 +34,7 @@ HEADERS = {
 """On every answer."""
 
 _READING = ("GET", "HEAD")
+_LOCKED = "This page needs its token: open the address that 'reactor ui' tells.\n"
 
 
 class AnsweredError(Exception):
@@ -46,13 +48,15 @@ class AnsweredError(Exception):
 class Guard:
     """Stands before ``application`` and lets those in who have ``access``.
 
-    Where that asks for no token, the page is for this host only, and requests must be addressed to this host.
+    Programs send the token with each request. A browser shows it once, in the address, and gets a cookie; with that it
+    sees the page below a path of its own (`Access.home`), and nowhere else.
     """
 
     def __init__(self, application: ASGIApp, access: Access) -> None:
         self.application = application
         self._access = access
-        self._cookie = f"reactor-{access.address.port}"  # browsers keep one jar for all ports of a host
+        self._home = access.home
+        self._cookie = f"reactor-{access.address.port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or have it answered."""
@@ -62,48 +66,47 @@ class Guard:
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        if scope["type"] != "http":  # a web socket: there is none, and the application says so
-            await self.application(scope, receive, send)
-            return
         answer = self.application
         try:
-            self._examine(HTTPConnection(scope), scope["method"])
+            scope = self._examined(scope)
         except AnsweredError as answered:
             answer = answered.response
         await answer(scope, receive, send_with_headers)
 
-    def _examine(self, request: HTTPConnection, method: str) -> None:
-        """Raises AnsweredError."""
-        if self._access.token is None:
-            _demand_loopback_name(request.headers)
+    def _examined(self, scope: Scope) -> Scope:
+        """The request as the application is to see it. Raises AnsweredError."""
+        request = HTTPConnection(scope)
+        if self._access.address.is_loopback and not names_loopback(request.headers.get("host", "")):
+            _refuse(421, "this page answers to names of this host only", "open it as localhost or 127.0.0.1")
+        if is_at_home := scope["path"].startswith(f"{self._home}/"):
+            is_known = self._is_token(request.cookies.get(self._cookie, ""))
         else:
-            self._demand_token(request, self._access.token)
-        if method not in _READING:
+            is_known = self._is_token(_bearer(request.headers)) or self._welcomed(request, scope["path"])
+        if not is_known:
+            raise AnsweredError(PlainTextResponse(_LOCKED, 401, {"WWW-Authenticate": "Bearer"}))
+        place_of(scope).admitted = True
+        if scope["method"] not in _READING:
             _demand_own_origin(request.headers)
+        return {**scope, "path": scope["path"].removeprefix(self._home)} if is_at_home else scope
 
-    def _demand_token(self, request: HTTPConnection, token: str) -> None:
+    def _welcomed(self, request: HTTPConnection, path: str) -> bool:
+        """Whether the token was in the address; then AnsweredError is raised, which sends the browser on with its cookie."""
         offered = request.query_params.get("token")
-        if request.url.path == "/" and offered is not None and _equal(offered, token):
-            welcome = RedirectResponse("/", 303)
-            welcome.set_cookie(self._cookie, token, httponly=True, samesite="strict")
-            raise AnsweredError(welcome)
-        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and _equal(bearer.strip(), token):
-            return
-        if not _equal(request.cookies.get(self._cookie, ""), token):
-            text = f"This page needs its token: open /?token=TOKEN once; the token is {self._access.token_place}.\n"
-            raise AnsweredError(PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"}))
+        if path != "/" or offered is None or not self._is_token(offered):
+            return False
+        welcome = RedirectResponse(f"{self._home}/", 303)
+        welcome.set_cookie(
+            self._cookie, self._access.token, path=f"{self._home}/", httponly=True, samesite="strict"
+        )
+        raise AnsweredError(welcome)
+
+    def _is_token(self, offered: str) -> bool:
+        return hmac.compare_digest(offered.encode(errors="surrogateescape"), self._access.token.encode())
 
 
-def _demand_loopback_name(headers: Headers) -> None:
-    """Any port will do, for ``ssh -L`` may have another; a name that others own will not, for it may lead elsewhere."""
-    try:
-        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
-        known = host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        known = False
-    if not known:
-        _refuse(421, "this page answers to names of this host only", "open it as localhost or 127.0.0.1")
+def _bearer(headers: Headers) -> str:
+    scheme, _, bearer = headers.get("authorization", "").partition(" ")
+    return bearer.strip() if scheme.lower() == "bearer" else ""
 
 
 def _demand_own_origin(headers: Headers) -> None:
@@ -122,7 +125,3 @@ def _demand_own_origin(headers: Headers) -> None:
 
 def _refuse(status: int, message: str, hint: str) -> NoReturn:
     raise AnsweredError(JSONResponse({"error": message, "hint": hint}, status))
-
-
-def _equal(offered: str, token: str) -> bool:
-    return hmac.compare_digest(offered.encode(errors="surrogateescape"), token.encode())

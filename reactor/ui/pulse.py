@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import trio
 
-from reactor.control.broadcast import Audience, Listener
+from reactor.control.broadcast import MOST, Audience, CrowdedError, Listener
 from reactor.control.subject import Subject
 from reactor.ui.drawing import Drawing
 from reactor.ui.news import News, text_of
@@ -26,13 +26,6 @@ RUN_INTERVAL = 1.0
 
 HEARTBEAT = 15.0
 """Seconds after which every resource is compared again, and clients hear that the connection is alive."""
-
-MOST = 48
-"""Clients at a time: each holds one of the connections that are served, and some are left for what else they ask."""
-
-
-class CrowdedError(Exception):
-    """As many clients as we serve are here already."""
 
 
 class Pulse:
@@ -66,7 +59,7 @@ class Pulse:
         Raises CrowdedError. ``drop`` ends its connection.
         """
         if self._audience.listeners + len(self._newcomers) >= MOST:
-            raise CrowdedError(f"{MOST} pages are open already")
+            raise CrowdedError
         newcomer = Listener(drop), after
         self._newcomers.append(newcomer)
         self._wanted.set()

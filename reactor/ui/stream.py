@@ -6,7 +6,7 @@ import trio
 from starlette.datastructures import Headers, QueryParams
 from starlette.types import Receive, Scope, Send
 
-from reactor.control.connection import stay
+from reactor.control.connection import place_of
 from reactor.ui.live import LivePage
 
 _DIGITS = 20
@@ -21,7 +21,9 @@ class Stream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one client."""
-        with self._page.pulse.listening(stay(scope).cancel, _heard(scope)) as listener:
+        place = place_of(scope)
+        with self._page.pulse.listening(place.leave, _heard(scope)) as listener:
+            place.stay()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_leave, receive, nursery.cancel_scope)
                 headers = [(b"content-type", b"text/event-stream")]

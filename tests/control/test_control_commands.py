@@ -260,7 +260,7 @@ def test_a_one_shot_run_opens_no_socket_and_imports_no_server(manifest, state_di
         [sys.executable, "-X", "importtime", "-m", "reactor", "run", "--converge-once", manifest(FILES)],
         capture_output=True, text=True, env=environment(), check=True,
     )  # fmt: skip
-    assert "hypercorn" not in done.stderr
+    assert "h11" not in done.stderr
     assert "starlette" not in done.stderr
     assert not (state_directory / "control.sock").exists()
 
@@ -272,7 +272,7 @@ def test_status_starts_without_what_a_run_needs():
     )  # fmt: skip
     lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
-    assert {"trio", "networkx", "pydantic", "yaml", "rich", "hypercorn", "asyncio"} & imported == set()
+    assert {"trio", "networkx", "pydantic", "yaml", "rich", "h11", "asyncio"} & imported == set()
 
 
 def test_the_socket_of_a_run_is_private_also_under_a_loose_umask(manifest, state_directory):

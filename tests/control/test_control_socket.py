@@ -1,6 +1,5 @@
 import json
 import os
-import select
 import socket
 import stat
 from contextlib import suppress
@@ -10,14 +9,17 @@ import trio
 import trio.testing
 from control_worlds import controlled
 
+from reactor.control.broadcast import MOST as CROWD
 from reactor.control.client import NoRunError
-from reactor.control.connection import IDLE, PATIENCE
+from reactor.control.places import FIRST, PATIENCE
 from reactor.control.refusal import RefusedError
 from reactor.control.server import MOST
 from reactor.control.socketpath import SOCKET_FILE
 from reactor.engine.events import Checked, Output
 from reactor.testing.scripted import scripted
 from reactor.testing.story import graph_of
+
+EVENTS = b"GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 @pytest.fixture
@@ -185,7 +187,7 @@ async def test_clients_that_have_gone_leave_their_places_at_once_and_without_a_w
         await until(lambda: len(os.listdir("/proc/self/fd")) > 2 * MOST)
         for each in crowd:
             each.socket.close()
-        with trio.fail_after(IDLE / 2):
+        with trio.fail_after(FIRST / 2):
             assert (await answer(tmp_path, "GET /v1/health"))[0] == 200
         assert world.told == []
 
@@ -202,7 +204,7 @@ async def test_clients_that_stand_still_lose_their_places(tmp_path, said, clock)
         await until(lambda: len(os.listdir("/proc/self/fd")) > 2 * MOST)
         await trio.testing.wait_all_tasks_blocked(0.05)
         clock.jump(PATIENCE)
-        with trio.fail_after(IDLE / 2):
+        with trio.fail_after(FIRST / 2):
             assert (await answer(tmp_path, "GET /v1/health"))[0] == 200
         for each in crowd:
             each.socket.close()
@@ -220,18 +222,32 @@ async def test_the_live_stream_lasts(tmp_path, clock):
         raw.socket.close()
 
 
-async def test_a_crowd_of_clients_waits_in_turn_and_takes_no_open_files_from_repairs(tmp_path):
-    async with controlled(tmp_path, scripted("a")):
+async def test_a_crowd_of_clients_locks_nobody_out_and_takes_no_open_files_from_repairs(tmp_path):
+    async with controlled(tmp_path, scripted("a")) as world:
         before = len(os.listdir("/proc/self/fd"))
-        crowd = [await Raw(tmp_path).say(b"GET /v1") for _ in range(MOST)]
-        late = await Raw(tmp_path).say(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
-        await until(lambda: len(os.listdir("/proc/self/fd")) > before + 2 * MOST)
-        await trio.testing.wait_all_tasks_blocked(0.05)
-        assert select.select([late.socket], [], [], 0) == ([], [], [])
-        crowd.pop().socket.close()
-        await late.until(b"200")
-        for each in (*crowd, late):
+        crowd = [await Raw(tmp_path).say(b"GET /v1") for _ in range(10 * MOST)]
+        with trio.fail_after(FIRST / 2):
+            assert (await answer(tmp_path, "GET /v1/health"))[0] == 200
+        assert len(os.listdir("/proc/self/fd")) <= before + len(crowd) + MOST + 2
+        for each in crowd:
             each.socket.close()
+        assert world.told == []
+
+
+async def test_while_as_many_follow_the_events_as_may_others_are_answered(tmp_path):
+    async with controlled(tmp_path, scripted("a")) as world:
+        crowd = [await Raw(tmp_path).say(EVENTS) for _ in range(CROWD)]
+        for each in crowd:
+            await each.until(b": events")
+        one_more, told = await answer(tmp_path, "GET /v1/events")
+        with trio.fail_after(FIRST / 2):
+            assert (await world.status())["run"]["readers"] == CROWD
+        idle = [await Raw(tmp_path).say(b"") for _ in range(2 * MOST)]
+        with trio.fail_after(FIRST / 2):
+            assert (await world.status())["run"]["readers"] == CROWD
+        for each in (*crowd, *idle):
+            each.socket.close()
+    assert (one_more, told["error"]["message"]) == (503, f"{CROWD} readers follow the events already")
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ _VARYING = (
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME"),
     (r"(\d[\d.]* (ms|s|min|h)\b ?)+", "DURATION "),
     (r"\b(pid|process) \d+", r"\1 PID"),
+    (r"\?token=\S+", "?token=TOKEN"),
     (r"^[0-9a-f]{8} ", "ID "),
     (r"^([+-](?:owner|group)): .*|\b[\w-]+:[\w-]+(?= +[0-7]{4} )", r"\1 WHO"),
     (r" +", " "),
@@ -66,6 +67,7 @@ class Process:
         self.command = command
         self._output = scratch / f"output-{time.monotonic_ns()}"
         self._heard = 0
+        self._output.touch(mode=0o600)  # as a terminal: what is for the user alone is told
         with self._output.open("w") as output:
             self._process = subprocess.Popen(
                 ["bash", "-euc", command],

@@ -50,7 +50,7 @@ def scrape_port(address, path="/metrics", **headers):
 
 def _scrape(connected, path, headers):
     connected.settimeout(60)
-    with closing(http.client.HTTPConnection("reactor")) as connection:
+    with closing(http.client.HTTPConnection("localhost")) as connection:
         connection.sock = connected
         connection.request("GET", path, headers=headers)
         return Scrape(connection.getresponse())

@@ -93,6 +93,20 @@ async def test_the_port_shows_the_same_and_nothing_else(tmp_path):
     assert elsewhere == [404, 404]
 
 
+async def test_without_a_token_only_names_of_this_host_are_answered(tmp_path):
+    async with controlled(tmp_path, scripted("a")) as world, shown(world) as address:
+        refused = await scraped(scrape_port, address, Host=f"evil.example:{address.port}")
+        allowed = await scraped(scrape_port, address, Host=f"127.0.0.1:{address.port}")
+    assert (refused.status, allowed.status) == (421, 200)
+    assert "reactor_" not in refused.text
+
+
+async def test_with_a_token_any_name_is_answered(tmp_path):
+    known = {"Authorization": "Bearer hunter2hunter2hunter2", "Host": "web1.example"}
+    async with controlled(tmp_path, scripted("a")) as world, shown(world, "hunter2hunter2hunter2") as address:
+        assert (await scraped(scrape_port, address, **known)).status == 200
+
+
 @pytest.mark.parametrize("sent", [None, "Bearer wrong", "Bearer ", "Basic hunter2hunter2hunter2", "Bearer ä"])
 async def test_without_the_token_nothing_is_shown(tmp_path, sent):
     headers = {} if sent is None else {"Authorization": sent.encode("utf-8")}

@@ -17,6 +17,8 @@ from reactor.ui.live import LivePage
 
 LOOPBACK = Address("127.0.0.1", 0)
 GUARD = 60
+TOKEN = "a-token-that-nobody-can-guess-0123456789abc"
+KNOWN = {"Authorization": f"Bearer {TOKEN}"}
 
 
 @dataclass
@@ -31,13 +33,14 @@ class Sinks:
 
 
 class PagedWorld(World):
-    """A world with a page. ``token``: one that other hosts could reach, too."""
+    """A world with a page. ``address`` is where those who look find it, if not where it is."""
 
-    def __init__(self, directory, resources, options, *, token=None):
+    def __init__(self, directory, resources, options, *, address=None):
         super().__init__(directory, resources, options)
         self.port = Port(LOOPBACK)
         self.address = self.port.address
-        access = Access(self.address, token, "in a drawer")
+        access = Access(address or self.address, TOKEN)
+        self.home = access.home
         self.page = LivePage(self.port, access, self.control, graph_of(resources), None)
         self.story.control = Sinks((self.control, self.page))
         self.url = f"http://{self.address}"
@@ -45,12 +48,12 @@ class PagedWorld(World):
     def browser(self, **options):
         return httpx.AsyncClient(base_url=self.url, timeout=GUARD, **options)
 
-    async def get(self, path, **options):
+    async def get(self, path, *, headers=KNOWN, **options):
         async with self.browser() as browser:
-            return await browser.get(path, **options)
+            return await browser.get(path, headers=headers, **options)
 
     async def post(self, path, body, **headers):
-        origin = {"Origin": self.url, "Content-Type": "application/json", **headers}
+        origin = {"Origin": self.url, "Content-Type": "application/json", **KNOWN, **headers}
         async with self.browser() as browser:
             return await browser.post(path, content=json.dumps(body), headers=origin)
 
@@ -149,8 +152,9 @@ class Reading:
 
 
 @asynccontextmanager
-async def reading(address, path="/stream", **headers):
+async def reading(address, path="/stream", token=TOKEN, **headers):
     """Listen to the stream."""
+    headers["Authorization"] = f"Bearer {token}"
     async with await trio.open_tcp_stream(address.host, address.port) as stream:
         page = Reading(stream)
         with trio.fail_after(GUARD):

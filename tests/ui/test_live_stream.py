@@ -7,11 +7,14 @@ from urllib.parse import quote
 import h11
 import pytest
 import trio
-from page_worlds import GUARD, paged, reading
+from page_worlds import GUARD, TOKEN, paged, reading
 
+from reactor.control import broadcast
 from reactor.engine.events import Cause, Checked, Output, Result
 from reactor.testing.scripted import scripted
 from reactor.ui import news, pulse
+
+LOOK = f"GET /stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
 
 
 def plain(state="ok", **other):
@@ -194,7 +197,7 @@ async def test_a_page_that_does_not_read_holds_up_nobody_and_is_dropped_loudly(t
         stalled = trio.socket.socket()
         stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         await stalled.connect(("127.0.0.1", world.address.port))
-        await stalled.send(b"GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await stalled.send(LOOK)
         async with reading(world.address) as page:
             await page.next()
             with trio.fail_after(GUARD):
@@ -234,7 +237,7 @@ async def test_while_as_many_look_as_may_others_are_answered(tmp_path):
             await trio.open_tcp_stream(world.address.host, world.address.port) for _ in range(pulse.MOST)
         ]
         for page in pages:
-            await page.send_all(b"GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            await page.send_all(LOOK)
         for page in pages:
             assert b" 200 " in await page.receive_some()
         with trio.fail_after(GUARD):
@@ -246,12 +249,13 @@ async def test_while_as_many_look_as_may_others_are_answered(tmp_path):
 
 async def test_more_pages_than_are_served_are_told_so(tmp_path, monkeypatch):
     monkeypatch.setattr(pulse, "MOST", 1)
+    monkeypatch.setattr(broadcast, "MOST", 1)
     async with paged(tmp_path, scripted("a")) as world:
         async with reading(world.address) as page:
             await page.next()
             refused = await world.get("/stream")
         assert refused.status_code == 503
-        assert refused.json()["error"] == "1 pages are open already"
+        assert refused.json()["error"] == "1 readers follow the events already"
         with trio.fail_after(GUARD):
             while (await world.get("/events")).status_code != 200 or world.page.pulse._audience.listeners:
                 pass

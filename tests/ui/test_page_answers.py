@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 import pytest
 import trio
 from control_worlds import CONTINUOUS
-from page_worlds import GUARD, paged
+from page_worlds import GUARD, KNOWN, paged
 
 from reactor.engine.events import Cause, Checked, Result
 from reactor.graph.export.reduction import LARGEST
@@ -225,10 +225,10 @@ async def test_our_own_bug_is_told_to_both_ends(tmp_path, monkeypatch):
 
 async def test_the_files_of_the_page_have_types_that_browsers_believe(tmp_path):
     kinds = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-    async with paged(tmp_path, scripted("a")) as world, world.browser() as browser:
+    async with paged(tmp_path, scripted("a")) as world, world.browser(headers=KNOWN) as browser:
         index = await browser.get("/")
-        pulled_in = [part.split('"')[0] for part in index.text.split('="/')[1:]]
-        found = [index, *[await browser.get(f"/{name}") for name in pulled_in]]
+        pulled_in = [part.split('"')[0] for part in index.text.split('="page/')[1:]]
+        found = [index, *[await browser.get(f"/page/{name}") for name in pulled_in]]
     assert pulled_in
     for answer in found:
         assert answer.status_code == 200

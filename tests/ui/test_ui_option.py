@@ -5,6 +5,7 @@ import os
 import re
 import socket
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -12,7 +13,7 @@ import pytest
 import trio
 from files_of_cli import put
 from page_worlds import GUARD, reading
-from processes_of_cli import environment, finish, refused, spawned, wait_until
+from processes_of_cli import environment, finish, pids_running, refused, spawned, wait_until
 
 from reactor.control.address import Address
 from reactor.resource.secrecy import MASK
@@ -32,12 +33,18 @@ class Shown:
         parts = urlsplit(self.url)
         self.origin = f"http://{parts.netloc}"
         self.address = Address(parts.hostname, parts.port)
+        self.token = parts.query.removeprefix("token=")
+        self.known = {"Authorization": f"Bearer {self.token}"}
 
     def get(self, path, **options):
-        return httpx.get(self.origin + path, timeout=GUARD, **options)
+        return httpx.get(self.origin + path, timeout=GUARD, headers=self.known, **options)
 
     def post(self, path, body):
-        return httpx.post(self.origin + path, json=body, headers={"Origin": self.origin}, timeout=GUARD)
+        headers = {"Origin": self.origin, **self.known}
+        return httpx.post(self.origin + path, json=body, headers=headers, timeout=GUARD)
+
+    def reading(self):
+        return reading(self.address, token=self.token)
 
     def settled(self, **options):
         """The graph, once nothing has yet to be checked for the first time."""
@@ -67,7 +74,7 @@ async def test_a_file_that_drifts_is_seen_repaired_with_its_diff_and_why(tmp_pat
     file = tmp_path / "a"
     with shown(site) as page:
         await trio.to_thread.run_sync(page.settled)
-        async with reading(page.address) as stream:
+        async with page.reading() as stream:
             _, _, first = await stream.next()
             put(file, "oops\n")
             event = await stream.until(
@@ -76,7 +83,7 @@ async def test_a_file_that_drifts_is_seen_repaired_with_its_diff_and_why(tmp_pat
             await stream.runs(converged=True)
         told = (await trio.to_thread.run_sync(page.get, f"/resource?ref=file%23{file}")).json()
         past = (await trio.to_thread.run_sync(page.get, "/events")).json()["events"]
-        async with reading(page.address) as stream:
+        async with page.reading() as stream:
             await stream.next()
             put(site, site.read_text().replace("x\\n", "z\\n"))
             await stream.until("event", lambda event: event.get("causes") == ["intent"])
@@ -176,7 +183,7 @@ async def test_no_answer_holds_a_secret(tmp_path, manifest):
     site = manifest(SECRETIVE.replace("{secret}", SECRET))
     with shown(site) as page:
         graph = await trio.to_thread.run_sync(page.settled)
-        async with reading(page.address) as stream:
+        async with page.reading() as stream:
             await stream.next()
             put(tmp_path / "shown", "drifted\n")
             await stream.until("event", lambda event: event.get("causes") == ["drift"])
@@ -230,43 +237,108 @@ def test_a_port_that_is_taken_ends_the_command(tmp_path, manifest):
     assert not (tmp_path / "a").exists()
 
 
-def test_a_page_for_other_hosts_has_a_token_that_stays_the_same(manifest, state_directory):
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_a_page_has_a_token_that_stays_the_same(manifest, state_directory, host):
     site, urls = manifest(ONE), []
     for _ in range(2):
-        with shown(site, address="0.0.0.0:0") as page:
+        with shown(site, address=f"{host}:0") as page:
             urls.append(urlsplit(page.url))
             origin = f"http://127.0.0.1:{urls[-1].port}"
             assert httpx.get(f"{origin}/graph", timeout=GUARD).status_code == 401
             with httpx.Client(base_url=origin, timeout=GUARD, follow_redirects=True) as browser:
-                assert browser.get(f"/?{urls[-1].query}").status_code == 200
-                assert browser.get("/graph").status_code == 200
+                assert (home := browser.get(f"/?{urls[-1].query}")).status_code == 200
+                assert browser.get(home.url.join("graph")).status_code == 200
     kept = state_directory / FILE
     assert [url.query for url in urls] == [f"token={kept.read_text().strip()}"] * 2
     assert kept.stat().st_mode & 0o777 == 0o600
-    assert urls[0].hostname == socket.gethostname().lower()
+    assert urls[0].hostname == (host if host == "127.0.0.1" else socket.gethostname().lower())
+
+
+def test_the_token_is_told_again_to_the_owner_and_is_on_no_command_line(manifest, reactor):
+    with shown(manifest(ONE)) as page:
+        wait_until(lambda: reactor("status").code == 0)
+        told, record = reactor("ui"), reactor("ui", "--format", "json")
+        assert pids_running(page.token) == []
+        assert page.token.encode() not in Path(f"/proc/{page.process.pid}/environ").read_bytes()
+    assert (told.code, told.out) == (0, f"{page.url}\n")
+    assert json.loads(record.out) == {"url": page.url}
+    gone = reactor("ui")
+    assert (gone.code, gone.out) == (2, "")
+    assert "error: no run is active on " in gone.err
+
+
+def test_a_run_without_a_page_says_so(manifest, reactor):
+    with spawned("run", manifest(ONE)) as process:
+        wait_until(lambda: reactor("status").code == 0)
+        told = reactor("ui")
+        process.terminate()
+    assert (told.code, told.out) == (2, "")
+    assert told.err == "error: this run has no live page\nhint: start it with --ui 127.0.0.1:8470\n"
+
+
+def test_the_token_is_in_no_output_but_the_line_at_the_start(manifest, reactor):
+    with spawned("run", "--ui", "127.0.0.1:0", "--diff", "--format", "json", manifest(ONE)) as process:
+        page = Shown(process)
+        page.settled()
+        metrics = page.get("/metrics").text + reactor("status", "--all", "--format", "json").out
+        events = page.get("/events").text + page.get("/graph").text
+        process.terminate()
+        done = finish(process)
+    assert (
+        page.token not in done.out + done.err + metrics + events + reactor("events", "--format", "json").out
+    )
+
+
+def inside_the_journal(descriptor):
+    found = os.fstat(descriptor)
+    return environment(JOURNAL_STREAM=f"{found.st_dev}:{found.st_ino}")
 
 
 def test_the_token_is_not_written_to_the_journal_of_the_system(manifest, state_directory):
     reader, writer = os.pipe()
-    found = os.fstat(writer)
-    inside = environment(JOURNAL_STREAM=f"{found.st_dev}:{found.st_ino}")
+    inside = inside_the_journal(writer)
     with (
         open(reader, encoding="utf-8") as told,
-        spawned("run", "--ui", "0.0.0.0:0", manifest(ONE), stderr=writer, env=inside) as process,
+        spawned("run", "--ui", "127.0.0.1:0", manifest(ONE), stderr=writer, env=inside) as process,
     ):
         os.close(writer)
         line = told.readline()
         process.terminate()
         rest = told.read()
     token = (state_directory / FILE).read_text().strip()
-    assert line.endswith(f"/?token=TOKEN; the token is in {state_directory / FILE}\n")
+    assert line.endswith("/; 'reactor ui' tells its address with the token\n")
     assert token not in line + rest
+
+
+def test_the_token_is_not_written_to_a_file_that_others_may_read(tmp_path, manifest, state_directory):
+    log = tmp_path / "log"
+    with log.open("wb") as said:
+        log.chmod(0o644)
+        with spawned("run", "--ui", "127.0.0.1:0", manifest(ONE), stderr=said) as process:
+            wait_until(lambda: "the live page is at" in log.read_text())
+            process.terminate()
+            process.wait(GUARD)
+    assert (state_directory / FILE).read_text().strip() not in log.read_text()
+
+
+def test_a_rehearsal_whose_token_nobody_could_learn_is_refused(tmp_path, manifest):
+    reader, writer = os.pipe()
+    inside = inside_the_journal(writer)
+    with (
+        open(reader, encoding="utf-8") as told,
+        spawned("run", "--noop", "--ui", "127.0.0.1:0", manifest(ONE), stderr=writer, env=inside) as process,
+    ):
+        os.close(writer)
+        said = told.read()
+        assert process.wait(GUARD) == 2
+    assert "nobody could learn the token of the page" in said
+    assert not (tmp_path / "a").exists()
 
 
 def test_a_token_that_can_not_be_kept_ends_the_command(tmp_path, manifest, state_directory):
     state_directory.mkdir(mode=0o700)
     (state_directory / FILE).mkdir()
-    with spawned("run", "--ui", "0.0.0.0:0", manifest(ONE)) as process:
+    with spawned("run", "--ui", "127.0.0.1:0", manifest(ONE)) as process:
         done = finish(process)
     assert done.code == 2
     assert "error: can't keep the token of the page: " in done.err

@@ -32,11 +32,11 @@ export async function ask(path, body) {
 /** An error in one line. */
 export const told = (error) => [error.message, error.hint].filter(Boolean).join(" — ");
 
-export const graph = () => ask("/graph");
-export const resource = (ref) => ask(`/resource?ref=${encodeURIComponent(ref)}`);
-export const events = async (limit) => (await ask(`/events?limit=${limit}`)).events;
-export const pause = (refs, time, reason) => ask("/pause", { refs: refs.map(exactly), for: time, reason });
-export const resume = (refs) => ask("/resume", { refs: refs.map(exactly) });
+export const graph = () => ask("graph");
+export const resource = (ref) => ask(`resource?ref=${encodeURIComponent(ref)}`);
+export const events = async (limit) => (await ask(`events?limit=${limit}`)).events;
+export const pause = (refs, time, reason) => ask("pause", { refs: refs.map(exactly), for: time, reason });
+export const resume = (refs) => ask("resume", { refs: refs.map(exactly) });
 
 /** The glob that means this name and no other. */
 function exactly(ref) {
@@ -47,7 +47,7 @@ function exactly(ref) {
 export function listen(heard) {
   let wait = FIRST_WAIT;
   const connect = () => {
-    const source = new EventSource("/stream");
+    const source = new EventSource("stream");
     for (const name of ["standing", "states", "run", "event", "reloaded"]) {
       source.addEventListener(name, (message) => heard[name](JSON.parse(message.data)));
     }

@@ -172,5 +172,5 @@ setInterval(() => panel.tick(), 1000);
 measure();
 connection.listen(heard);
 
-// For whoever looks behind the page, in the console: (await import("/page/page.js")).world
+// For whoever looks behind the page, in the console: (await import("./page/page.js")).world
 export { drawing, view, world };

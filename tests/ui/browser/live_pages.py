@@ -13,7 +13,7 @@ from chromium import DEADLINE, Tab
 from processes_of_cli import environment, spawned
 
 OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
-_ADDRESS = re.compile(r"http://[\d.]+:(\d+)/")
+_ADDRESS = re.compile(r"http://[\d.]+:\d+/\?token=\S+")
 
 
 def file(content, **more):
@@ -37,13 +37,14 @@ def write_manifest(path, **kinds):
 
 @contextmanager
 def served(manifest, *options, port=0):
-    """A converger with a page. Gives the port of the page."""
+    """A converger with a page. Gives the address of the page, with its token."""
     log = manifest.with_suffix(".log")
     log.unlink(missing_ok=True)
+    log.touch(mode=0o600)  # the token is written to no file that others may read
     with log.open("wb") as said:
         arguments = ("run", "--ui", f"127.0.0.1:{port}", *options, manifest)
         with spawned(*arguments, stdout=said, stderr=said) as process:
-            yield int(told(process, log).group(1))
+            yield told(process, log).group()
             process.terminate()
             process.wait(DEADLINE)
 
@@ -76,11 +77,13 @@ def vertex(ref):
 class PageTab(Tab):
     """A tab with the live page in it."""
 
-    def visit(self, port):
+    def visit(self, url):
         """Open the page of a run, and wait until it shows all of the graph, and each resource was checked."""
-        self.open(f"http://127.0.0.1:{port}/")
+        self.open(url)
         self.wait("document.querySelector('#connection.live')")
-        self.evaluate("import('/page/page.js').then((page) => { window.page = page; })")
+        self.evaluate(
+            "import(new URL('page/page.js', document.baseURI)).then((page) => { window.page = page; })"
+        )
         self.wait("page.world.vertices.length > 0 && page.view.whole && !page.view.glide")
         self.wait("page.world.vertices.every(({ standing }) => standing.state !== 'unknown')")
 

@@ -10,11 +10,11 @@ NAMES = {f"job {number}": {"command": "true"} for number in range(5)}
 
 @pytest.fixture(scope="module")
 def calm_run(tmp_path_factory):
-    """A run of a few resources: the port of its page."""
+    """A run of a few resources: the address of its page."""
     directory = tmp_path_factory.mktemp("calm")
     manifest = write_manifest(directory / "site.yaml", exec=NAMES)
-    with served(manifest, "--state-dir", directory / "state") as port:
-        yield port
+    with served(manifest, "--state-dir", directory / "state") as url:
+        yield url
 
 
 @pytest.fixture

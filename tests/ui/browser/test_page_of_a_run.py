@@ -1,6 +1,7 @@
 """The page of a real run, as a person at a browser sees and uses it."""
 
 import json
+from urllib.parse import urlsplit
 
 import pytest
 from live_pages import file, paused, served, vertex, write_manifest
@@ -12,18 +13,18 @@ SLOW = "sleep 1"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """A run whose manifest each test writes anew: the manifest and the port of the page."""
+    """A run whose manifest each test writes anew: the manifest and the address of the page."""
     directory = tmp_path_factory.mktemp("site")
     manifest = write_manifest(directory / "site.yaml", exec={"first": {"command": "true"}})
-    with served(manifest, "--state-dir", directory / "state") as port:
-        yield manifest, port
+    with served(manifest, "--state-dir", directory / "state") as url:
+        yield manifest, url
 
 
 def test_drift_is_seen_as_it_happens_and_opens_to_its_diff(tab, site, tmp_path):
-    manifest, port = site
+    manifest, url = site
     path, ref = tmp_path / "app.conf", f"file#{tmp_path}/app.conf"
     restart = {"command": SLOW, "refreshonly": True, "subscribe": ref}
-    tab.visit(port)
+    tab.visit(url)
     write_manifest(manifest, file={path: file("limit: 5\n")}, exec={"restart": restart})
     tab.wait_for_state("exec#restart", "changed")
     tab.wait("document.querySelector('#mood').innerText === 'converged'")
@@ -69,11 +70,11 @@ TROUBLE = {
 
 @pytest.fixture(scope="module")
 def trouble(tmp_path_factory):
-    """A run in which one resource fails and one is blocked: the port of its page, and its state directory."""
+    """A run in which one resource fails and one is blocked: the address of its page, and its state directory."""
     directory = tmp_path_factory.mktemp("trouble")
     manifest = write_manifest(directory / "site.yaml", exec=TROUBLE)
-    with served(manifest, "--state-dir", directory / "state") as port:
-        yield port, directory / "state"
+    with served(manifest, "--state-dir", directory / "state") as url:
+        yield url, directory / "state"
 
 
 def test_what_is_blocked_leads_to_what_has_failed(tab, trouble):
@@ -108,8 +109,8 @@ def test_a_failure_is_announced_to_those_who_do_not_see_it(tab, trouble):
 
 
 def test_buttons_pause_and_resume_one_resource(tab, trouble):
-    port, directory = trouble
-    tab.visit(port)
+    url, directory = trouble
+    tab.visit(url)
     tab.select("exec#fine")
     tab.click("#resource [name=reason]")
     tab.write("ask Ada")
@@ -127,8 +128,8 @@ def test_buttons_pause_and_resume_one_resource(tab, trouble):
 
 
 def test_everything_can_be_paused(tab, trouble):
-    port, directory = trouble
-    tab.visit(port)
+    url, directory = trouble
+    tab.visit(url)
     tab.click("#pause-all")
     tab.click("dialog [name=reason]")
     tab.write("moving the rack")
@@ -142,8 +143,8 @@ def test_everything_can_be_paused(tab, trouble):
 
 def test_a_rehearsal_has_nothing_to_pause(tab, tmp_path):
     manifest = write_manifest(tmp_path / "site.yaml", file={tmp_path / "new": file("x")})
-    with served(manifest, "--noop") as port:
-        tab.visit(port)
+    with served(manifest, "--noop") as url:
+        tab.visit(url)
         tab.counted("would-change", 1)
         tab.select(f"file#{tmp_path}/new")
         tab.wait("document.querySelector('#resource dl')")
@@ -153,9 +154,9 @@ def test_a_rehearsal_has_nothing_to_pause(tab, tmp_path):
 
 
 def test_a_new_generation_keeps_what_is_selected_and_in_view(tab, site, tmp_path):
-    manifest, port = site
+    manifest, url = site
     stays, leaves, comes = (tmp_path / name for name in ("stays", "leaves", "comes"))
-    tab.visit(port)
+    tab.visit(url)
     write_manifest(manifest, file={stays: file("x"), leaves: file("x")})
     tab.wait_for_state(f"file#{stays}", "ok")
     tab.select(f"file#{stays}")
@@ -172,8 +173,8 @@ def test_a_new_generation_keeps_what_is_selected_and_in_view(tab, site, tmp_path
 
 
 def test_a_manifest_that_cannot_be_used_is_told_on_top(tab, site, tmp_path):
-    manifest, port = site
-    tab.visit(port)
+    manifest, url = site
+    tab.visit(url)
     write_manifest(manifest, file={tmp_path / "a": file("x", colour="red")})
     tab.wait("document.getElementById('notice').innerText.includes('colour')")
     write_manifest(manifest, file={tmp_path / "a": file("y")})
@@ -183,11 +184,11 @@ def test_a_manifest_that_cannot_be_used_is_told_on_top(tab, site, tmp_path):
 def test_the_page_finds_its_server_again(tab, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     manifest = write_manifest(tmp_path / "site.yaml", file={first: file("x")})
-    with served(manifest) as port:
-        tab.visit(port)
+    with served(manifest) as url:
+        tab.visit(url)
     tab.wait("document.querySelector('#connection.lost')?.innerText === 'reconnecting…'")
     write_manifest(manifest, file={first: file("x"), second: file("x")})
-    with served(manifest, port=port):
+    with served(manifest, port=urlsplit(url).port):
         tab.wait("document.querySelector('#connection.live')")
         tab.wait_for_state(f"file#{second}", "ok")
         first.unlink()

@@ -70,8 +70,8 @@ def test_two_thousand_resources_stay_usable_while_they_change(tab, tmp_path, dri
         for number, path in enumerate(paths)
     }
     manifest = write_manifest(tmp_path / "site.yaml", file=chains)
-    with served(manifest) as port:
-        tab.visit(port)
+    with served(manifest) as url:
+        tab.visit(url)
         tab.counted("ok", f"{FILES:,}")
         drifting(lambda path: path.write_text("drifted\n"), paths)
         tab.wait("page.drawing.pulses.size > 20")

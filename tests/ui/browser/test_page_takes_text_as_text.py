@@ -34,13 +34,13 @@ window.alert = window.confirm = window.prompt = () => { window.ran = 1; };
 
 @pytest.fixture(scope="module")
 def hostile_run(tmp_path_factory):
-    """A run whose resources are called as strangers please: the port of its page, and a file of them."""
+    """A run whose resources are called as strangers please: the address of its page, and a file of them."""
     directory = tmp_path_factory.mktemp("hostile")
     path = directory / "content"
     names = {name: {"command": "true"} for name in [*HOSTILE, TURNED]}
     manifest = write_manifest(directory / "site.yaml", file={path: file(ATTACK + "\n")}, exec=names)
-    with served(manifest, "--state-dir", directory / "state") as port:
-        yield port, path
+    with served(manifest, "--state-dir", directory / "state") as url:
+        yield url, path
 
 
 @pytest.fixture
