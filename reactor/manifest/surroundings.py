@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os.path
 import stat
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from reactor.expression.blinding import all_texts, blinded, blinded_names, differing
 from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.kinds import shown
 from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
+from reactor.expression.text import text as text_of
 from reactor.manifest.evaluation import NotYetError, bare_expression, parse_template
 from reactor.manifest.jet import render
 from reactor.manifest.networked import kv_get, registrations
@@ -49,10 +52,28 @@ class Surroundings:
     def __init__(self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:
         self.base = base
         self.reads: set[str] = set()
-        self.scope = Scope(names, self._functions, secrets=secrets, hide=remember)
+        self.scope = Scope(names, self._functions, secrets=secrets, hide=remember, blind=self._other_secrets)
         self._outputs: Outputs | None = None
         self._may_wait = False
         self._depth = 0
+
+    def rendered(self, file: str) -> str:
+        """The text that the Jet template in ``file`` gives; what it makes of secrets is remembered."""
+        text = self.jet(file)
+        if isinstance(text, SecretText):
+            parts: Iterable[str] = all_texts(text)
+            with suppress(FunctionError, NotYetError):  # then all of it counts
+                parts = differing(text, self._blind.jet(file))
+            remember([*parts])
+        return text
+
+    @cached_property
+    def _blind(self) -> _Blind:
+        return _Blind(self.base, blinded_names(self.scope.names, self.scope.secrets), self.scope.secrets)
+
+    def _other_secrets(self) -> Scope:
+        self._blind._outputs, self._blind._may_wait = self._outputs, self._may_wait
+        return self._blind.scope
 
     @property
     def _functions(self) -> dict[str, Callable[..., Any]]:
@@ -137,9 +158,7 @@ class Surroundings:
 
     def lookup(self, path: str, default: Any = None) -> Any:
         """What stands at a gjson path of the roots: `lookup` of expressions, for templates."""
-        scope = Scope(
-            {**self.scope.names, "Path": path, "Default": default}, secrets=self.scope.secrets, hide=remember
-        )
+        scope = Scope({**self.scope.names, "Path": path, "Default": default}, secrets=self.scope.secrets)
         return bare_expression("lookup(Path, Default)").evaluate(scope)
 
     def output(self, ref: str) -> Mapping[str, Any] | None:
@@ -163,3 +182,12 @@ class Surroundings:
             yield
         finally:
             self._depth -= 1
+
+
+class _Blind(Surroundings):
+    """The same with other secrets: what it gives tells what is made of them, and is used for nothing else."""
+
+    def __init__(self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:
+        super().__init__(base, names, secrets)
+        functions = {**self._functions, "secret": lambda value: SecretText(blinded(text_of(value)))}
+        self.scope = Scope(names, functions, secrets=secrets)
