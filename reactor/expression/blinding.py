@@ -108,8 +108,10 @@ def _in_line(line: str, other: str) -> Iterator[str]:
         if any(end - start < _FEW for start, end in wide):
             wide = [(places[0], places[-1] + 1)]
     else:
-        spans = wide = [_middle(line, other)]
-    yield from {line[start:end] for start, end in (*spans, *wide, *(_widened(line, *span) for span in wide))}
+        spans, wide = [], [_middle(line, other)]
+    wide += [_widened(line, *span) for span in wide]
+    long_enough = (span for span in spans if span[1] - span[0] >= _FEW)
+    yield from {line[start:end] for start, end in (*long_enough, *wide)}
 
 
 def _runs(places: list[int], gap: int) -> Iterator[tuple[int, int]]:

@@ -72,8 +72,7 @@ class Surroundings:
         return _Blind(self.base, blinded_names(self.scope.names, self.scope.secrets), self.scope.secrets)
 
     def _other_secrets(self) -> Scope:
-        self._blind._outputs, self._blind._may_wait = self._outputs, self._may_wait
-        return self._blind.scope
+        return self._blind.lent(self._outputs, may_wait=self._may_wait)
 
     @property
     def _functions(self) -> dict[str, Callable[..., Any]]:
@@ -191,3 +190,8 @@ class _Blind(Surroundings):
         super().__init__(base, names, secrets)
         functions = {**self._functions, "secret": lambda value: SecretText(blinded(text_of(value)))}
         self.scope = Scope(names, functions, secrets=secrets)
+
+    def lent(self, outputs: Outputs | None, *, may_wait: bool) -> Scope:
+        """Its scope, with these outputs of others."""
+        self._outputs, self._may_wait = outputs, may_wait
+        return self.scope

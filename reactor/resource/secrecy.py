@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from reactor.resource.secret_forms import hex_forms, plain_forms, values_of
+from reactor.resource.secret_forms import hex_forms, holds_short, plain_forms, values_of
 from reactor.resource.secret_search import Index, escaped_spans, hex_spans, merged, parts_beside
 
 MASK = "[secret]"
@@ -28,6 +28,7 @@ class _Known:
         self.plain.add([MASK])  # what is masked stays
         self.hex = Index()
         self.names: set[str] = set()
+        self.has_short = False
         self.lock = threading.Lock()
 
     def index_new(self) -> None:
@@ -53,9 +54,15 @@ def remember(value: Any) -> None:
         return
     if value is None or isinstance(value, bool):
         return
+    _known.has_short |= holds_short(str(value))
     new = values_of(str(value)) - _known.values
     _known.new.extend(new)
     _known.values.update(new)
+
+
+def can_mask_all() -> bool:
+    """Whether no secret is too short, as a whole or in one of its lines."""
+    return not _known.has_short
 
 
 def show_names(refs: Iterable[str]) -> None:

@@ -19,6 +19,7 @@ _DUMPED = 16
 """Bytes in a line of a dump by xxd, hexdump or od."""
 _HEX_WIDTHS = (2 * _DUMPED, 60, 64)
 """Digits in a line of hexadecimal digits; 60 are those of ``xxd -p``."""
+_WORD = re.compile(r"\w")
 _ARMOUR = re.compile(r"-{2,} ?(BEGIN|END) [A-Z0-9 ]+-{2,}")
 
 
@@ -30,6 +31,13 @@ def values_of(secret: str) -> set[str]:
     lines = map(str.strip, secret.split("\n"))
     found = {line for line in lines if not _ARMOUR.fullmatch(line)} | {secret}
     return {value for value in found if len(value) >= SHORTEST}
+
+
+def holds_short(secret: str) -> bool:
+    """Whether a line of it is too short to be looked for, and says something."""
+    return any(
+        line and len(line) < SHORTEST and _WORD.search(line) for line in map(str.strip, secret.split("\n"))
+    )
 
 
 def plain_forms(value: str) -> set[str]:

@@ -27,7 +27,17 @@ _BACKSLASH = re.compile(
 )
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|amp|lt|gt|quot|apos|nbsp);")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'", "nbsp": "\xa0"}
-_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v", "e": "\x1b", "0": "\0"}
+_LETTERS = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    "a": "\a",
+    "v": "\v",
+    "e": "\x1b",
+    "0": "\0",
+}
 
 
 class Index:
@@ -105,7 +115,9 @@ class _View(NamedTuple):
         return self.origins[part] + position - self.starts[part]
 
 
-def _decoded(text: str, pattern: re.Pattern[str], decode: Callable[[str], Iterator[tuple[str, int]]]) -> _View | None:
+def _decoded(
+    text: str, pattern: re.Pattern[str], decode: Callable[[str], Iterator[tuple[str, int]]]
+) -> _View | None:
     """``text`` with all that fits ``pattern`` decoded; None when nothing does."""
     parts: list[str] = []
     starts, origins, length, done = [0], [0], 0, 0
@@ -148,7 +160,7 @@ def _backslash(escape: str) -> Iterator[tuple[str, int]]:
 def _entity(entity: str) -> Iterator[tuple[str, int]]:
     name = entity[1:-1]
     if name.startswith(("#x", "#X")):
-        yield _character(int(name[2:], 16)), len(entity)
+        yield _character(int(f"0{name[1:]}", 0)), len(entity)
     elif name.startswith("#"):
         yield _character(int(name[1:])), len(entity)
     else:
