@@ -7,42 +7,49 @@ evaluations give was written by somebody, or is other data; what differs was mad
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from reactor.expression.secret import SecretText
 from reactor.expression.text import text
 
 _FEW = 4
 """Characters: fewer that happen to be the same, between or beside others, are no sign of an origin elsewhere."""
 
 
-def _next_in(characters: str) -> dict[int, str]:
-    return {ord(one): other for one, other in pairwise(characters + characters[0])}
+def _cycle(characters: str) -> dict[int, str]:
+    """Each of them as the one that is farthest away: so encodings of the two have little in common, too."""
+    half = len(characters) // 2
+    return {
+        ord(one): other for one, other in zip(characters, characters[half:] + characters[:half], strict=True)
+    }
 
 
 _CYCLES = ("0123456789", "abcdef", "ghijklmnopqrstuvwxyz", "ABCDEF", "GHIJKLMNOPQRSTUVWXYZ")
-_WORDS = {code: other for cycle in _CYCLES for code, other in _next_in(cycle).items()}
-_ALL = _WORDS | _next_in(string.punctuation)
+_WORDS = {code: other for cycle in _CYCLES for code, other in _cycle(cycle).items()}
+_ALL = _WORDS | _cycle(string.punctuation)
 
 
-def blinded(value: Any) -> Any:
-    """A value of the same shape in which every letter and every digit of a text or number is another one."""
+def blinded(value: Any, marked: Callable[[str], str] | None = None) -> Any:
+    """A value of the same shape in which every letter and every digit of a text or number is another one.
+
+    A text that was made with a secret is what ``marked`` gives for it: not all of it need be secret.
+    """
     if isinstance(value, Mapping):
-        return {key: blinded(item) for key, item in value.items()}
+        return {key: blinded(item, marked) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [blinded(item) for item in value]
+        return [blinded(item, marked) for item in value]
+    if isinstance(value, SecretText) and marked is not None:
+        other = marked(value)
+        return other if other != value else _other(value)
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, int):
-        digits = str(abs(value)).translate(_WORDS)
-        return int(f"5{digits[1:]}" if digits[0] == "0" else digits) * (-1 if value < 0 else 1)
-    if isinstance(value, float):
-        return value * 1.375 + 1
-    return _other(str(value))
+    return _other_number(value) if isinstance(value, (int, float)) else _other(str(value))
 
 
-def blinded_names(names: Mapping[str, Any], secrets: Iterable[tuple[str, ...]]) -> dict[str, Any]:
+def blinded_names(
+    names: Mapping[str, Any], secrets: Iterable[tuple[str, ...]], marked: Callable[[str], str]
+) -> dict[str, Any]:
     """``names`` with another value at each of the paths ``secrets``."""
     found = dict(names)
     for root in {path[0] for path in secrets}:
@@ -52,7 +59,7 @@ def blinded_names(names: Mapping[str, Any], secrets: Iterable[tuple[str, ...]]) 
         for key in way:
             holder = holder.get(key) if isinstance(holder, dict) else None
         if isinstance(holder, dict) and last in holder:
-            holder[last] = blinded(holder[last])
+            holder[last] = blinded(holder[last], marked)
     return found
 
 
@@ -77,6 +84,13 @@ def all_texts(value: Any) -> Iterator[str]:
             yield from all_texts(item)
     elif value is not None and not isinstance(value, bool):
         yield text(value)
+
+
+def _other_number(value: float) -> float:
+    if isinstance(value, float):
+        return value * 1.375 + 1
+    digits = str(abs(value)).translate(_WORDS)
+    return int(f"7{digits[1:]}" if digits[0] == "0" else digits) * (-1 if value < 0 else 1)
 
 
 def _other(word: str) -> str:

@@ -6,7 +6,7 @@ import os.path
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from reactor.manifest.networked import kv_get, registrations
 from reactor.manifest.source import LineMap
 from reactor.manifest.template_data import TemplateData
 from reactor.resource.late import Outputs
-from reactor.resource.secrecy import remember
+from reactor.resource.secrecy import remember, with_each_secret
 
 MAX_FILE = 16 * 1024 * 1024
 """Bytes of a file that an expression reads."""
@@ -69,7 +69,9 @@ class Surroundings:
 
     @cached_property
     def _blind(self) -> _Blind:
-        return _Blind(self.base, blinded_names(self.scope.names, self.scope.secrets), self.scope.secrets)
+        secrets = self.scope.secrets
+        names = blinded_names(self.scope.names, secrets, partial(with_each_secret, make=blinded))
+        return _Blind(self.base, names, secrets)
 
     def _other_secrets(self) -> Scope:
         return self._blind.lent(self._outputs, may_wait=self._may_wait)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
 from reactor.resource.secret_forms import hex_forms, holds_short, plain_forms, values_of
-from reactor.resource.secret_search import Index, escaped_spans, hex_spans, merged, parts_beside
+from reactor.resource.secret_search import Index, escaped_spans, hex_spans, merged, with_each
 
 MASK = "[secret]"
 
@@ -82,13 +82,16 @@ def forget_all() -> None:
 
 def scrub(text: str) -> str:
     """``text`` with every secret in it masked: as it is, and in every form that docs/manifest-language.md names."""
-    if not _known.values:
-        return text
+    return with_each_secret(text, lambda _: MASK) if _known.values else text
+
+
+def with_each_secret(text: str, make: Callable[[str], str]) -> str:
+    """``text`` with what ``make`` gives for each secret in it, as it stands there, in its place."""
     if _known.new:
         _known.index_new()
     index = _known.plain
     spans = merged([*index.spans(text), *escaped_spans(index, text), *hex_spans(_known.hex, text)])
-    return MASK.join(parts_beside(text, spans)) if spans else text
+    return with_each(text, spans, make) if spans else text
 
 
 def scrubbed(value: Any) -> Any:

@@ -84,8 +84,9 @@ def _base64_forms(secret: bytes) -> Iterator[str]:
 def _dumped(value: str) -> Iterator[str]:
     """The text beside the digits of a dump, where it takes several lines."""
     if len(value) > _DUMPED:
+        armour = "\n".join(line for line in value.split("\n") if _ARMOUR.fullmatch(line))
         shown = "".join(c if c.isascii() and c.isprintable() else "." for c in value)
-        yield from (line for line in _wrapped(shown, _DUMPED) if len(line) >= SHORTEST and set(line) != {"."})
+        yield from (line for line in _wrapped(shown, _DUMPED) if _WORD.search(line) and line not in armour)
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:

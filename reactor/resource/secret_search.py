@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
 from typing import NamedTuple
 
 Span = tuple[int, int]
@@ -184,7 +183,11 @@ def _characters(data: bytes, size: int) -> Iterator[tuple[str, int]]:
 _ESCAPES = (("%", _PERCENT, _percent), ("\\", _BACKSLASH, _backslash), ("&", _ENTITY, _entity))
 
 
-def parts_beside(text: str, spans: Iterable[Span]) -> Iterator[str]:
-    """What of ``text`` lies before, between and after ``spans``, which are in order."""
-    edges = [(0, 0), *spans, (len(text), len(text))]
-    return (text[end:start] for (_, end), (start, _) in pairwise(edges))
+def with_each(text: str, spans: Iterable[Span], make: Callable[[str], str]) -> str:
+    """``text`` with what ``make`` gives for each of ``spans``, which are in order, in its place."""
+    parts: list[str] = []
+    done = 0
+    for start, end in spans:
+        parts += (text[done:start], make(text[start:end]))
+        done = end
+    return "".join([*parts, text[done:]])
