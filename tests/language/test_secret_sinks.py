@@ -189,3 +189,16 @@ main()
     assert leaks(secret, done.stderr) == []
     assert b"input_value='[secret]'" in done.stderr
     assert b"RuntimeError: neighbour [secret]" in done.stderr
+
+
+def test_a_diff_with_a_secret_that_is_too_short_to_be_masked_is_not_shown(tmp_path):
+    path = tmp_path / "site.yaml"
+    own = f'owner: "{os.getuid()}", group: "{os.getgid()}", mode: "0600", ensure: present'
+    path.write_text(
+        "data:\n  # @secret\n  pin: q7z\nresources:\n  - file:\n"
+        f"      - {tmp_path}/conf: {{content: 'pin={{{{ Data.pin }}}}', {own}}}\n"
+    )
+    said = reactor("run", "--converge-once", "--diff", "--state-dir", tmp_path / "state", path)
+    assert (tmp_path / "conf").read_text() == "pin=q7z"
+    assert b"not shown: content of file#" in said
+    assert b"q7z" not in said
