@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from reactor.resource.base import Meta, Resource
     from reactor.resource.claim import Claim
     from reactor.resource.composite import Composite
+    from reactor.resource.credentials import remember_headers, remember_url
     from reactor.resource.diagnostic import (
         Diagnostic,
         InvalidPropertiesError,
@@ -87,6 +88,7 @@ _HOMES = {
     "reactor.resource.base": ("Meta", "Resource"),
     "reactor.resource.claim": ("Claim",),
     "reactor.resource.composite": ("Composite",),
+    "reactor.resource.credentials": ("remember_headers", "remember_url"),
     "reactor.resource.diagnostic": (
         "Diagnostic", "InvalidPropertiesError", "ManifestError", "Place", "PropertyProblem",
     ),
@@ -110,11 +112,14 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Graph", "GroupError", "Heard",
-    "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
-    "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "in_thread", "is_shared", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
-    "unpack",
+    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff",
+    "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Graph", "GroupError",
+    "Heard", "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch",
+    "Place", "Plan", "Program", "PropertyProblem", "Rate", "Reference", "References", "Resource",
+    "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "in_thread",
+    "is_shared", "load", "mounts", "remember", "remember_headers", "remember_url", "say", "size_in_words",
+    "template_engine", "unpack",
 ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import signal
 import sys
 from types import TracebackType
@@ -12,6 +13,7 @@ from types import TracebackType
 def main() -> None:
     """Run the ``reactor`` command and exit."""
     _speak_utf8()
+    _leave_no_core()
     gc.disable()  # starting makes no garbage, and looking for it takes a tenth of the time; the engine enables it
     _open_standard_descriptors()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -32,6 +34,11 @@ def _speak_utf8() -> None:
     if sys.getfilesystemencoding() != "utf-8" and sys.executable:
         words = (sys.executable, "-X", "utf8", *sys.orig_argv[1:])
         os.execv(sys.executable, words)  # noqa: S606 - ourselves, with the same words: there is no shell to ask
+
+
+def _leave_no_core() -> None:
+    """Let a crash write no core: secrets would be in it. Who starts us may forbid it for good; commands may allow it again."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def _show_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

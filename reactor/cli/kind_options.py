@@ -12,6 +12,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from reactor.cli.secret_options import FROM_FILE, file_option, secret_value
 from reactor.ensure.command_line import CommandLine
 from reactor.ensure.properties import Property, properties_of
 from reactor.resource.base import Resource
@@ -49,7 +50,7 @@ class KindOptions:
         return [
             click.Argument(["name"]),
             click.Argument(["ensure"], required=False, shell_complete=_choices(self._properties["ensure"])),
-            *(self._option(each) for each in self._properties.values() if _fits(each)),
+            *(option for each in self._properties.values() if _fits(each) for option in self._options(each)),
         ]
 
     def command_line(self, words: Iterable[str], given: dict[str, Any]) -> CommandLine:
@@ -58,6 +59,10 @@ class KindOptions:
         line = CommandLine(words, name, ensure)
         for each in self._properties.values():
             value = given.pop(_PREFIX + each.field, None)
+            if each.is_secret:
+                value = secret_value(
+                    self._flag(each), value, given.pop(_PREFIX + each.field + FROM_FILE, None)
+                )
             if value is not None and value != ():
                 line.set(self._flag(each, off=value is False), each, value)
         wanted = ensure or self._usual_ensure
@@ -76,6 +81,11 @@ class KindOptions:
         ensure = self._properties["ensure"]
         return str(ensure.default or next(iter(ensure.shape.choices), "present"))
 
+    def _options(self, wanted: Property) -> Iterable[click.Option]:
+        yield self._option(wanted)
+        if wanted.is_secret:
+            yield file_option(_PREFIX + wanted.field, self._flag(wanted), repeatable=_is_repeatable(wanted))
+
     def _option(self, wanted: Property) -> click.Option:
         words = _COMMON.get(wanted.field, wanted.meaning)
         if wanted.is_flag:
@@ -85,7 +95,7 @@ class KindOptions:
             return click.Option(
                 [_PREFIX + wanted.field, *flags], default=None, help=_with_default(words, wanted)
             )
-        repeatable = wanted.is_map or wanted.shape.items is not None
+        repeatable = _is_repeatable(wanted)
         return click.Option(
             [_PREFIX + wanted.field, *(self._flag(wanted, name) for name in wanted.names)],
             multiple=repeatable,
@@ -105,6 +115,10 @@ class KindOptions:
 def _fits(wanted: Property) -> bool:
     """Whether one option, maybe repeated, can hold it."""
     return wanted.field not in _ELSEWHERE and (wanted.shape.items is None or wanted.shape.items.model is None)
+
+
+def _is_repeatable(wanted: Property) -> bool:
+    return wanted.is_map or wanted.shape.items is not None
 
 
 def _metavar(wanted: Property) -> str:

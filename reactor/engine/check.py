@@ -11,6 +11,7 @@ import trio
 
 from reactor.engine.health import complaint, examine
 from reactor.engine.outcome import Outcome
+from reactor.engine.secret_diffs import without_secrets
 from reactor.resource.base import Resource
 from reactor.resource.fragile import fragile_mounts
 from reactor.resource.health import Health
@@ -131,13 +132,8 @@ async def _verified(resource: Resource, seen: tuple[Diff, ...], done: list[str])
 
 
 async def _looked(resource: Resource, plan: Plan) -> tuple[Diff, ...]:
-    if resource.secrets:
-        return (partial(_unshown, resource),)
-    return tuple([await action.diff() for action in plan if action.diff is not None])
-
-
-async def _unshown(resource: Resource) -> str:
-    return f"not shown: {', '.join(sorted(resource.secrets))} of {resource.ref} is secret\n"
+    diffs = tuple([await action.diff() for action in plan if action.diff is not None])
+    return tuple([partial(without_secrets, resource, diff) for diff in diffs]) if resource.secrets else diffs
 
 
 async def _texts(diffs: tuple[Diff, ...]) -> tuple[str, ...]:

@@ -19,7 +19,10 @@ _TEXT = frozenset((str,))
 
 @dataclass(frozen=True)
 class Property:
-    """One property. ``names`` are all it goes by in a manifest, the usual one first; ``default`` is for JSON."""
+    """One property. ``names`` are all it goes by in a manifest, the usual one first; ``default`` is for JSON.
+
+    One that ``is_secret`` is left out of the `repr` of the resource.
+    """
 
     field: str
     names: tuple[str, ...]
@@ -28,6 +31,7 @@ class Property:
     required: bool
     default: Any
     is_duration: bool
+    is_secret: bool
 
     @property
     def name(self) -> str:
@@ -73,6 +77,7 @@ def properties_of(model: type[Resource]) -> list[Property]:
             info.is_required(),
             _default(model, field, info),
             any(getattr(mark, "func", None) is parse_duration for mark in _marks(info)),
+            not info.repr,
         )
         for field, info in model.model_fields.items()
     ]

@@ -3,7 +3,8 @@
 It is the Expr language (https://expr-lang.org) over JSON-like values, with ``lookup`` for gjson paths. The way of an
 expression, each step knowing only the ones above it:
 
-- ``errors``, ``secret``, ``bounds``: what goes wrong, what must not be shown, and how much work is too much;
+- ``errors``, ``secret``, ``blinding``, ``bounds``: what goes wrong, what must not be shown, what of a value that is, and how
+  much work is too much;
 - ``kinds``: which kinds of values there are, and the checks that keep every other object out;
 - ``delimiters``: a text split into literal pieces and expressions;
 - ``lexer``, ``cursor``, ``nodes``, ``operands``, ``parser``: one expression as tokens, as a tree;

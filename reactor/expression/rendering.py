@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
+from reactor.expression.blinding import all_texts, differing
 from reactor.expression.builtins import BUILTINS, PREDICATES
 from reactor.expression.delimiters import pieces
 from reactor.expression.errors import ExpressionError, FunctionError
@@ -17,6 +19,7 @@ from reactor.expression.parser import parse as parse_tree
 from reactor.expression.reads import Path, meet, reads
 from reactor.expression.run import Run
 from reactor.expression.scope import Scope
+from reactor.expression.text import text as text_of
 
 _ALIKE = 0.7
 _HIDDEN = "the expression failed; what it says is not shown, because it touched a secret"
@@ -107,7 +110,10 @@ class Template:
         self._check(scope)
         run = Run(scope)
         expression, start = self._expressions[0]
-        return _guarded(run, lambda: run.given(_moved(expression, start, run)), len(self.text))
+        value = _guarded(run, lambda: run.given(_moved(expression, start, run)), len(self.text))
+        if run.tainted:
+            _hide(expression, value, scope)
+        return value
 
     def match(self, scope: Scope) -> tuple[str, bool]:
         """The text, and whether any expression gave something: neither nil nor an empty text."""
@@ -159,7 +165,7 @@ class Template:
         except FunctionError as error:
             raise ExpressionError(error.message, start, start + len(expression.text), error.hint) from None
         if run.tainted and kind(value) not in ("nil", "bool"):
-            run.scope.hide(shown)
+            _hide(expression, shown, run.scope)
         return shown
 
 
@@ -180,6 +186,17 @@ def _guarded(run: Run, evaluate: Callable[[], Any], length: int) -> Any:
     except RecursionError:
         error = ExpressionError("the value is nested too deeply", 0, length)
     raise ExpressionError(_HIDDEN, error.start, error.end) if run.tainted else error
+
+
+def _hide(expression: Expression, value: Any, scope: Scope) -> None:
+    """Tell the scope which parts of ``value``, that ``expression`` has there or the text of that, are made of secrets."""
+    parts = all_texts(value)
+    if scope.blind is not None:
+        with suppress(Exception):  # whatever fails with other secrets: all of the value counts then
+            other = expression.evaluate(scope.blind())
+            parts = differing(value, text_of(other) if isinstance(value, str) else other)
+    for part in parts:
+        scope.hide(part)
 
 
 def _parsed(text: str, start: int) -> Expression:

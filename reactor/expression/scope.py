@@ -17,8 +17,9 @@ class Scope:
     ``functions`` are called with positional arguments; they raise ``FunctionError`` for what the user can mend, and
     any other exception passes through the evaluation untouched; a builtin of the same name is stronger. ``missing`` says what ``lookup`` does about a key that
     is not there and has no default: an error, or an empty text. ``secrets`` are paths from a root on, such as
-    ``("Data", "db", "password")``; see ``reactor.expression.secret``. ``hide`` is told each piece of a text that touched
-    a secret: it may show elsewhere without the text around it. ``steps`` bounds the work of one evaluation.
+    ``("Data", "db", "password")``; see ``reactor.expression.secret``. ``hide`` is told what
+    evaluations make of secrets, without what is around it: it may show elsewhere. ``blind`` gives the same scope with other
+    secrets, to tell the one from the other; without it, all of a value that touched a secret counts. ``steps`` bounds the work of one evaluation.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class Scope:
         missing: Literal["error", "empty"] = "error",
         secrets: frozenset[tuple[str, ...]] = frozenset(),
         hide: Callable[[str], None] = lambda _: None,
+        blind: Callable[[], Scope] | None = None,
         steps: int = STEPS,
     ) -> None:
         self.names = names
@@ -36,6 +38,7 @@ class Scope:
         self.missing = missing
         self.secrets = secrets
         self.hide = hide
+        self.blind = blind
         self.steps = steps
 
     @cached_property

@@ -27,7 +27,6 @@ from reactor.resource.base import Resource
 from reactor.resource.diagnostic import PropertyPath
 from reactor.resource.late import Late, Outputs
 from reactor.resource.plan import ResourceError
-from reactor.resource.secrecy import remember
 
 if TYPE_CHECKING:
     from reactor.expression.scope import Scope
@@ -162,7 +161,7 @@ class LateBinding(Late):
         return None
 
     def _remade(self, resource: Resource, values: Mapping[str, Any]) -> Resource:
-        secret = _secret_keys(values)  # before anything can complain about them
+        secret = _secret_keys(values)
         known = {**self._plain, **values}
         try:
             settled = self._model.model_validate(known, context=self._world.context)
@@ -195,7 +194,5 @@ class LateBinding(Late):
 
 
 def _secret_keys(values: Mapping[str, Any]) -> frozenset[str]:
-    """The keys of values with a secret in them, which is remembered."""
-    found = frozenset(key for key, value in values.items() if holds_secret(value))
-    remember([values[key] for key in found])
-    return found
+    """The keys of values with a secret in them."""
+    return frozenset(key for key, value in values.items() if holds_secret(value))

@@ -204,7 +204,7 @@ class Reading:
     ) -> tuple[Sequence | None, Problems]:
         """The list of resources that a Jet template gives, and the problems of its output."""
         try:
-            text = world.surroundings.jet(
+            text = world.surroundings.rendered(
                 file if file.endswith(".jet") else world.surroundings.read_file(file)
             )
         except FunctionError as error:

@@ -10,6 +10,7 @@ from reactor.data.annotations import Path
 from reactor.data.problem import DataProblem, DocumentPath
 from reactor.data.resolve import Layer, Resolved, resolve
 from reactor.data.validation import Annotations, ignored, secret_paths
+from reactor.expression.secret import SecretText
 from reactor.manifest.annotated_data import annotations_of, annotations_of_values
 from reactor.manifest.document import check_data
 from reactor.manifest.evaluation import offset_in_source
@@ -31,7 +32,7 @@ def data_of(root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer
     annotations = annotations_of(root, problems.source.text)
     resolved = resolve_sections(root, problems, inputs, over, annotations.by_key)
     for path in resolved.secrets:
-        remember(_value(resolved.values, path))
+        remember(_unmarked(_value(resolved.values, path)))
     notes = (*ignored(annotations.ignored), *useless_overrides(root))
     return resolved._replace(warnings=[*resolved.warnings, *notes])
 
@@ -123,6 +124,13 @@ def _usable(node: Any) -> Any:
     if isinstance(node, list):
         return [_usable(item) for item in node]
     return None if node is BROKEN else node
+
+
+def _unmarked(value: Any) -> Any:
+    """``value`` without the texts that an expression made with a secret: that has told what of them is secret."""
+    if isinstance(value, (dict, list)):
+        return [_unmarked(item) for item in (value.values() if isinstance(value, dict) else value)]
+    return None if isinstance(value, SecretText) else value
 
 
 def _value(values: Any, path: DocumentPath) -> Any:

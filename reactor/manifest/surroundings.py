@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os.path
 import stat
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from reactor.expression.blinding import all_texts, blinded, blinded_names, differing
 from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.kinds import shown
 from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
+from reactor.expression.text import text as text_of
 from reactor.manifest.evaluation import NotYetError, bare_expression, parse_template
 from reactor.manifest.jet import render
 from reactor.manifest.networked import kv_get, registrations
 from reactor.manifest.source import LineMap
 from reactor.manifest.template_data import TemplateData
 from reactor.resource.late import Outputs
-from reactor.resource.secrecy import remember
+from reactor.resource.secrecy import remember, with_each_secret
 
 MAX_FILE = 16 * 1024 * 1024
 """Bytes of a file that an expression reads."""
@@ -49,10 +52,29 @@ class Surroundings:
     def __init__(self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:
         self.base = base
         self.reads: set[str] = set()
-        self.scope = Scope(names, self._functions, secrets=secrets, hide=remember)
+        self.scope = Scope(names, self._functions, secrets=secrets, hide=remember, blind=self._other_secrets)
         self._outputs: Outputs | None = None
         self._may_wait = False
         self._depth = 0
+
+    def rendered(self, file: str) -> str:
+        """The text that the Jet template in ``file`` gives; what it makes of secrets is remembered."""
+        text = self.jet(file)
+        if isinstance(text, SecretText):
+            parts: Iterable[str] = all_texts(text)
+            with suppress(FunctionError, NotYetError):  # then all of it counts
+                parts = differing(text, self._blind.jet(file))
+            remember([*parts])
+        return text
+
+    @cached_property
+    def _blind(self) -> _Blind:
+        secrets = self.scope.secrets
+        names = blinded_names(self.scope.names, secrets, partial(with_each_secret, make=blinded))
+        return _Blind(self.base, names, secrets)
+
+    def _other_secrets(self) -> Scope:
+        return self._blind.lent(self._outputs, may_wait=self._may_wait)
 
     @property
     def _functions(self) -> dict[str, Callable[..., Any]]:
@@ -137,9 +159,7 @@ class Surroundings:
 
     def lookup(self, path: str, default: Any = None) -> Any:
         """What stands at a gjson path of the roots: `lookup` of expressions, for templates."""
-        scope = Scope(
-            {**self.scope.names, "Path": path, "Default": default}, secrets=self.scope.secrets, hide=remember
-        )
+        scope = Scope({**self.scope.names, "Path": path, "Default": default}, secrets=self.scope.secrets)
         return bare_expression("lookup(Path, Default)").evaluate(scope)
 
     def output(self, ref: str) -> Mapping[str, Any] | None:
@@ -163,3 +183,17 @@ class Surroundings:
             yield
         finally:
             self._depth -= 1
+
+
+class _Blind(Surroundings):
+    """The same with other secrets: what it gives tells what is made of them, and is used for nothing else."""
+
+    def __init__(self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:
+        super().__init__(base, names, secrets)
+        functions = {**self._functions, "secret": lambda value: SecretText(blinded(text_of(value)))}
+        self.scope = Scope(names, functions, secrets=secrets)
+
+    def lent(self, outputs: Outputs | None, *, may_wait: bool) -> Scope:
+        """Its scope, with these outputs of others."""
+        self._outputs, self._may_wait = outputs, may_wait
+        return self.scope

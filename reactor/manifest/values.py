@@ -14,7 +14,6 @@ from reactor.manifest.evaluation import Expressive, parse_template, report_expre
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
 from reactor.manifest.shapes import Shape
 from reactor.manifest.source import Problems
-from reactor.resource.secrecy import remember
 
 if TYPE_CHECKING:
     from reactor.expression.scope import Scope
@@ -147,5 +146,4 @@ class ValueReader:
             return None
         if holds_secret(value):
             self._is_secret = True
-            remember(value)
         return value

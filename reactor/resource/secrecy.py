@@ -6,22 +6,41 @@ line of defence: properties known to be secret are not shown in the first place.
 
 from __future__ import annotations
 
-import base64
 import dataclasses
-import json
-import re
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
-from urllib.parse import quote, quote_plus
 
-SHORTEST = 4
-"""Characters: to hide every ``a`` would make the output unreadable and hide nothing."""
+from reactor.resource.secret_forms import hex_forms, holds_short, plain_forms, values_of
+from reactor.resource.secret_search import Index, escaped_spans, hex_spans, merged, with_each
+
 MASK = "[secret]"
 
-_known: set[str] = set()
-_names: set[str] = set()
-_pattern: re.Pattern[str] | None = None
+
+class _Known:
+    """The secrets, and where to look them up. Forms are made when the first text after a new secret is scrubbed."""
+
+    def __init__(self) -> None:
+        self.values: set[str] = set()
+        self.new: list[str] = []
+        self.plain = Index()
+        self.plain.add([MASK])  # what is masked stays
+        self.hex = Index()
+        self.names: set[str] = set()
+        self.has_short = False
+        self.lock = threading.Lock()
+
+    def index_new(self) -> None:
+        """Make what is new findable; once this returns, all that was remembered before is."""
+        with self.lock:  # templates remember secrets in threads
+            while self.new:
+                self.plain.add(plain_forms(self.new[0]))
+                self.hex.add(hex_forms(self.new[0]))
+                del self.new[0]  # last: a thread that sees nothing new must find this one
+
+
+_known = _Known()
 
 
 def remember(value: Any) -> None:
@@ -29,18 +48,21 @@ def remember(value: Any) -> None:
 
     The keys of a map are no secrets: without words such as "user" and "password" nothing could be said about it.
     """
-    global _pattern  # noqa: PLW0603 - made of the set beside it, whenever that has grown
     if isinstance(value, (dict, list, tuple)):
         for item in value.values() if isinstance(value, dict) else value:
             remember(item)
         return
     if value is None or isinstance(value, bool):
         return
-    text = str(value)
-    new = {part for part in (text, *map(str.strip, text.split("\n"))) if len(part) >= SHORTEST} - _known
-    if new:
-        _known.update(new)
-        _pattern = None
+    _known.has_short |= holds_short(str(value))
+    new = values_of(str(value)) - _known.values
+    _known.new.extend(new)
+    _known.values.update(new)
+
+
+def can_mask_all() -> bool:
+    """Whether no secret is too short, as a whole or in one of its lines."""
+    return not _known.has_short
 
 
 def show_names(refs: Iterable[str]) -> None:
@@ -49,26 +71,27 @@ def show_names(refs: Iterable[str]) -> None:
     A manifest that makes one with a secret is refused. What is left is chance, and to mask a word that merely happens
     to be somebody's password as well would tell what it is.
     """
-    _names.update(refs)
+    _known.names.update(refs)
 
 
 def forget_all() -> None:
     """Know no secrets: for tests."""
-    global _pattern  # noqa: PLW0603
-    _known.clear()
-    _names.clear()
-    _pattern = None
+    global _known  # noqa: PLW0603
+    _known = _Known()
 
 
 def scrub(text: str) -> str:
-    """``text`` with every secret in it masked: as it is, quoted for URLs or JSON, and in base64."""
-    if not _known:
-        return text
-    global _pattern  # noqa: PLW0603
-    if _pattern is None:
-        forms = {MASK, *(form for secret in _known for form in _forms(secret))}  # what is masked stays
-        _pattern = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
-    return _pattern.sub(MASK, text)
+    """``text`` with every secret in it masked: as it is, and in every form that docs/manifest-language.md names."""
+    return with_each_secret(text, lambda _: MASK) if _known.values else text
+
+
+def with_each_secret(text: str, make: Callable[[str], str]) -> str:
+    """``text`` with what ``make`` gives for each secret in it, as it stands there, in its place."""
+    if _known.new:
+        _known.index_new()
+    index = _known.plain
+    spans = merged([*index.spans(text), *escaped_spans(index, text), *hex_spans(_known.hex, text)])
+    return with_each(text, spans, make) if spans else text
 
 
 def scrubbed(value: Any) -> Any:
@@ -76,10 +99,10 @@ def scrubbed(value: Any) -> Any:
 
     While there are no secrets, that is ``value`` itself.
     """
-    if not _known:
+    if not _known.values:
         return value
     if isinstance(value, str) and not isinstance(value, Enum):  # members of enumerations are our own words
-        return value if value in _names else scrub(value)
+        return value if value in _known.names else scrub(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: scrubbed(getattr(value, field.name)) for field in dataclasses.fields(value)}
         return dataclasses.replace(value, **fields)
@@ -94,30 +117,3 @@ def scrubbed(value: Any) -> Any:
 def scrubbed_record(record: dict[str, Any]) -> dict[str, Any]:
     """The same for a map whose keys are our own words, as is the kind of ``event`` that it may tell of."""
     return {key: value if key == "event" else scrubbed(value) for key, value in record.items()}
-
-
-def _forms(secret: str) -> set[str]:
-    return {
-        secret,
-        quote(secret, safe=""),
-        quote(secret),
-        quote_plus(secret),
-        json.dumps(secret)[1:-1],
-        json.dumps(secret, ensure_ascii=False)[1:-1],
-        *_base64_forms(secret.encode(errors="surrogateescape")),
-    }
-
-
-def _base64_forms(secret: bytes) -> set[str]:
-    """What every base64 text holds that encodes ``secret``, wherever in the encoded bytes it stands.
-
-    Where it ends them, its last characters are in the form too, with the padding or without.
-    """
-    forms: set[str] = set()
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        for before in range(3):
-            encoded = encode(b"\0" * before + secret)
-            start, end = (before * 8 + 5) // 6, (before + len(secret)) * 8 // 6  # of what nothing else is in
-            inside, at_the_end = encoded[start:end].decode(), encoded[start:].decode()
-            forms.update((inside, at_the_end, at_the_end.rstrip("=")))
-    return {form for form in forms if len(form) >= SHORTEST}

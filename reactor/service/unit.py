@@ -27,8 +27,8 @@ StartLimitIntervalSec=0
 {{order}}
 
 [Service]
-# Ready once the manifest was found valid. A life that hangs for 30 s is ended, and another begun: first by a signal
-# that leaves a core, which has no effect on what waits in the kernel.
+# Ready once the manifest was found valid. A life that hangs for 30 s is ended, and another begun: first by SIGABRT,
+# which has no effect on what waits in the kernel. No core is left: the secrets of the manifest would be in it.
 Type=notify
 ExecStart={{command}}
 ExecReload=/bin/kill -HUP $MAINPID
@@ -37,6 +37,7 @@ Restart=on-failure
 RestartSec=5s
 WatchdogSec=30s
 TimeoutAbortSec=5s
+LimitCORE=0
 SyslogIdentifier=reactor
 # Commands that run are let end. If reactor is killed, so are they, but not a package manager halfway: that is left alone.
 KillMode=process

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from reactor.resource.credentials import remember_url
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.resource.secrecy import remember
 
 SUFFIXES = (".tar.gz", ".tgz")
 
@@ -44,15 +44,13 @@ def is_archive(url: str) -> bool:
 
 
 def _parse(text: str, what: str, hint: str) -> Address:
-    """The password in the URL is a secret from now on."""
+    """The credentials in the URL are secrets from now on."""
     try:
         parts = urlsplit(text)
         _ = parts.port
     except ValueError:  # its words may hold the password
         raise _refused(f"the URL of the {what} has a host or a port that can't be", hint) from None
-    if parts.password:
-        remember(unquote(parts.password))
-        remember(parts.password)
+    remember_url(text)
     host = parts.netloc.rpartition("@")[2]
     bare = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
     shown = urlunsplit((parts.scheme, f"REDACTED@{host}" if parts.username else host, parts.path, "", ""))

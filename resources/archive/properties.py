@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from reactor import ARCHIVE_SUFFIXES, AbsolutePath, archive_format, remember
+from reactor import ARCHIVE_SUFFIXES, AbsolutePath, archive_format, remember_headers, remember_url
 
 _ENDS = f"{', '.join(ARCHIVE_SUFFIXES[:-1])} or {ARCHIVE_SUFFIXES[-1]}"
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_SECRET_FIELD = re.compile(r"auth|cookie|token|key|secret|password", re.IGNORECASE)
 _CHECKSUM = re.compile(r"[0-9a-f]{64}")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kKMGT]i?B?|B?)")
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
@@ -26,8 +25,7 @@ def _check_url(text: str) -> str:
         _ = parts.port
     except ValueError as error:
         raise ValueError(f"this is no URL: {error}") from None
-    if parts.password:
-        remember([parts.password, unquote(parts.password)])
+    remember_url(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("the url must be absolute, and start with http:// or https://")
     filename = parts.path.rpartition("/")[2]
@@ -53,9 +51,8 @@ def _check_checksum(text: str) -> str:
 
 
 def _check_headers(headers: dict[str, str]) -> dict[str, str]:
+    remember_headers(headers)
     for name, value in headers.items():
-        if _SECRET_FIELD.search(name):
-            remember([value, value.split(" ")[-1]])
         if not _TOKEN.fullmatch(name):
             raise ValueError(f"{name!r} is no name of a header field")
         if not (value.isascii() and value.isprintable()):
@@ -77,7 +74,7 @@ def _parse_size(value: Any) -> int:
 
 
 ArchiveUrl = Annotated[str, AfterValidator(_check_url)]
-"""An http or https URL of an archive that can be unpacked; its password is a secret from then on."""
+"""An http or https URL of an archive that can be unpacked; the credentials in it are secrets from then on."""
 
 ArchivePath = Annotated[AbsolutePath, AfterValidator(_check_name)]
 """Where an archive is kept."""

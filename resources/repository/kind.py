@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from reactor import (
     Action,
@@ -22,6 +22,7 @@ from reactor import (
     ResourceError,
     Watch,
     fragile_mounts,
+    remember_url,
 )
 from reactor.hostfs import Explaining
 from resources import textfile
@@ -31,6 +32,12 @@ from resources.repository.formats import FORMATS, Description, Format
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
+
+
+def _without_credentials_shown(url: str) -> str:
+    remember_url(url)
+    return url
+
 
 Word = Annotated[str, Field(pattern=r"^[^\s\x00]+$")]
 """Without white space, which would end a field or a line of the file."""
@@ -49,7 +56,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
     example = "app --url https://example.com/debian --suites bookworm --components main --key /usr/share/keyrings/app.asc"
 
     ensure: Literal["present", "absent"] = "present"
-    url: Word | None = None
+    url: Annotated[Word, AfterValidator(_without_credentials_shown)] | None = None
     """Where the packages are."""
     suites: tuple[Word, ...] = ()
     """Of a repository for apt: its suites, such as `bookworm`; without any it is a flat one."""

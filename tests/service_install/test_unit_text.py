@@ -259,3 +259,8 @@ def test_without_systemd_it_says_so(manifest):
         assert done.code == 2
         assert "this host was not started by systemd" in done.err or "only root may" in done.err
         assert "hint: " in done.err
+
+
+def test_the_service_leaves_no_core_for_its_secrets_would_be_in_it():
+    unit = Service("reactor", "/etc/reactor/site.yaml").unit([])
+    assert "\nLimitCORE=0\n" in unit

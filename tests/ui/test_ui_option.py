@@ -195,7 +195,7 @@ async def test_no_answer_holds_a_secret(tmp_path, manifest):
     resources = {answer.json().get("ref"): answer.json() for answer in answers}
     assert resources["exec#fails"]["standing"]["state"] == "failed"
     assert resources[f"file#{tmp_path}/shown"]["properties"]["content"] == MASK
-    assert "is secret" in resources[f"file#{tmp_path}/shown"]["diff"]["text"]
+    assert "+password=[secret]" in resources[f"file#{tmp_path}/shown"]["diff"]["text"]
     assert any("wrong" in line for line in resources["exec#fails"]["why"])
     for text in (heard, *(answer.text for answer in answers)):
         assert SECRET not in text

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from reactor import Flag
+from reactor import Flag, remember, remember_headers, remember_url
 from resources.health.goss.matchers import Expected, Text
 from resources.health.goss.rule import Milliseconds, Rule, answer_within
 
 
 def _check_url(text: str) -> str:
-    """``text`` if it is a URL. Raises ValueError when it is not."""
+    """``text`` if it is a URL, whose credentials are secrets. Raises ValueError when it is none."""
+    remember_url(text)
     if not text.startswith(("http://", "https://")):
         raise ValueError(f"{text!r} is not a URL: it starts with http:// or https://")
     return text
@@ -22,6 +23,13 @@ def _check_url(text: str) -> str:
 def _check_header(text: str) -> str:
     if ":" not in text:
         raise ValueError(f"{text!r} is not a header: write it as 'Name: value'")
+    name, _, value = text.partition(":")
+    remember_headers({name: value.strip()})
+    return text
+
+
+def _hidden(text: str) -> str:
+    remember(text)
     return text
 
 
@@ -47,7 +55,7 @@ class HttpRule(Rule):
     timeout: Milliseconds = 5000
     """Milliseconds for all of it."""
     username: str = ""
-    password: str = Field(default="", repr=False)
+    password: Annotated[str, AfterValidator(_hidden)] = Field(default="", repr=False)
     ca_file: str = ""
     """The authorities to trust, instead of the usual ones."""
     cert_file: str = ""

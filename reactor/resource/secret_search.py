@@ -1,0 +1,193 @@
+"""Finds many texts in another one, also where that escapes their characters. The time goes with the text, not with how many they are."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+Span = tuple[int, int]
+"""Where something begins and ends in a text."""
+
+_START = 4
+"""Characters by which texts are looked up; no text to look for is shorter."""
+_DEPTH = 2
+"""How many escapings within each other are undone: JSON in a text of JSON."""
+
+_HEX_BYTE = r"[0-9a-fA-F]{2}[ :,;_.|-]{0,2}(?:0[xX])?"
+_HEX_RUN = re.compile(f"{_HEX_BYTE}{_HEX_BYTE}(?:{_HEX_BYTE}){{2,}}[0-9a-fA-F]?")  # so begun, it fails fast
+_HEX_DIGITS = frozenset("0123456789abcdef")
+_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+_BACKSLASH = re.compile(
+    r"(?:\\x[0-9a-fA-F]{2})+|(?:\\[0-3][0-7]{2})+"
+    r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\.",
+    re.DOTALL,
+)
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|amp|lt|gt|quot|apos|nbsp);")
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'", "nbsp": "\xa0"}
+_LETTERS = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    "a": "\a",
+    "v": "\v",
+    "e": "\x1b",
+    "0": "\0",
+}
+
+
+class Index:
+    """Texts to look for, each at least four characters long."""
+
+    def __init__(self) -> None:
+        self._by_start: dict[tuple[str, ...], dict[int, set[str]]] = {}
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Look for these, too."""
+        for text in texts:
+            self._by_start.setdefault(tuple(text[:_START]), {}).setdefault(len(text), set()).add(text)
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Where they are: the longest one at each place."""
+        by_start = self._by_start
+        if by_start.keys().isdisjoint(_starts(text)):
+            return  # nearly always, and found out in C
+        for at in [at for at, start in enumerate(_starts(text)) if start in by_start]:
+            by_length = by_start[tuple(text[at : at + _START])]
+            longest = max(
+                (length for length, texts in by_length.items() if text[at : at + length] in texts), default=0
+            )
+            if longest:
+                yield at, at + longest
+
+
+def _starts(text: str) -> Iterator[tuple[str, ...]]:
+    """What stands at each place of ``text``, as texts are looked up."""
+    return zip(*(text[at:] for at in range(_START)), strict=False)
+
+
+def escaped_spans(index: Index, text: str, depth: int = _DEPTH) -> Iterator[Span]:
+    """Where ``text`` escapes what the index looks for: for URLs, in JSON or Python, for a shell, in HTML."""
+    for sign, pattern, decode in _ESCAPES:
+        if sign in text and (view := _decoded(text, pattern, decode)) is not None:
+            yield from map(view.origin, index.spans(view.text))
+            if depth > 1:
+                yield from map(view.origin, escaped_spans(index, view.text, depth - 1))
+
+
+def hex_spans(index: Index, text: str) -> Iterator[Span]:
+    """Where ``text`` has what the index looks for in hexadecimal digits, whatever separates the bytes."""
+    for run in _HEX_RUN.finditer(text):
+        found = run.group().lower().replace("0x", "  ")
+        places = [at for at, character in enumerate(found, run.start()) if character in _HEX_DIGITS]
+        digits = "".join(character for character in found if character in _HEX_DIGITS)
+        yield from ((places[start], places[end - 1] + 1) for start, end in index.spans(digits))
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """The same places in order, as one where they overlap."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+class _View(NamedTuple):
+    """A text with its escapes undone. From each of ``starts`` on, it goes with the original from its ``origins`` on."""
+
+    text: str
+    starts: list[int]
+    origins: list[int]
+
+    def origin(self, span: Span) -> Span:
+        """Where the place of this text is in the original."""
+        return self._at(span[0]), self._at(span[1])
+
+    def _at(self, position: int) -> int:
+        part = bisect_right(self.starts, position) - 1
+        return self.origins[part] + position - self.starts[part]
+
+
+def _decoded(
+    text: str, pattern: re.Pattern[str], decode: Callable[[str], Iterator[tuple[str, int]]]
+) -> _View | None:
+    """``text`` with all that fits ``pattern`` decoded; None when nothing does."""
+    parts: list[str] = []
+    starts, origins, length, done = [0], [0], 0, 0
+    for match in pattern.finditer(text):
+        at = match.start()
+        parts.append(text[done:at])
+        length += at - done
+        for character, size in decode(match.group()):
+            starts.append(length)
+            origins.append(at)
+            parts.append(character)
+            length += len(character)
+            at += size
+        done = match.end()
+        starts.append(length)
+        origins.append(done)
+    if not done:
+        return None
+    return _View("".join([*parts, text[done:]]), starts, origins)
+
+
+def _percent(run: str) -> Iterator[tuple[str, int]]:
+    return _characters(bytes.fromhex(run.replace("%", "")), 3)
+
+
+def _backslash(escape: str) -> Iterator[tuple[str, int]]:
+    kind = escape[1]
+    if kind == "x":
+        yield from _characters(bytes.fromhex(escape.replace("\\x", "")), 4)
+    elif kind in "0123" and len(escape) > 2:  # noqa: PLR2004 - a backslash and one character
+        yield from _characters(bytes(int(digits, 8) for digits in escape.split("\\")[1:]), 4)
+    elif kind in "uU" and len(escape) > 2:  # noqa: PLR2004
+        codes = [int(digits, 16) for digits in re.split(r"\\[uU]", escape)[1:]]
+        whole = b"".join(code.to_bytes(2, "big") for code in codes) if len(codes) > 1 else b""
+        yield whole.decode("utf-16-be") if whole else _character(codes[0]), len(escape)
+    else:
+        yield _LETTERS.get(kind, kind), len(escape)
+
+
+def _entity(entity: str) -> Iterator[tuple[str, int]]:
+    name = entity[1:-1]
+    if name.startswith(("#x", "#X")):
+        yield _character(int(f"0{name[1:]}", 0)), len(entity)
+    elif name.startswith("#"):
+        yield _character(int(name[1:])), len(entity)
+    else:
+        yield _ENTITIES[name], len(entity)
+
+
+def _character(code: int) -> str:
+    return chr(code) if code <= 0x10FFFF else "\ufffd"  # noqa: PLR2004 - the last of Unicode
+
+
+def _characters(data: bytes, size: int) -> Iterator[tuple[str, int]]:
+    """The characters of ``data``, UTF-8 if it can be that, and how much text each takes: ``size`` for a byte."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+        return iter([(character, size) for character in text])
+    return iter([(character, size * len(character.encode())) for character in text])
+
+
+_ESCAPES = (("%", _PERCENT, _percent), ("\\", _BACKSLASH, _backslash), ("&", _ENTITY, _entity))
+
+
+def with_each(text: str, spans: Iterable[Span], make: Callable[[str], str]) -> str:
+    """``text`` with what ``make`` gives for each of ``spans``, which are in order, in its place."""
+    parts: list[str] = []
+    done = 0
+    for start, end in spans:
+        parts += (text[done:start], make(text[start:end]))
+        done = end
+    return "".join([*parts, text[done:]])
