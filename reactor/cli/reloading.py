@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import trio
 
+from reactor.cli.loaded_files import LoadedFiles
 from reactor.cli.manifests import report
 from reactor.engine.engine import Engine
 from reactor.engine.events import ReloadRejected
@@ -21,6 +22,7 @@ from reactor.loading import is_elsewhere, located, shown, with_site
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.fragile import fragile_mounts
+from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 from reactor.resource.watch import PathWatch
 
@@ -83,6 +85,7 @@ class Reloader:
         self._listening: dict[str, int] = {}
         self._wanted = trio.Event()
         self._loading = trio.Lock()
+        self._loaded_files = LoadedFiles(generation.files, generation.inputs)
 
     def request(self) -> None:
         """Ask for a reload; several requests may be one."""
@@ -95,7 +98,22 @@ class Reloader:
         """
         self._engine, self._display = engine, display
         engine.renew = self._renew_in_turn
+        engine.origin = self
         self._follow(self._generation.files)
+
+    def concerns(self, paths: Iterable[str]) -> bool:
+        """As `reactor.engine.following.Origin` has it."""
+        return self._loaded_files.concerns(paths)
+
+    async def changed(self) -> Collection[str]:
+        """As `reactor.engine.following.Origin` has it. What is on a mount that does not answer has not changed."""
+        async with self._loading:
+            files, answering = self._loaded_files, []
+            for path in files.paths:
+                with suppress(ResourceError):
+                    await fragile_mounts().ask(path)
+                    answering.append(path)
+            return await _read(partial(files.changed, answering))
 
     async def run(self) -> None:
         """Reload on request, until cancelled."""
@@ -145,10 +163,13 @@ class Reloader:
     async def _renew(self) -> bool:
         """Load the manifest, and put it into force if it is valid; return whether it is."""
         read_at = time.time_ns()
+        before_reading = await _read(self._loaded_files.stamps)
         try:
             generation = await self._loaded()
         except ManifestError as error:
             self._read_at = read_at
+            known = {*error.files, *before_reading}
+            self._loaded_files = LoadedFiles(known, self._generation.inputs, before_reading)
             self._follow((*self._listening, *error.files))
             problems = tuple(
                 f"{each.place or shown(self._name)}: {each.message}" for each in error.diagnostics
@@ -157,6 +178,7 @@ class Reloader:
             self._engine.emit(ReloadRejected(time.time(), problems))
             return False
         before, self._generation, self._read_at = self._generation, generation, read_at
+        self._loaded_files = LoadedFiles(generation.files, generation.inputs, before_reading)
         self._follow(generation.files)
         if self.adopted is not None:
             self.adopted(generation.graph)

@@ -12,6 +12,7 @@ import trio
 from reactor.engine.check import AS_DESIRED, Verdict, check, examined, looked_at
 from reactor.engine.events import CAUSE_SETS, Cause
 from reactor.engine.fights import Fights
+from reactor.engine.following import Following, Origin
 from reactor.engine.foregone import Foregone
 from reactor.engine.gathering import Gatherings
 from reactor.engine.herald import Herald
@@ -33,6 +34,7 @@ _INITIAL = Cause.INITIAL.value
 _DRIFT = Cause.DRIFT.value
 _REFRESH = Cause.REFRESH.value
 _OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see there
+_DIFFERS = (_CHANGED, Outcome.WOULD_CHANGE)
 _APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY)
 
 
@@ -42,6 +44,7 @@ class Run(Protocol):
     options: Options
     clock: trio.abc.Clock
     renew: Callable[[], Awaitable[bool]] | None
+    origin: Origin | None
     roster: Roster
     ledger: Ledger
     reversals: Reversals
@@ -68,6 +71,7 @@ class Checking:
         self._parties = run.scheduler.groups.party
         self._gatherings = Gatherings(self._parties)
         self.second_look = SecondLook(run.roster, run.ledger)
+        self.following = Following(run)
         self.fragile: FragileMounts
         """The mounts that are asked before a check touches what is below them. Known once the run has begun."""
         self.last_change = 0.0
@@ -94,6 +98,8 @@ class Checking:
                 self.void(vertex)
                 return trio.current_time()
             verdict = found
+        elif verdict.outcome in _DIFFERS:
+            verdict = await self.following.judged(vertex, resource, verdict)
         now = self._run.clock.current_time()
         retry_in = self._finish(vertex, verdict, causes, started, now)
         if verdict.outcome is not _OK:
@@ -226,6 +232,7 @@ class Checking:
                 await self._memory.intend(refs[vertex], subscribers)
         if not self._run.options.watch:
             self.second_look.changes(vertex)
+            self.following.touched()
         self._scheduler.refreshes.touched(vertex)
 
     def _retire_undone(self, vertex: int, checked: Resource) -> None:
