@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import partial
 from typing import Any, Protocol
 
 import trio
 
 from reactor.engine.check import AS_DESIRED, Verdict, check, examined, looked_at
-from reactor.engine.events import CAUSE_SETS, Cause
+from reactor.engine.events import CAUSE_SETS, Cause, Result
 from reactor.engine.fights import Fights
 from reactor.engine.following import Following, Origin
 from reactor.engine.foregone import Foregone
@@ -21,6 +21,7 @@ from reactor.engine.memory import Memory
 from reactor.engine.options import Options
 from reactor.engine.outcome import Outcome
 from reactor.engine.rehearsal import Rehearsal
+from reactor.engine.rereading import Rereading
 from reactor.engine.reversals import Reversals
 from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Scheduler
@@ -35,6 +36,7 @@ _DRIFT = Cause.DRIFT.value
 _REFRESH = Cause.REFRESH.value
 _OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see there
 _DIFFERS = (_CHANGED, Outcome.WOULD_CHANGE)
+_SETTLED = (Result.OK, Result.CHANGED)
 _APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY)
 
 
@@ -72,6 +74,8 @@ class Checking:
         self._gatherings = Gatherings(self._parties)
         self.second_look = SecondLook(run.roster, run.ledger)
         self.following = Following(run)
+        self.rereading = Rereading(run.roster)
+        self._hears_nothing = not run.options.watch
         self.fragile: FragileMounts
         """The mounts that are asked before a check touches what is below them. Known once the run has begun."""
         self.last_change = 0.0
@@ -82,6 +86,8 @@ class Checking:
         causes = self._scheduler.causes(vertex)
         refresh = bool(int(causes) & _REFRESH)
         resource = self._roster.resources[vertex]
+        if self._hears_nothing:
+            self.rereading.begins(vertex)
         noop = self._roster.noop(vertex)
         monitor_only = self._run.options.monitor_only or resource.meta.monitor_only
         memory = None if noop or monitor_only else self._memory
@@ -230,10 +236,39 @@ class Checking:
             subscribers = [*(refs[each] for each in below), *left_out.get(refs[vertex], ())]
             if subscribers:
                 await self._memory.intend(refs[vertex], subscribers)
-        if not self._run.options.watch:
+        if self._hears_nothing:
             self.second_look.changes(vertex)
             self.following.touched()
+            self.rereading.changes(vertex)
         self._scheduler.refreshes.touched(vertex)
+
+    # ---- what a run without watches looks at once more when it comes to rest ----
+
+    @property
+    def owes_another_look(self) -> bool:
+        """Whether something was changed that others may depend on, and no event told them."""
+        return self.following.is_due or self.rereading.is_due or self.second_look.is_due
+
+    @property
+    def looks_again(self) -> bool:
+        """Whether that look is under way."""
+        return self.following.is_under_way or self.second_look.is_under_way
+
+    async def look_again(self) -> None:
+        """Follow the manifest; else check what reads a file that has changed; else see who undid whom."""
+        if self.following.is_due and await self.following.take():
+            return
+        blocked = self._scheduler.blame.blocked
+        for vertex in (stale := self.rereading.take(self._settled(blocked)) if self.rereading.is_due else []):
+            self._run.mark(vertex, Cause.INTENT)
+        if stale or not self.second_look.is_due:
+            return
+        for vertex in await self.second_look.take(blocked):
+            self._run.mark(vertex, Cause.DRIFT)
+
+    def _settled(self, blocked: Collection[int]) -> list[int]:
+        present = sorted(self._roster.present)
+        return [vertex for vertex in present if self._ledger.result(vertex, blocked) in _SETTLED]
 
     def _retire_undone(self, vertex: int, checked: Resource) -> None:
         """If ``checked`` undid a resource, and is not one that was just about to leave, ``vertex`` has left the run."""

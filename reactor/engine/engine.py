@@ -298,13 +298,12 @@ class Engine:
 
     def _rest(self) -> None:
         """Nothing is ready: see whether that is convergence, the end, or only a pause."""
-        looks = self._checking.following, self._checking.second_look
-        if self.scheduler.active or any(look.is_under_way for look in looks):
+        if self.scheduler.active or self._checking.looks_again:
             return
         if self._stopping:
             self._over.set()
         elif self.scheduler.exhausted and not self.options.watch:
-            if any(look.is_due for look in looks):
+            if self._checking.owes_another_look:
                 self._nursery.start_soon(self._look_again)
                 return
             self._over.set()
@@ -314,9 +313,7 @@ class Engine:
         self._freeze()
 
     async def _look_again(self) -> None:
-        if not await self._checking.following.take():
-            for vertex in await self._checking.second_look.take(self.scheduler.blame.blocked):
-                self.mark(vertex, Cause.DRIFT)
+        await self._checking.look_again()
         self._rest()
 
     def _freeze(self) -> None:
