@@ -57,9 +57,9 @@ class _Paths:
         """Members wait for what their whole uses: what writes the manifest that they are in goes before them."""
         wholes = members_by_whole(draft)
         for whole in wholes:
-            if draft.resources[whole].meta.automatic_edges:
-                for path in draft.resources[whole].uses():
-                    self._used[path].extend(sorted(within(whole, wholes)))
+            for path in draft.resources[whole].uses():
+                if whole in (users := self._used.get(path, [])):
+                    users.extend(sorted(within(whole, wholes)))
 
     def from_uses(self) -> _Wanted:
         """The nearest provider at or above a path goes before its user, and so does all within a used directory."""
