@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from reactor.resource.mount_changes import follow_mounts
     from reactor.resource.need import Need
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
+    from reactor.resource.printable import printable
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.secrecy import remember
     from reactor.resource.speech import say
@@ -96,6 +97,7 @@ _HOMES = {
     "reactor.resource.mount_changes": ("follow_mounts",),
     "reactor.resource.need": ("Need",),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
+    "reactor.resource.printable": ("printable",),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.secrecy": ("remember",),
     "reactor.resource.speech": ("say",),
@@ -114,7 +116,7 @@ __all__ = [
     "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard",
     "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "is_shared", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "is_shared", "load", "mounts", "printable", "remember", "say", "size_in_words", "template_engine",
     "unpack",
 ]  # fmt: skip
 

@@ -86,26 +86,21 @@ class Checking:
         causes = self._scheduler.causes(vertex)
         refresh = bool(int(causes) & _REFRESH)
         resource = self._roster.resources[vertex]
-        if self._hears_nothing:
-            self.rereading.begins(vertex)
         noop = self._roster.noop(vertex)
         monitor_only = self._run.options.monitor_only or resource.meta.monitor_only
         memory = None if noop or monitor_only else self._memory
-        if refresh and memory is not None:
-            memory.begins(resource.ref)
+        self._begins(vertex, resource.ref, memory if refresh else None)
         if resource.late is None and not resource.members and not self.fragile.by_point:
             verdict = await self._verdict(vertex, resource, refresh, noop, monitor_only)
         else:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
         if noop and verdict.outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
             verdict = self._rehearsal.excuse(vertex, verdict)
-        if verdict.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
-            if (found := await self._renewed(resource, verdict)) is None:
+        if verdict.outcome is not _OK:
+            if (found := await self._followed(vertex, resource, verdict)) is None:
                 self.void(vertex)
                 return trio.current_time()
             verdict = found
-        elif verdict.outcome in _DIFFERS:
-            verdict = await self.following.judged(vertex, resource, verdict)
         now = self._run.clock.current_time()
         retry_in = self._finish(vertex, verdict, causes, started, now)
         if verdict.outcome is not _OK:
@@ -119,6 +114,12 @@ class Checking:
             self._retire_undone(vertex, resource)
         self.tell_transitions(vertex)
         return now
+
+    def _begins(self, vertex: int, ref: str, refreshing: Memory | None) -> None:
+        if self._hears_nothing:
+            self.rereading.begins(vertex)
+        if refreshing is not None:
+            refreshing.begins(ref)
 
     async def _careful_verdict(
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
@@ -172,6 +173,14 @@ class Checking:
         resource = self._roster.resources[vertex]
         if resource.members and resource.health_checks:
             return await examined(resource, verdict)
+        return verdict
+
+    async def _followed(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict | None:
+        """The verdict once the manifest is loaded that there may be now; None when the check is to begin again."""
+        if verdict.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
+            return await self._renewed(resource, verdict)
+        if verdict.outcome in _DIFFERS:
+            return await self.following.judged(vertex, resource, verdict)
         return verdict
 
     async def _renewed(self, resource: Composite, verdict: Verdict) -> Verdict | None:

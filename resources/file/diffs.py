@@ -7,7 +7,7 @@ import stat
 from collections.abc import Sequence
 from functools import partial
 
-from reactor import Diff, in_thread
+from reactor import Diff, in_thread, printable
 from resources.file.content import Content, read
 from resources.file.state import Change
 
@@ -55,7 +55,8 @@ async def _attributes_text(path: str, changes: Sequence[Change], *, created: boo
 
 
 def _header(path: str, *, old: bool, new: bool) -> list[str]:
-    return [f"--- {path if old else '/dev/null'}\n", f"+++ {path if new else '/dev/null'}\n"]
+    shown = printable(path)
+    return [f"--- {shown if old else '/dev/null'}\n", f"+++ {shown if new else '/dev/null'}\n"]
 
 
 def _attribute_lines(changes: Sequence[Change]) -> list[str]:

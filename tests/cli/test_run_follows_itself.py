@@ -196,8 +196,7 @@ def test_a_manifest_that_keeps_rewriting_itself_ends_with_an_error(world):
     world.write("count", "x")
     world.write(
         "site.yaml",
-        "resources:\n"
-        "  - exec: [{\"write {{ file('count') }}\": {command: \"sed -i s/^/x/ {dir}/count\"}}]\n",
+        'resources:\n  - exec: [{"write {{ file(\'count\') }}": {command: "sed -i s/^/x/ {dir}/count"}}]\n',
     )
     done = world.run()
     assert done.code == 1
