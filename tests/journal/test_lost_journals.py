@@ -35,7 +35,9 @@ def world(tmp_path):
 
 
 def run(world, before="true", state="state", *options):
-    command = f"{before} && exec '{sys.executable}' -m reactor run --converge-once --state-dir {state} site.yaml"
+    command = (
+        f"{before} && exec '{sys.executable}' -m reactor run --converge-once --state-dir {state} site.yaml"
+    )
     done = subprocess.run(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", command],
         cwd=world, capture_output=True, text=True, check=False, timeout=60,
