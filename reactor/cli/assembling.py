@@ -29,10 +29,10 @@ from reactor.service.reporter import Reporter
 
 if TYPE_CHECKING:
     from reactor.cli.page import Window
-    from reactor.graph.graph import Graph
     from reactor.cli.signals import Interruption
     from reactor.control.address import Address
     from reactor.engine.events import Ended
+    from reactor.graph.graph import Graph
     from reactor.graph.select import Selection
     from reactor.journal.state_directory import Location
     from reactor.loading import Program

@@ -113,7 +113,11 @@ class Reloader:
                 with suppress(ResourceError):
                     await fragile_mounts().ask(path)
                     answering.append(path)
-            return await _read(partial(files.changed, answering))
+            look = partial(files.changed, answering)
+            try:
+                return await _read(look)
+            except OSError:  # there is no thread
+                return look()
 
     async def run(self) -> None:
         """Reload on request, until cancelled."""
@@ -163,13 +167,10 @@ class Reloader:
     async def _renew(self) -> bool:
         """Load the manifest, and put it into force if it is valid; return whether it is."""
         read_at = time.time_ns()
-        before_reading = await _read(self._loaded_files.stamps)
         try:
             generation = await self._loaded()
         except ManifestError as error:
             self._read_at = read_at
-            known = {*error.files, *before_reading}
-            self._loaded_files = LoadedFiles(known, self._generation.inputs, before_reading)
             self._follow((*self._listening, *error.files))
             problems = tuple(
                 f"{each.place or shown(self._name)}: {each.message}" for each in error.diagnostics
@@ -178,7 +179,6 @@ class Reloader:
             self._engine.emit(ReloadRejected(time.time(), problems))
             return False
         before, self._generation, self._read_at = self._generation, generation, read_at
-        self._loaded_files = LoadedFiles(generation.files, generation.inputs, before_reading)
         self._follow(generation.files)
         if self.adopted is not None:
             self.adopted(generation.graph)
@@ -204,7 +204,15 @@ class Reloader:
     def _load_again(self) -> Generation:
         if Path(self._name).is_fifo():
             raise _refusal("the manifest is a pipe, which can be read only once", "put a file in its place")
-        return self._load()
+        before_reading = self._loaded_files.stamps()
+        try:
+            generation = self._load()
+        except ManifestError as error:
+            known = {*error.files, *before_reading}
+            self._loaded_files = LoadedFiles(known, self._generation.inputs, before_reading)
+            raise
+        self._loaded_files = LoadedFiles(generation.files, generation.inputs, before_reading)
+        return generation
 
     def _follow(self, files: Iterable[str]) -> None:
         """Listen to ``files`` and to no others. After an invalid version, those of the last valid one are kept too."""

@@ -240,7 +240,7 @@ def test_two_files_that_only_fit_together_end_well(world):
         "  - file:\n"
         f"      - {{dir}}/child.yaml:\n          {OWN.replace(', ', chr(10) + ' ' * 10)}\n"
         f"          ensure: present\n          content: !!str |\n{indented}"
-        "      - {dir}/hiera.yaml: {ensure: present, content: \"data: {word: new}\\n\", {own}}\n"
+        '      - {dir}/hiera.yaml: {ensure: present, content: "data: {word: new}\\n", {own}}\n'
         "  - apply: [{child.yaml: {require: 'file#{dir}/hiera.yaml'}}]\n",
     )  # fmt: skip
     done = world.run("--jobs", "1", "--hiera", world.root / "hiera.yaml")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -101,10 +104,6 @@ def test_the_name_of_a_purged_file_forges_no_line_of_a_diff(purged, option, form
 
 @pytest.fixture
 def run_command(tmp_path):
-    import subprocess
-    import sys
-    from types import SimpleNamespace
-
     def run(*args):
         done = subprocess.run(
             [sys.executable, "-m", "reactor", *map(str, args)],

@@ -160,15 +160,15 @@ class PackageWorld(World):
 
     def prepare(self) -> None:
         sys.path.insert(0, str(HERE.parent / "package"))
-        from apt_root import AptRoot
-        from deb_packages import Deb
+        from apt_root import AptRoot  # noqa: PLC0415 - it is in another directory of tests
+        from deb_packages import Deb  # noqa: PLC0415
 
         debs = [Deb(f"tiny{n}", version) for n in range(PACKAGES) for version in ("1.0", "2.0")]
         self.host = AptRoot(self.root / "system", *debs)
         self.host.update()
 
     def prepare_life(self) -> None:
-        from resources.package import providers
+        from resources.package import providers  # noqa: PLC0415 - in a life of its own
 
         providers.made["apt"] = self.host.provider()
 
@@ -176,7 +176,7 @@ class PackageWorld(World):
         version = ("1.0", "2.0")[generation % 2]
         return {f"tiny{n}": version for n in range(PACKAGES) if (generation + n) % 3}
 
-    def names(self, generation: int) -> dict[str, int]:  # noqa: ARG002
+    def names(self, generation: int) -> dict[str, int]:
         return {}
 
     def resources(self, generation: int) -> list[str]:
