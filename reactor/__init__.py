@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from reactor.resource.mount_changes import follow_mounts
     from reactor.resource.need import Need
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
+    from reactor.resource.printable import printable
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.secrecy import remember
     from reactor.resource.speech import say
@@ -97,6 +98,7 @@ _HOMES = {
     "reactor.resource.mount_changes": ("follow_mounts",),
     "reactor.resource.need": ("Need",),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
+    "reactor.resource.printable": ("printable",),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.secrecy": ("remember",),
     "reactor.resource.speech": ("say",),
@@ -118,8 +120,8 @@ __all__ = [
     "Place", "Plan", "Program", "PropertyProblem", "Rate", "Reference", "References", "Resource",
     "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
     "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "in_thread",
-    "is_shared", "load", "mounts", "remember", "remember_headers", "remember_url", "say", "size_in_words",
-    "template_engine", "unpack",
+    "is_shared", "load", "mounts", "printable", "remember", "remember_headers", "remember_url", "say",
+    "size_in_words", "template_engine", "unpack",
 ]  # fmt: skip
 
 

@@ -19,7 +19,9 @@ from reactor.cli.reloading import Generation, Reloader
 from reactor.cli.state import State, opened, refuse_managed, remembered, stateless
 from reactor.console.display import Display
 from reactor.console.introduction import message_record, metrics_record, selection_record, selection_text
+from reactor.console.ledger import name_some
 from reactor.engine.options import DEFAULT_JOBS, Options
+from reactor.graph.graph import REFRESHING
 from reactor.journal.state_directory import PAUSES_FILE
 from reactor.loading import load
 from reactor.service.notify import Notifier
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from reactor.cli.signals import Interruption
     from reactor.control.address import Address
     from reactor.engine.events import Ended
+    from reactor.graph.graph import Graph
     from reactor.graph.select import Selection
     from reactor.journal.state_directory import Location
     from reactor.loading import Program
@@ -99,6 +102,8 @@ class Run(NamedTuple):
             with self._remembering(program, display) as state:
                 _introduce(generation, program.pre_message, display)
                 options = options._replace(owing=state.owing, recorded=state.recorded)
+                if not state.complete:
+                    _name_those_at_stake(graph, display)
                 company = company._replace(
                     directory=state.directory, journal=state.journal, backups=state.backups
                 )
@@ -137,6 +142,17 @@ def _introduce(generation: Generation, message: str | None, display: Display) ->
         display.say(message, message_record(message))
     if generation.left_out:
         display.say(*generation.left_out)
+
+
+def _name_those_at_stake(graph: Graph, display: Display) -> None:
+    """What earlier runs owed is lost: say who may have had to be refreshed, for nobody else knows."""
+    told = {edge.second for edge in graph.edges if edge.kind in REFRESHING}
+    at_stake = sorted(ref for ref in told if not graph.resources[ref].members)
+    if at_stake:
+        display.warn(
+            f"a refresh that an earlier run owed to {name_some(at_stake)} may be lost with the journal: "
+            "see whether they run with what they subscribe to"
+        )
 
 
 def _left_out(program: Program, selection: Selection | None) -> tuple[str, dict[str, Any]] | None:

@@ -25,8 +25,8 @@ def of_bad_usage(*, detailed: bool) -> int:
 def of_run(ended: Ended, *, once: bool, detailed: bool) -> int:
     """The code for a run that came to its end.
 
-    What a one-shot run left out is not as desired either, while to stop is how a continuous one ends well. In noop,
-    what would change counts as changed.
+    What a one-shot run left out is not as desired either, while to stop is how a continuous one ends well; nor is
+    anything known of a version of the manifest that is not in force. In noop, what would change counts as changed.
     """
     from reactor.engine.events import Result
 
@@ -38,10 +38,10 @@ def of_run(ended: Ended, *, once: bool, detailed: bool) -> int:
 
 
 def is_all_well(ended: Ended) -> bool:
-    """Whether nothing failed and nothing is blocked."""
+    """Whether nothing failed, nothing is blocked, and the newest version of the manifest is in force."""
     from reactor.engine.events import Result
 
-    return not (ended.counts[Result.FAILED] or ended.counts[Result.BLOCKED])
+    return not (ended.counts[Result.FAILED] or ended.counts[Result.BLOCKED] or ended.outdated)
 
 
 def of_signal(number: int) -> int:

@@ -9,7 +9,7 @@ from typing import NoReturn, TypeVar
 import click
 
 from reactor.cli import exitcodes
-from reactor.console.style import printable
+from reactor.resource.printable import printable
 
 _Error = TypeVar("_Error", bound=click.ClickException)
 

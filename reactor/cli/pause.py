@@ -56,8 +56,8 @@ def pause(ref: str, seconds: float, reason: str, form: Format, state_dir: str | 
     """
     from reactor.console.jsonlines import line
     from reactor.console.quantities import date_and_time
-    from reactor.console.style import printable
     from reactor.control.client import Client, NoRunError
+    from reactor.resource.printable import printable
 
     if not reason.strip():
         raise click.BadParameter("say why, for those who wonder later", param_hint="'--reason'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import trio
 
+from reactor.cli.loaded_files import LoadedFiles
 from reactor.cli.manifests import report
 from reactor.engine.engine import Engine
 from reactor.engine.events import ReloadRejected
@@ -21,6 +22,7 @@ from reactor.loading import is_elsewhere, located, shown, with_site
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.fragile import fragile_mounts
+from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 from reactor.resource.watch import PathWatch
 
@@ -83,6 +85,7 @@ class Reloader:
         self._listening: dict[str, int] = {}
         self._wanted = trio.Event()
         self._loading = trio.Lock()
+        self._loaded_files = LoadedFiles(generation.files, generation.inputs)
 
     def request(self) -> None:
         """Ask for a reload; several requests may be one."""
@@ -95,7 +98,26 @@ class Reloader:
         """
         self._engine, self._display = engine, display
         engine.renew = self._renew_in_turn
+        engine.origin = self
         self._follow(self._generation.files)
+
+    def concerns(self, paths: Iterable[str]) -> bool:
+        """As `reactor.engine.following.Origin` has it."""
+        return self._loaded_files.concerns(paths)
+
+    async def changed(self) -> Collection[str]:
+        """As `reactor.engine.following.Origin` has it. What is on a mount that does not answer has not changed."""
+        async with self._loading:
+            files, answering = self._loaded_files, []
+            for path in files.paths:
+                with suppress(ResourceError):
+                    await fragile_mounts().ask(path)
+                    answering.append(path)
+            look = partial(files.changed, answering)
+            try:
+                return await _read(look)
+            except OSError:  # there is no thread
+                return look()
 
     async def run(self) -> None:
         """Reload on request, until cancelled."""
@@ -182,7 +204,15 @@ class Reloader:
     def _load_again(self) -> Generation:
         if Path(self._name).is_fifo():
             raise _refusal("the manifest is a pipe, which can be read only once", "put a file in its place")
-        return self._load()
+        before_reading = self._loaded_files.stamps()
+        try:
+            generation = self._load()
+        except ManifestError as error:
+            known = {*error.files, *before_reading}
+            self._loaded_files = LoadedFiles(known, self._generation.inputs, before_reading)
+            raise
+        self._loaded_files = LoadedFiles(generation.files, generation.inputs, before_reading)
+        return generation
 
     def _follow(self, files: Iterable[str]) -> None:
         """Listen to ``files`` and to no others. After an invalid version, those of the last valid one are kept too."""

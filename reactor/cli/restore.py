@@ -11,6 +11,7 @@ from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail, warn
 from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
 from reactor.console.quantities import date_and_time
+from reactor.resource.printable import printable
 
 if TYPE_CHECKING:
     from reactor.backup.entry import Version
@@ -82,7 +83,7 @@ def _show(versions: list[Version], form: Format) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        click.echo("  ".join(cells).rstrip())
+        click.echo(printable("  ".join(cells).rstrip()))
 
 
 def _record(version: Version) -> dict[str, Any]:
@@ -115,9 +116,11 @@ def _restore(store: Store, version: Version, form: Format) -> None:
     if form == "json":
         _tell({"path": version.path, "version": version.name.id, "changed": changed})
     elif changed:
-        click.echo(f"{version.path} is again as in version {version.name.id}, from before {_time(version)}")
+        click.echo(
+            f"{printable(version.path)} is again as in version {version.name.id}, from before {_time(version)}"
+        )
     else:
-        click.echo(f"{version.path} is already as in version {version.name.id}")
+        click.echo(f"{printable(version.path)} is already as in version {version.name.id}")
     if changed and version.mode & ~_PERMISSIONS:
         warn(f"of its mode {version.mode:04o} the setuid, setgid and sticky bits are left out")
 

@@ -33,8 +33,8 @@ def resume(ref: str, form: Format, state_dir: str | None) -> None:
       reactor resume 'file#/etc/nginx/*'
     """
     from reactor.console.jsonlines import line
-    from reactor.console.style import printable
     from reactor.control.client import Client, NoRunError
+    from reactor.resource.printable import printable
 
     client = Client(directory_of(state_dir))
     with refusing():

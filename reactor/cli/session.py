@@ -107,7 +107,7 @@ def show_report(directory: str | None, remove: bool, form: Format) -> None:
 
 
 def _text(told: dict[str, Any]) -> str:
-    from reactor.console.style import printable
+    from reactor.resource.printable import printable
 
     lines = ["Session Summary", ""]
     lines += [f"{label + ':':>22} {told[key]}" for key, label in _LABELS.items()]

@@ -14,7 +14,13 @@ from reactor.cli.messages import fail
 from reactor.hostfs.private import remove_private
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
-from reactor.journal.state_directory import Location, LockedError, StateDirectory, StateDirectoryError
+from reactor.journal.state_directory import (
+    Location,
+    LockedError,
+    StateDirectory,
+    StateDirectoryError,
+    is_ours,
+)
 from reactor.journal.store import has_set_aside
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, ManifestError
@@ -28,7 +34,8 @@ Warn = Callable[[str], None]
 class State(NamedTuple):
     """What a run may use: None for what there is not.
 
-    ``owing`` and ``recorded`` are for a run that changes nothing, as in `Options`.
+    ``owing`` is for a run without a journal, and ``recorded`` for one that changes nothing, as in `Options`.
+    ``complete``: nothing is owed from earlier runs that is not known here.
     """
 
     directory: StateDirectory | None = None
@@ -36,6 +43,7 @@ class State(NamedTuple):
     backups: Store | None = None
     owing: frozenset[str] = frozenset()
     recorded: frozenset[str] | None = None
+    complete: bool = True
 
     @property
     def path(self) -> str | None:
@@ -56,7 +64,10 @@ def opened(location: Location | None, manifest: str, warn: Warn, bad_usage: int)
         backups.hold_only(journal.held())
     try:
         with keeping_state_in(directory.path if directory else None):
-            yield State(directory, journal, backups)
+            if journal:
+                yield State(directory, journal, backups, complete=journal.is_complete)
+            else:
+                yield _without_journal(location, directory, backups, warn)
     finally:
         if journal:
             journal.close()
@@ -81,6 +92,21 @@ def remembered(location: Location | None, warn: Warn) -> Iterator[State]:
             yield _recollected(location.path, warn)
         else:
             yield State(recorded=frozenset())
+
+
+def _without_journal(
+    location: Location | None, directory: StateDirectory | None, backups: Store | None, warn: Warn
+) -> State:
+    """What a journal holds that can't be written is still owed: it is done, and maybe once more by the next run."""
+    if location is None or not is_ours(location.path):
+        return State(directory, None, backups)
+    from reactor.journal.salvage import recollect
+
+    found = recollect(location.path)
+    owing = frozenset(subscriber for _, subscriber in found.owed)
+    if owing:
+        warn(f"{', '.join(sorted(owing))} owed a refresh from earlier runs, and gets it now")
+    return State(directory, None, backups, owing, complete=found.complete)
 
 
 def _recollected(directory: str, warn: Warn) -> State:

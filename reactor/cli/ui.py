@@ -25,8 +25,8 @@ def ui(form: Format, state_dir: str | None) -> None:
       sudo reactor ui --state-dir /var/lib/reactor
     """
     from reactor.console.jsonlines import line
-    from reactor.console.style import printable
     from reactor.control.client import Client, NoRunError
+    from reactor.resource.printable import printable
 
     directory = directory_of(state_dir)
     with refusing():

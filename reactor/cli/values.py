@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeVar
 import click
 
 from reactor.cli.messages import fail
-from reactor.console.style import Style, printable, wants_colour
+from reactor.console.style import Style, wants_colour
+from reactor.resource.printable import printable
 
 Form = Literal["text", "json", "yaml"]
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -12,7 +12,7 @@ from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail
 from reactor.cli.names import TEXT, hint_from
 from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
-from reactor.console.style import printable
+from reactor.resource.printable import printable
 
 
 @click.command(short_help="Explain the state of one resource.")

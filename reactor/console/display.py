@@ -15,11 +15,12 @@ from reactor.console.introduction import warning_record
 from reactor.console.journald import WARNING_PREFIX, Journald, leads_to_journal
 from reactor.console.jsonlines import JsonSink, line
 from reactor.console.progress import ERASE_LINE, ProgressBar
-from reactor.console.style import Style, printable, wants_colour
+from reactor.console.style import Style, wants_colour
 from reactor.console.summary import plain_summary, table_summary
 from reactor.console.text import TextSink
 from reactor.console.writer import Writer
 from reactor.engine.events import Ended, Event
+from reactor.resource.printable import printable
 from reactor.resource.secrecy import scrub
 
 Format = Literal["text", "json"]

@@ -7,7 +7,8 @@ from typing import Any
 
 from reactor.console.ledger import name_some, what_differs
 from reactor.console.quantities import date_and_time, seconds
-from reactor.console.style import Style, printable
+from reactor.console.style import Style
+from reactor.resource.printable import printable
 
 _WIDTHS = (19, 12, 40)
 """Columns on a terminal: the time, what happened, to which resource. The rest follows."""

@@ -7,7 +7,8 @@ from typing import Any
 
 from reactor.console.ledger import name_some
 from reactor.console.quantities import clock, counted, seconds
-from reactor.console.style import Style, printable
+from reactor.console.style import Style
+from reactor.resource.printable import printable
 
 _INDENT = "    "
 _ORDER = ("failed", "blocked", "skipped", "unknown", "would_change", "changed", "ok")

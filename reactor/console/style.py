@@ -1,9 +1,11 @@
-"""How text looks: colours where they are wanted, and no control characters where they are not."""
+"""How text looks: colours where they are wanted."""
 
 from __future__ import annotations
 
 import os
 from typing import TextIO
+
+from reactor.resource.printable import printable
 
 _CODES = {
     "ok": "32",
@@ -20,17 +22,6 @@ _CODES = {
     "removed": "31",
     "hunk": "36",
 }
-
-_TURNS = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-"""These end a line, or show what follows from right to left: a name would not be what it looks like."""
-
-_CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code != ord("\t")}
-_CONTROL |= {code: f"\\u{code:04x}" for code in _TURNS}
-
-
-def printable(text: str) -> str:
-    """The text with control characters spelt out, so that no file name or output line can drive a terminal."""
-    return text if text.isprintable() else text.translate(_CONTROL)
 
 
 def wants_colour(stream: TextIO) -> bool:

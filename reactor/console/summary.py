@@ -8,8 +8,9 @@ from typing import Literal
 
 from reactor.console.ledger import Ledger, Trouble
 from reactor.console.quantities import counted, seconds
-from reactor.console.style import Style, printable
+from reactor.console.style import Style
 from reactor.engine.events import Ended, Result
+from reactor.resource.printable import printable
 
 _LISTED = 20
 """Troubles named in the summary. The lines above it have named all of them."""

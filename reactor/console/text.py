@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from reactor.console.ledger import Ledger, Trouble, what_differs
 from reactor.console.quantities import clock, counted, seconds
-from reactor.console.style import Style, printable
+from reactor.console.style import Style
 from reactor.engine.events import (
     AuditFound,
     Blocked,
@@ -26,9 +26,12 @@ from reactor.engine.events import (
     Unblocked,
     WatcherChanged,
 )
+from reactor.resource.printable import printable
 from reactor.resource.watch import WatchState
 
 _INDENT = "    "
+_MORE = "| "
+"""Before further lines of an error: they may come from the host, and must not look like a line of ours."""
 _OK = Result.OK  # see `reactor.engine.outcome.Outcome`
 
 
@@ -122,8 +125,8 @@ class TextSink:
         return ", ".join(event.actions)
 
     def _error(self, event: Checked) -> Iterable[str]:
-        for line in (event.error or "").splitlines():
-            yield f"{_INDENT}{printable(line)}\n"
+        for number, line in enumerate((event.error or "").splitlines()):
+            yield f"{_INDENT}{_MORE if number else ''}{printable(line)}\n"
         if event.hint:
             yield f"{_INDENT}{self._style('bold', 'hint:')} {printable(event.hint)}\n"
 

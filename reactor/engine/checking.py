@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import partial
 from typing import Any, Protocol
 
 import trio
 
 from reactor.engine.check import AS_DESIRED, Verdict, check, examined, looked_at
-from reactor.engine.events import CAUSE_SETS, Cause
+from reactor.engine.events import CAUSE_SETS, Cause, Result
 from reactor.engine.fights import Fights
+from reactor.engine.following import Following, Origin
 from reactor.engine.foregone import Foregone
 from reactor.engine.gathering import Gatherings
 from reactor.engine.herald import Herald
@@ -20,6 +21,7 @@ from reactor.engine.memory import Memory
 from reactor.engine.options import Options
 from reactor.engine.outcome import Outcome
 from reactor.engine.rehearsal import Rehearsal
+from reactor.engine.rereading import Rereading
 from reactor.engine.reversals import Reversals
 from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Scheduler
@@ -33,6 +35,8 @@ _INITIAL = Cause.INITIAL.value
 _DRIFT = Cause.DRIFT.value
 _REFRESH = Cause.REFRESH.value
 _OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see there
+_DIFFERS = (_CHANGED, Outcome.WOULD_CHANGE)
+_SETTLED = (Result.OK, Result.CHANGED)
 _APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY)
 
 
@@ -42,6 +46,7 @@ class Run(Protocol):
     options: Options
     clock: trio.abc.Clock
     renew: Callable[[], Awaitable[bool]] | None
+    origin: Origin | None
     roster: Roster
     ledger: Ledger
     reversals: Reversals
@@ -68,6 +73,9 @@ class Checking:
         self._parties = run.scheduler.groups.party
         self._gatherings = Gatherings(self._parties)
         self.second_look = SecondLook(run.roster, run.ledger)
+        self.following = Following(run)
+        self.rereading = Rereading(run.roster)
+        self._hears_nothing = not run.options.watch
         self.fragile: FragileMounts
         """The mounts that are asked before a check touches what is below them. Known once the run has begun."""
         self.last_change = 0.0
@@ -81,16 +89,15 @@ class Checking:
         noop = self._roster.noop(vertex)
         monitor_only = self._run.options.monitor_only or resource.meta.monitor_only
         memory = None if noop or monitor_only else self._memory
-        if refresh and memory is not None:
-            memory.begins(resource.ref)
+        self._begins(vertex, resource.ref, memory if refresh else None)
         if resource.late is None and not resource.members and not self.fragile.by_point:
             verdict = await self._verdict(vertex, resource, refresh, noop, monitor_only)
         else:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
         if noop and verdict.outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
             verdict = self._rehearsal.excuse(vertex, verdict)
-        if verdict.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
-            if (found := await self._renewed(resource, verdict)) is None:
+        if verdict.outcome is not _OK:
+            if (found := await self._followed(vertex, resource, verdict)) is None:
                 self.void(vertex)
                 return trio.current_time()
             verdict = found
@@ -107,6 +114,12 @@ class Checking:
             self._retire_undone(vertex, resource)
         self.tell_transitions(vertex)
         return now
+
+    def _begins(self, vertex: int, ref: str, refreshing: Memory | None) -> None:
+        if self._hears_nothing:
+            self.rereading.begins(vertex)
+        if refreshing is not None:
+            refreshing.begins(ref)
 
     async def _careful_verdict(
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
@@ -160,6 +173,14 @@ class Checking:
         resource = self._roster.resources[vertex]
         if resource.members and resource.health_checks:
             return await examined(resource, verdict)
+        return verdict
+
+    async def _followed(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict | None:
+        """The verdict once the manifest is loaded that there may be now; None when the check is to begin again."""
+        if verdict.outcome is _FAILED and isinstance(resource, Composite) and resource.is_missing:
+            return await self._renewed(resource, verdict)
+        if verdict.outcome in _DIFFERS:
+            return await self.following.judged(vertex, resource, verdict)
         return verdict
 
     async def _renewed(self, resource: Composite, verdict: Verdict) -> Verdict | None:
@@ -224,9 +245,39 @@ class Checking:
             subscribers = [*(refs[each] for each in below), *left_out.get(refs[vertex], ())]
             if subscribers:
                 await self._memory.intend(refs[vertex], subscribers)
-        if not self._run.options.watch:
+        if self._hears_nothing:
             self.second_look.changes(vertex)
+            self.following.touched()
+            self.rereading.changes(vertex)
         self._scheduler.refreshes.touched(vertex)
+
+    # ---- what a run without watches looks at once more when it comes to rest ----
+
+    @property
+    def owes_another_look(self) -> bool:
+        """Whether something was changed that others may depend on, and no event told them."""
+        return self.following.is_due or self.rereading.is_due or self.second_look.is_due
+
+    @property
+    def looks_again(self) -> bool:
+        """Whether that look is under way."""
+        return self.following.is_under_way or self.second_look.is_under_way
+
+    async def look_again(self) -> None:
+        """Follow the manifest; else check what reads a file that has changed; else see who undid whom."""
+        if self.following.is_due and await self.following.take():
+            return
+        blocked = self._scheduler.blame.blocked
+        for vertex in (stale := self.rereading.take(self._settled(blocked)) if self.rereading.is_due else []):
+            self._run.mark(vertex, Cause.INTENT)
+        if stale or not self.second_look.is_due:
+            return
+        for vertex in await self.second_look.take(blocked):
+            self._run.mark(vertex, Cause.DRIFT)
+
+    def _settled(self, blocked: Collection[int]) -> list[int]:
+        present = sorted(self._roster.present)
+        return [vertex for vertex in present if self._ledger.result(vertex, blocked) in _SETTLED]
 
     def _retire_undone(self, vertex: int, checked: Resource) -> None:
         """If ``checked`` undid a resource, and is not one that was just about to leave, ``vertex`` has left the run."""

@@ -15,6 +15,7 @@ from reactor.engine.audit import Audit
 from reactor.engine.checking import Checking
 from reactor.engine.debts import Debts
 from reactor.engine.events import Cause, Ended, Event, Reloaded
+from reactor.engine.following import Origin
 from reactor.engine.foregone import Foregone
 from reactor.engine.herald import Herald
 from reactor.engine.ledger import Ledger
@@ -57,6 +58,8 @@ class Engine:
         self.emit = emit
         self.renew: Callable[[], Awaitable[bool]] | None = None
         """Loads the manifest anew and calls `reload`, if somebody does that for this run; false when it can't be used."""
+        self.origin: Origin | None = None
+        """The files that the graph was loaded from, where they can be loaded again."""
         self.roster = Roster(noop=options.noop, monitor_only=options.monitor_only)
         self.ledger = Ledger()
         self._herald = Herald(self.roster, self.ledger, emit)
@@ -104,7 +107,8 @@ class Engine:
                 task_status.started()
                 await self._over.wait()
                 nursery.cancel_scope.cancel()
-        return self._herald.ended(self.scheduler.blame, trio.current_time() - started, self._why_ended())
+        took, outdated = trio.current_time() - started, self._checking.following.outdated
+        return self._herald.ended(self.scheduler.blame, took, self._why_ended(), outdated)
 
     def stop(self) -> None:
         """Let running checks end and start no other; then `run` returns."""
@@ -211,7 +215,7 @@ class Engine:
         failed = self.scheduler.blame.answerable()
         if self.options.fail_fast and failed:
             return f"{self.roster.refs[min(failed)]} failed and fail_fast is set"
-        return self._stopping or "nothing is left to do"
+        return self._stopping or self._checking.following.why or "nothing is left to do"
 
     # ---- what watchers and timers say ----
 
@@ -294,12 +298,12 @@ class Engine:
 
     def _rest(self) -> None:
         """Nothing is ready: see whether that is convergence, the end, or only a pause."""
-        if self.scheduler.active or self._checking.second_look.is_under_way:
+        if self.scheduler.active or self._checking.looks_again:
             return
         if self._stopping:
             self._over.set()
         elif self.scheduler.exhausted and not self.options.watch:
-            if self._checking.second_look.is_due:
+            if self._checking.owes_another_look:
                 self._nursery.start_soon(self._look_again)
                 return
             self._over.set()
@@ -309,8 +313,7 @@ class Engine:
         self._freeze()
 
     async def _look_again(self) -> None:
-        for vertex in await self._checking.second_look.take(self.scheduler.blame.blocked):
-            self.mark(vertex, Cause.DRIFT)
+        await self._checking.look_again()
         self._rest()
 
     def _freeze(self) -> None:

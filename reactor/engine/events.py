@@ -212,7 +212,8 @@ class Converged(Event):
 class Ended(Event):
     """The run is over. ``counts`` has every `Result` as a key; ``changes`` counts changes made over all the run.
 
-    ``left`` resources were never attempted.
+    ``left`` resources were never attempted. ``outdated`` are the files of the manifest that the run has changed, and
+    whose new version it could not bring into force.
     """
 
     counts: dict[str, int]
@@ -220,6 +221,7 @@ class Ended(Event):
     duration: float
     reason: str
     left: int = 0
+    outdated: tuple[str, ...] = ()
 
 
 def as_json(event: Event) -> dict[str, Any]:

@@ -118,13 +118,13 @@ class Herald:
         """The vertex is undone."""
         self._emit(Reversed(time.time(), self._roster.refs[vertex]))
 
-    def ended(self, blame: Blame, duration: float, reason: str) -> Ended:
-        """The run is over; what was never attempted is skipped. Returns the last event."""
+    def ended(self, blame: Blame, duration: float, reason: str, outdated: tuple[str, ...] = ()) -> Ended:
+        """The run is over; what was never attempted is skipped. ``outdated`` as in `Ended`. Returns the last event."""
         present = sorted(self._roster.present)
         left = self._ledger.skip_rest(present, blame.blocked)
         for vertex in left:
             self._emit(Skipped(time.time(), self._roster.refs[vertex], reason))
         counts = self._ledger.counts(present, blame.blocked)
-        event = Ended(time.time(), counts, self._ledger.changes, duration, reason, len(left))
+        event = Ended(time.time(), counts, self._ledger.changes, duration, reason, len(left), outdated)
         self._emit(event)
         return event

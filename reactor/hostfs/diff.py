@@ -11,6 +11,7 @@ from reactor.hostfs.attributes import Change
 from reactor.hostfs.content import Content, read
 from reactor.hostfs.safe_open import open_content, open_path
 from reactor.resource.plan import Diff, ResourceError
+from reactor.resource.printable import printable
 from reactor.resource.threads import in_thread
 
 _AT_ONCE = 16 * 1024
@@ -63,7 +64,8 @@ async def _attributes_text(path: str, changes: Sequence[Change], *, created: boo
 
 
 def _header(path: str, *, old: bool, new: bool) -> list[str]:
-    return [f"--- {path if old else '/dev/null'}\n", f"+++ {path if new else '/dev/null'}\n"]
+    shown = printable(path)
+    return [f"--- {shown if old else '/dev/null'}\n", f"+++ {shown if new else '/dev/null'}\n"]
 
 
 def _attribute_lines(changes: Sequence[Change]) -> list[str]:

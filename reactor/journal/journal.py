@@ -53,6 +53,8 @@ class Journal:
         self._store = store
         self._tell = tell
         self._debts = Debts(found.owed)
+        self.is_complete = found.complete
+        """Whether all is known that earlier runs have left to do."""
         self._originals = Originals(found.originals, _anywhere(self._manifest), tell)
         self._desired = Digests()
         self._digests: dict[str, str | None] = {}

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import tempfile
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 from reactor.journal.debts import Pair
 from reactor.journal.originals import Original
-from reactor.journal.schema import APPLICATION, address
+from reactor.journal.schema import APPLICATION, FILE_NAME, address, is_garbage
 
 OWED = "SELECT source, subscriber FROM refreshes WHERE owed_since IS NOT NULL"
+_PAGE = 4096
 ORIGINALS = "SELECT ref, manifest, kind, properties FROM originals ORDER BY id"
 
 
@@ -32,13 +35,39 @@ class Salvage:
         return f"{len(self.owed)} refreshes owed from before could be read, others are forgotten"
 
 
+def recollect(directory: str) -> Salvage:
+    """What the journal in ``directory`` holds, where that can't be opened because its disk is full or read-only.
+
+    A copy is read: SQLite writes beside what it reads. Never raises.
+    """
+    path = os.path.join(directory, FILE_NAME)
+    if not os.path.lexists(path):
+        return Salvage()
+    try:
+        with tempfile.TemporaryDirectory(prefix="reactor-") as copies:
+            copy = os.path.join(copies, FILE_NAME)
+            for companion in ("", "-wal"):
+                if not companion or os.path.exists(path + companion):
+                    shutil.copyfile(path + companion, copy + companion, follow_symlinks=False)
+            return salvage(copy)
+    except OSError:
+        return Salvage(complete=False)
+
+
 def salvage(path: str) -> Salvage:
-    """What can be read of the file at ``path``, row by row up to the damage. Never raises."""
+    """What can be read of the file at ``path``, row by row up to the damage. Never raises.
+
+    One that is empty, as a power failure leaves it, may have all it held in its WAL, which SQLite only believes beside a
+    page.
+    """
     found = Salvage()
     if os.path.islink(path) or not os.path.isfile(path):
         found.complete = False
         return found
     try:
+        found.complete = not is_garbage(f"{path}-wal")
+        if not os.path.getsize(path):
+            os.truncate(path, _PAGE)
         with closing(sqlite3.connect(address(path, "rw"), uri=True)) as connection:
             if connection.execute("PRAGMA application_id").fetchone() == (APPLICATION,):
                 _read(connection, OWED, found.owed, found)
@@ -47,7 +76,7 @@ def salvage(path: str) -> Salvage:
                 found.originals = [Original(*row) for row in rows]
             else:
                 found.complete = False
-    except (sqlite3.Error, UnicodeDecodeError):
+    except (OSError, sqlite3.Error, UnicodeDecodeError):
         found.complete = False
     return found
 

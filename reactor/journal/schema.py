@@ -6,6 +6,7 @@ import errno
 import os
 import sqlite3
 import stat
+from contextlib import closing, suppress
 from urllib.parse import quote
 
 FILE_NAME = "journal.sqlite"
@@ -13,6 +14,11 @@ APPLICATION = 0x72656163
 """Marks an SQLite file as a journal of ours: "reac"."""
 
 VERSION = 2
+
+_NEW = ".new"
+_WAL_HEADER = 32
+_WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+"""How one begins, by the byte order of its checksums: https://www.sqlite.org/fileformat2.html#walformat."""
 
 _TABLES = """
 CREATE TABLE generations (
@@ -95,33 +101,60 @@ def open_for_writing(path: str) -> sqlite3.Connection:
 
 
 def _create(path: str) -> None:
-    """SQLite would create it for everybody to read. Its companions, the WAL and the index of that, inherit the mode."""
+    """Make it where it is missing. One that is there and empty has lost what it held: a new one never is."""
+    if not os.path.lexists(path):
+        _make_whole(path)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except IsADirectoryError as error:
         raise UnusableError("it is not a file") from error
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise UnusableError("it is a symbolic link") from error
         raise
-    regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    found = os.fstat(descriptor)
     os.close(descriptor)
-    if not regular:
+    if not stat.S_ISREG(found.st_mode):
         raise UnusableError("it is not a regular file")
+    if not found.st_size:
+        raise UnusableError("it is empty")
+    if is_garbage(f"{path}-wal"):
+        raise UnusableError("its write-ahead log is damaged")
+
+
+def is_garbage(wal: str) -> bool:
+    """Whether the write-ahead log ``wal`` holds something that SQLite would pass over in silence."""
+    try:
+        with open(wal, "rb") as file:
+            head = file.read(_WAL_HEADER)
+    except FileNotFoundError:
+        return False
+    return len(head) == _WAL_HEADER and head[:4] not in _WAL_MAGIC
+
+
+def _make_whole(path: str) -> None:
+    """SQLite would create it for everybody to read. Its companions, the WAL and the index of that, inherit the mode."""
+    new = f"{path}{_NEW}"
+    with suppress(FileNotFoundError):  # a run was killed just here
+        os.unlink(new)
+    os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    with closing(sqlite3.connect(new, isolation_level=None)) as connection:
+        # There is nothing yet that a rollback could bring back: a file for that would be three waits for the disk.
+        connection.execute("PRAGMA journal_mode = MEMORY")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.executescript(
+            f"BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {_TABLES} COMMIT;"
+        )
+    os.rename(new, path)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")  # what has to be on the disk at once asks for more
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
-        # There is nothing yet that a rollback could bring back: a file for that would be three waits for the disk.
-        connection.execute("PRAGMA journal_mode = MEMORY")
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.executescript(
-            f"BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {_TABLES} COMMIT;"
-        )
     refuse_foreign(connection)
     connection.execute("PRAGMA journal_mode = WAL")
+    if not has_table(connection, "refreshes"):
+        raise UnusableError("its tables are missing, as when its write-ahead log is lost")
     connection.execute(_ALIASES)
     connection.execute("PRAGMA journal_size_limit = 4194304")
 

@@ -8,6 +8,7 @@ import json
 import os
 import stat
 import time
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 ENVIRONMENT_VARIABLE = "REACTOR_STATE_DIR"
@@ -64,6 +65,15 @@ def locate(option: str | None = None) -> Location | None:
     return Location(os.path.join(base, "reactor"), chosen=False) if os.path.isabs(base) else None
 
 
+def is_ours(path: str) -> bool:
+    """Whether what is in the state directory ``path`` can be believed."""
+    try:
+        _refuse_foreign(path, os.stat(path))
+    except (OSError, StateDirectoryError):
+        return False
+    return True
+
+
 class StateDirectory:
     """A state directory that is there and ours. `lock` it before anything in it is written."""
 
@@ -98,7 +108,8 @@ class StateDirectory:
             raise StateDirectoryError.of(error, f"can't open {path}") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _sign(descriptor, manifest)
+            with suppress(OSError):  # a full disk: who comes second learns less, and is kept out all the same
+                _sign(descriptor, manifest)
         except BlockingIOError:
             text = f"{_holder(descriptor)} uses the state directory {self.path}"
             os.close(descriptor)

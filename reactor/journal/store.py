@@ -73,6 +73,8 @@ class Found(NamedTuple):
     troubled: set[str]
     generation: Generation | None
     aliases: dict[str, str]
+    complete: bool = True
+    """Whether that is all it has left; else refreshes may be owed that nobody knows of."""
 
 
 class Store:
@@ -271,7 +273,7 @@ def open_store(directory: str) -> tuple[Store, Found, str | None]:
             note = (
                 f"the journal is of no use ({error}); moved it to {aside} and began a new one; {saved.words}"
             )
-            return store, store.load(), note
+            return store, store.load()._replace(complete=saved.complete), note
         except BaseException:
             store.close()
             raise

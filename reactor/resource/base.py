@@ -282,7 +282,10 @@ class Resource(Presentation, Model, ABC):
         return True
 
     def reads(self) -> Collection[str]:
-        """Absolute paths of files that say what is desired: a change of one is an edit, and not drift."""
+        """Absolute paths of files that say what is desired: a change of one is an edit, and not drift.
+
+        One that ends with a slash stands for all that is in a directory.
+        """
         return ()
 
     def removes(self) -> Iterable[str]:

@@ -196,8 +196,12 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         return () if self.ensure == "absent" else (self.name,)
 
     def uses(self) -> Iterable[str]:
-        """The directory above the target, the templates, and the owners."""
-        return (os.path.dirname(self.name), self.source, *accounts_of(self.owner, self.group))
+        """The directory above the target, the templates with whoever makes them, and the owners."""
+        return (os.path.dirname(self.name), f"{self.source}/", *accounts_of(self.owner, self.group))
+
+    def reads(self) -> Collection[str]:
+        """The templates."""
+        return () if self.ensure == "absent" else (f"{self.source}/",)
 
     def claims(self) -> Iterable[Claim]:
         """The target, with where it comes from."""

@@ -198,4 +198,4 @@ resources:
     done = once(reactor, path)
     assert done.code == 1
     assert done.err.count("exec has no property 'bogus'") == 1
-    assert f"{tmp_path}/made.yaml has been made, and can't be used" in done.out
+    assert f"the manifest was changed by this run and can't be used: {tmp_path}/made.yaml" in done.out

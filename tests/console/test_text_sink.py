@@ -71,7 +71,7 @@ def test_a_noop_change_speaks_in_the_conditional():
 
 def test_a_failure_says_error_hint_and_next_attempt():
     assert Seen()(FAILED) == (
-        "exec#x  failed  retry in 4 s (initial, 1 s)\n    exit code 1\n    of sh\n    hint: mend it\n"
+        "exec#x  failed  retry in 4 s (initial, 1 s)\n    exit code 1\n    | of sh\n    hint: mend it\n"
     )
 
 

@@ -121,10 +121,34 @@ def test_two_broken_journals_in_a_second_are_both_kept(directory):
     assert len(list(directory.glob(f"{FILE_NAME}.broken-*"))) == 2
 
 
-def test_an_empty_file_is_a_new_journal(directory):
+def test_an_empty_file_has_lost_what_it_held_and_says_so(directory):
+    """A new one never is empty, so a power failure has made it so."""
     (directory / FILE_NAME).touch()
-    filled(directory)
-    assert len(kept_refs(directory)) == 500
+    notes = []
+    with journal_in(directory, notes) as journal:
+        assert not journal.is_complete
+    assert len(notes) == 1
+    assert "it is empty" in notes[0]
+    assert "others are forgotten" in notes[0]
+    with journal_in(directory) as journal:
+        assert journal.is_complete
+
+
+def test_a_file_that_was_emptied_gives_back_what_its_wal_holds(directory):
+    with journal_in(directory) as journal:
+        trio.run(journal.intend, "file#/a", ["exec#x"])
+    os.truncate(directory / FILE_NAME, 0)
+    notes = []
+    with journal_in(directory, notes) as journal:
+        assert journal.owed_refreshes() == {"exec#x": ["file#/a"]}
+    assert len(notes) == 1
+
+
+def test_a_run_that_was_killed_while_it_made_its_journal_has_lost_nothing(directory):
+    (directory / f"{FILE_NAME}.new").write_text("half of it")
+    with journal_in(directory) as journal:
+        assert journal.is_complete
+    assert not (directory / f"{FILE_NAME}.new").exists()
 
 
 def test_the_journal_is_for_its_owner_only(directory):

@@ -15,6 +15,7 @@ from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
 from reactor.graph.paths import parents
 from reactor.graph.steps.acyclic import Pair, without_cycles
+from reactor.graph.steps.members import members_by_whole, within
 
 _PathIndex = dict[str, list[int]]
 """The vertices that named each path, in the order of the manifest."""
@@ -50,6 +51,15 @@ class _Paths:
                     self._used.setdefault(path, []).append(vertex)
                 for path in resource.removes():
                     self._removed.setdefault(path, []).append(vertex)
+        self._let_members_use(draft)
+
+    def _let_members_use(self, draft: Draft) -> None:
+        """Members wait for what their whole uses: what writes the manifest that they are in goes before them."""
+        wholes = members_by_whole(draft)
+        for whole in wholes:
+            for path in draft.resources[whole].uses():
+                if whole in (users := self._used.get(path, [])):
+                    users.extend(sorted(within(whole, wholes)))
 
     def from_uses(self) -> _Wanted:
         """The nearest provider at or above a path goes before its user, and so does all within a used directory."""

@@ -14,14 +14,11 @@ def add_members(draft: Draft) -> None:
     has given its edges to the inner one before that gives them to its own members. To wait for one of its own is a
     problem: that would wait for itself.
     """
-    wholes = {vertex: each.members for vertex, each in enumerate(draft.resources) if each.members}
-    if not wholes:
+    if not (whole_of := members_by_whole(draft)):
         return
-    number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
-    whole_of = {vertex: [number[ref] for ref in members] for vertex, members in wholes.items()}
     before = _predecessors(draft, whole_of)
     for whole in whole_of:
-        for first in _within(whole, whole_of).intersection(before[whole]):
+        for first in within(whole, whole_of).intersection(before[whole]):
             before[whole].remove(first)
             draft.diagnostics.append(_problem(draft, whole, first))
     for whole, members in whole_of.items():
@@ -37,7 +34,16 @@ def add_members(draft: Draft) -> None:
             draft.connect(member, whole, Edge(EdgeKind.NOTIFY, reason, whole))
 
 
-def _within(whole: int, members: dict[int, list[int]]) -> set[int]:
+def members_by_whole(draft: Draft) -> dict[int, list[int]]:
+    """The vertices that stand for others, each with those."""
+    wholes = {vertex: each.members for vertex, each in enumerate(draft.resources) if each.members}
+    if not wholes:
+        return {}
+    number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
+    return {vertex: [number[ref] for ref in members] for vertex, members in wholes.items()}
+
+
+def within(whole: int, members: dict[int, list[int]]) -> set[int]:
     """All that ``whole`` stands for, directly or not."""
     found: set[int] = set()
     stack = [whole]

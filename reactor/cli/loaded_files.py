@@ -1,0 +1,61 @@
+"""The files that a version of the manifest was loaded from, and whether they are still what was read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from reactor.graph.paths import parents
+from reactor.manifest.inputs import Inputs
+
+Stamp = tuple[int, ...] | None
+"""What changes with the content of a file; None for what is no file, as a pipe, which can't be read again."""
+
+_MISSING: Stamp = ()
+
+
+class LoadedFiles:
+    """``paths`` of a version, as they are now; ``before_reading`` has the stamps of some from before that was read.
+
+    Files that say facts about the host count by the facts they come to, which ``inputs`` know. Everything here may
+    wait for a disk.
+    """
+
+    def __init__(
+        self, paths: Iterable[str], inputs: Inputs, before_reading: Mapping[str, Stamp] | None = None
+    ) -> None:
+        self._inputs = inputs
+        self.paths = sorted({*map(os.path.abspath, paths)}.difference(inputs.fact_paths))
+        self._stamps = {**self.stamps(), **(before_reading or {})}
+
+    def stamps(self) -> dict[str, Stamp]:
+        """The files with their stamps of now."""
+        return {path: _stamp(path) for path in self.paths}
+
+    def concerns(self, paths: Iterable[str]) -> bool:
+        """Whether one of ``paths`` is one of the files, or holds one."""
+        return any(path in self._places for path in paths)
+
+    def changed(self, answering: Iterable[str]) -> list[str]:
+        """Which of ``answering`` are not what was read; the paths of the facts, if one of those has changed."""
+        differ = [path for path in answering if _stamp(path) not in (None, self._stamps[path])]
+        if differ or not (facts := self._inputs.fact_paths):
+            return differ
+        return facts if self._inputs.facts_changed() else []
+
+    @cached_property
+    def _places(self) -> set[str]:
+        files = {*self.paths, *map(os.path.realpath, self.paths)}
+        return files.union(*map(parents, files))
+
+
+def _stamp(path: str) -> Stamp:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return _MISSING
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -1,0 +1,87 @@
+"""A run that hears no events checks once more what reads a file that another resource has changed since."""
+
+from __future__ import annotations
+
+import os
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from reactor.engine.rereading import MOST_PASSES, Rereading
+
+
+class Reads:
+    late = None
+
+    def __init__(self, *paths):
+        self.paths = paths
+
+    def reads(self):
+        return self.paths
+
+
+def rereading(*resources):
+    return Rereading(SimpleNamespace(resources=resources))
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "source"
+    path.write_text("x")
+    os.utime(path)
+    return str(path)
+
+
+def test_what_read_a_file_before_another_changed_it_is_checked_again(source):
+    looks = rereading(Reads(source), Reads())
+    looks.begins(0)
+    looks.changes(1)
+    assert looks.is_due
+    assert looks.take([0, 1]) == [0]
+    assert not looks.is_due
+
+
+def test_what_a_resource_changed_itself_is_no_reason(source):
+    looks = rereading(Reads(source))
+    looks.begins(0)
+    looks.changes(0)
+    assert looks.take([0]) == []
+
+
+def test_a_file_that_stayed_as_it_was_is_no_reason(source):
+    while time.time_ns() - os.stat(source).st_ctime_ns < 50_000_000:
+        os.sched_yield()  # until the clock has moved on from the time of the file
+    looks = rereading(Reads(source), Reads())
+    looks.begins(0)
+    looks.changes(1)
+    assert looks.take([0, 1]) == []
+
+
+def test_a_check_that_began_after_the_last_change_has_read_it(source):
+    looks = rereading(Reads(source), Reads())
+    looks.changes(1)
+    looks.begins(0)
+    assert looks.take([0, 1]) == []
+
+
+def test_all_below_a_directory_may_have_changed(tmp_path):
+    looks = rereading(Reads(f"{tmp_path}/"), Reads())
+    looks.begins(0)
+    looks.changes(1)
+    assert looks.take([0, 1]) == [0]
+
+
+def test_two_that_change_what_each_other_reads_do_not_keep_a_run_from_ending(source):
+    looks = rereading(Reads(source), Reads(source))
+    passes = 0
+    due = [0, 1]
+    while due:
+        for vertex in due:
+            looks.begins(vertex)
+        for vertex in due:
+            looks.changes(vertex)
+        passes += 1
+        assert passes <= MOST_PASSES + 1
+        due = looks.take([0, 1]) if looks.is_due else []
+    assert passes == MOST_PASSES + 1
