@@ -58,6 +58,7 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
     """The data of the manifest. Raises ManifestError."""
     from reactor.data.resolve import Layer
     from reactor.loading import data_located, with_site
+    from reactor.manifest.document import is_ccm
     from reactor.manifest.sections import data_of, sections_of, warning
     from reactor.manifest.site_data import SiteData
     from reactor.manifest.source import Problems, read_source
@@ -68,9 +69,11 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
     if isinstance(source, Diagnostic):
         raise ManifestError([source])
     problems = Problems(source)
-    site = SiteData(inputs.site, inputs) if inputs.site is not None else None
+    root = sections_of(problems)
+    strict = not is_ccm(root)
+    site = SiteData(inputs.site, inputs, strict=strict) if inputs.site is not None else None
     over = (*((site.layer,) if site else ()), Layer("the command line", inputs.data, inputs.secrets))
-    resolved = data_of(sections_of(problems), problems, inputs, over)
+    resolved = data_of(root, problems, inputs, over, strict=strict)
     if site is not None:
         site.check(resolved.values, resolved.secrets)
     if found := [*problems.sorted(), *(site.problems.sorted() if site else ())]:

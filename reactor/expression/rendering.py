@@ -12,7 +12,8 @@ from reactor.expression.delimiters import pieces
 from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.evaluator import compiled
 from reactor.expression.kinds import kind
-from reactor.expression.nodes import Call, Constant, Root, walk
+from reactor.expression.missing import allow, certain, slip
+from reactor.expression.nodes import Call, Constant, Member, Root, walk
 from reactor.expression.parser import parse as parse_tree
 from reactor.expression.reads import Path, meet, reads
 from reactor.expression.run import Run
@@ -37,6 +38,7 @@ class Expression:
         self.text = text
         try:
             self._tree, self._outer = parse_tree(text)
+            allow(self._tree)
             self._evaluate = compiled(self._tree)
         except RecursionError:
             raise ExpressionError("the expression is nested too deeply", 0, len(text)) from None
@@ -48,10 +50,22 @@ class Expression:
         return _guarded(run, lambda: run.given(self.run(run)), len(self.text))
 
     def check(self, scope: Scope) -> None:
-        """Raise ExpressionError for a name that ``scope`` does not have: that can be said, whatever is secret."""
-        for node in self._outer:
-            if not _known(node, scope):
-                raise _unknown(node, scope)
+        """Raise ExpressionError for names that ``scope`` does not have: that can be said, whatever is secret."""
+        _raise_first(self.slips(scope))
+
+    def slips(self, scope: Scope) -> Iterator[ExpressionError]:
+        """The names and keys that ``scope`` does not have and every evaluation wants."""
+        unknown = [_unknown(node, scope) for node in self._outer if not _known(node, scope)]
+        yield from unknown
+        if scope.strict and not unknown:
+            found = (self._slip(member, scope) for member in self._members)
+            yield from {each.start: each for each in found if each is not None}.values()
+
+    def _slip(self, member: Member, scope: Scope) -> ExpressionError | None:
+        found = slip(member, scope.names)
+        if found is not None and any(_inside(path, secret) for path in reads(member) for secret in scope.secrets):
+            return ExpressionError(found.message, found.start, found.end)
+        return found
 
     def run(self, run: Run) -> Any:
         """Its value as a part of the evaluation ``run``, in a scope that has passed `check`."""
@@ -67,6 +81,10 @@ class Expression:
     def names(self) -> frozenset[str]:
         """The roots and the functions of the host that it uses, ``lookup`` among them."""
         return frozenset(node.name for node in self._outer)
+
+    @cached_property
+    def _members(self) -> tuple[Member, ...]:
+        return tuple(certain(self._tree))
 
     @cached_property
     def _reads(self) -> tuple[Path, ...]:
@@ -131,11 +149,11 @@ class Template:
 
     def _check(self, scope: Scope) -> None:
         """Check all expressions before the first of them touches a secret."""
-        for expression, start in self._expressions:
-            try:
-                expression.check(scope)
-            except ExpressionError as error:
-                raise error.moved(start) from None
+        _raise_first(
+            error.moved(start)
+            for expression, start in self._expressions
+            for error in expression.slips(scope)
+        )
 
     def _shown(self, run: Run, matched: list[bool] | None = None) -> Iterator[str]:
         """The pieces of the result; ``matched`` learns of each expression whether it gave something."""
@@ -151,9 +169,12 @@ class Template:
             yield shown
 
     def _piece(self, expression: Expression, start: int, run: Run, matched: list[bool] | None) -> str:
+        slips = len(run.slips)
         value = _moved(expression, start, run)
         if matched is not None:
             matched.append(value is not None and value != "")
+        elif value is None:
+            _note_nil(run, expression, start, known=len(run.slips) > slips)
         try:
             shown = run.shown(value)
         except FunctionError as error:
@@ -172,7 +193,10 @@ def expression(text: str) -> Expression:
 def _guarded(run: Run, evaluate: Callable[[], Any], length: int) -> Any:
     """What ``evaluate`` gives. An error hides its words when a secret was touched, and nothing of Python gets out."""
     try:
-        return evaluate()
+        value = evaluate()
+        if run.slips:
+            run.scope.slips.pending += map(_blurred, run.slips) if run.tainted else run.slips
+        return value
     except ExpressionError as failure:
         error = failure
     except FunctionError as failure:
@@ -180,6 +204,25 @@ def _guarded(run: Run, evaluate: Callable[[], Any], length: int) -> Any:
     except RecursionError:
         error = ExpressionError("the value is nested too deeply", 0, length)
     raise ExpressionError(_HIDDEN, error.start, error.end) if run.tainted else error
+
+
+def _raise_first(errors: Iterable[ExpressionError]) -> None:
+    """Raise the first of ``errors``, which tells of the others."""
+    found = list(errors)
+    if found:
+        found[0].others = tuple(found[1:])
+        raise found[0]
+
+
+def _note_nil(run: Run, expression: Expression, start: int, *, known: bool) -> None:
+    """A text is about to get nil for a piece: an error where the scope is strict."""
+    hint = "give it a default: ... ?? 'default'"
+    end = start + len(expression.text)
+    error = ExpressionError("the expression gives nil, which would be written <nil>", start, end, hint)
+    if run.scope.strict:
+        raise error
+    if not known:
+        run.slips.append(ExpressionError("the expression gives nil, which is written <nil>, as in CCM", start, end))
 
 
 def _parsed(text: str, start: int) -> Expression:
@@ -190,10 +233,23 @@ def _parsed(text: str, start: int) -> Expression:
 
 
 def _moved(found: Expression, start: int, run: Run) -> Any:
+    before = len(run.slips)
     try:
-        return found.run(run)
+        value = found.run(run)
     except ExpressionError as error:
         raise error.moved(start) from None
+    run.slips[before:] = (each.moved(start) for each in run.slips[before:])
+    return value
+
+
+def _blurred(slip: ExpressionError) -> ExpressionError:
+    """The remark without its words, which a secret may be in."""
+    return ExpressionError("a key is missing, and nothing is taken for it, as in CCM", slip.start, slip.end)
+
+
+def _inside(path: Path, secret: tuple[str, ...]) -> bool:
+    """Whether what has the key at the end of ``path`` is secret as a whole."""
+    return len(path) > len(secret) and meet(path, secret)
 
 
 def _known(node: Root | Call, scope: Scope) -> bool:
@@ -209,7 +265,11 @@ def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
     elif node.name in functions:
         hint = f"it is a function: {node.name}(...)"
     else:
-        hint = _meant(node.name, (*scope.names, "let", "nil")) or _bare(node.name, scope)
+        hint = (
+            scope.absent.get(node.name)
+            or _meant(node.name, (*scope.names, "let", "nil"))
+            or _bare(node.name, scope)
+        )
     return ExpressionError(f"unknown name {node.name}", node.start, node.end, hint)
 
 

@@ -53,6 +53,8 @@ class Condition(NamedTuple):
             value = self.expression.evaluate(scope)
         except ExpressionError as error:
             raise UndecidedError(error, self) from error
+        finally:
+            scope.slips.settle(self.at, self.text)
         if isinstance(value, bool | None):
             return bool(value)
         hint = "compare it with something: x == 'y', x != nil"

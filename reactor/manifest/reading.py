@@ -10,7 +10,7 @@ from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.secret import SecretText, paths_of_secrets
 from reactor.manifest.binding import Binder
 from reactor.manifest.collection import Collection
-from reactor.manifest.document import NO_DOCUMENT, Document, Message, read_document
+from reactor.manifest.document import NO_DOCUMENT, Document, Message, is_ccm, read_document
 from reactor.manifest.evaluation import parse_template, report_expression
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kinds import Kinds, look_up
@@ -53,7 +53,7 @@ class Reading:
 
     def read_tree(self, problems: Problems, tree: Any) -> tuple[Document, Resolved]:
         """Read what is parsed, or made, already, as if it were a manifest, and all below it."""
-        site = self._site_data()
+        site = self._site_data(strict=not is_ccm(tree))
         result = self._read(problems, tree, (*((site.layer,) if site else ()), *self._outside))
         if site is not None:
             site.check(result[1].values, result[1].secrets)
@@ -63,11 +63,11 @@ class Reading:
         self._collection.problems = sorted(found, key=lambda each: each.place or Place("", 0, 0))
         return result
 
-    def _site_data(self) -> SiteData | None:
+    def _site_data(self, *, strict: bool) -> SiteData | None:
         if self._inputs.site is None:
             return None
         try:
-            return SiteData(self._inputs.site, self._inputs)
+            return SiteData(self._inputs.site, self._inputs, strict=strict)
         except ManifestError as error:
             self._collection.problems += error.diagnostics
             return None
@@ -78,8 +78,9 @@ class Reading:
         """Read one file, which ``composite`` applies; what is ``over`` wins over its data."""
         source = problems.source
         document = read_document(tree, problems)
-        data = data_of(document.root, problems, self._inputs, over)
-        world = World.of(source, data.values, data.secrets, self._inputs)
+        strict = not document.is_ccm
+        data = data_of(document.root, problems, self._inputs, over, strict=strict)
+        world = World.of(source, data.values, data.secrets, self._inputs, strict=strict)
         entries = document.entries
         of_entries = problems
         if document.jet_file is not None:
@@ -94,6 +95,7 @@ class Reading:
         )
         self._collection.files.update(dict.fromkeys(sorted(world.surroundings.reads)))
         self._collection.warnings += (warning(each, source) for each in data.warnings)
+        self._collection.warnings += world.slips()
         self._collection.problems += problems.sorted()
         if of_entries is not problems:
             self._collection.problems += of_entries.sorted()
@@ -231,3 +233,5 @@ def _message(message: Message | None, world: World, problems: Problems) -> Messa
     except ExpressionError as error:
         report_expression(error, problems, message.at, message.text)
         return message
+    finally:
+        world.scope.slips.settle(message.at, message.text)

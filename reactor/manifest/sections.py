@@ -24,12 +24,17 @@ _SECTIONS = ("data", "hierarchy", "overrides")
 _NONE: Annotations = MappingProxyType({})
 
 
-def data_of(root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer, ...]) -> Resolved:
-    """The data of the manifest with ``over`` on top. What is secret in it is remembered as such."""
+def data_of(
+    root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer, ...], *, strict: bool
+) -> Resolved:
+    """The data of the manifest with ``over`` on top. What is secret in it is remembered as such.
+
+    When ``strict``, a fact that is missing is an error, unless the expression says what holds then.
+    """
     if not any(section in root for section in _SECTIONS):
         root = Mapping(root.at)
     annotations = annotations_of(root, problems.source.text)
-    resolved = resolve_sections(root, problems, inputs, over, annotations.by_key)
+    resolved = resolve_sections(root, problems, inputs, over, annotations.by_key, strict=strict)
     for path in resolved.secrets:
         remember(_value(resolved.values, path))
     notes = (*ignored(annotations.ignored), *useless_overrides(root))
@@ -42,17 +47,23 @@ def resolve_sections(
     inputs: Inputs,
     over: tuple[Layer, ...] = (),
     annotations: Annotations = _NONE,
+    *,
+    strict: bool,
 ) -> Resolved:
     """The sections of ``root`` on this host, and what goes ``over`` them; what is wrong with them goes to ``problems``.
 
     What can't be used, and has been reported, is null, as is the value of an expression that fails.
     """
     document = {key: _usable(root[key]) for key in _SECTIONS if key in root} if problems else root
-    resolved = resolve(document, inputs.facts, over=over, annotations=annotations)
+    resolved = resolve(document, inputs.facts, over=over, annotations=annotations, strict=strict)
     for problem in resolved.problems:
         if _value(root, problem.path) is not BROKEN:
             add_problem(problem, root, problems)
-    return resolved
+    placed = [
+        each if each.start is None else each._replace(comment_at=_offset(root, each, problems))
+        for each in resolved.warnings
+    ]
+    return resolved._replace(warnings=placed)
 
 
 def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
@@ -85,7 +96,7 @@ def add_problem(problem: DataProblem, root: Mapping, problems: Problems) -> None
 
 def warning(problem: DataProblem, source: Source) -> str:
     """What does not keep the data from being used, in words."""
-    return f"{source.lines.place(problem.comment_at or 0)}: {problem.message}; {problem.hint}"
+    return f"{source.lines.place(problem.comment_at or 0)}: {problem.message}{f'; {problem.hint}' if problem.hint else ''}"
 
 
 def sections_of(problems: Problems) -> Mapping:
