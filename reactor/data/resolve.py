@@ -29,7 +29,8 @@ class Resolved(NamedTuple):
 
     ``layers`` names for every leaf where it came from: ``data``, ``overrides os:debian``, or the name of a
     `Layer`. ``secrets`` are the paths of the keys annotated ``@secret``, and those of the layers: everything below
-    them is secret. With ``problems`` the data must not be used; ``warnings`` are only told.
+    them is secret. With ``problems`` the data must not be used; ``warnings`` are only told. Data that are not
+    ``is_whole`` lack what could not be understood, and has been reported.
     """
 
     values: dict[str, Any]
@@ -37,6 +38,7 @@ class Resolved(NamedTuple):
     secrets: frozenset[Path] = frozenset()
     problems: Sequence[DataProblem] = ()
     warnings: Sequence[DataProblem] = ()
+    is_whole: bool = True
 
 
 def resolve(

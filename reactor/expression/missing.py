@@ -127,7 +127,9 @@ def in_ccm(error: ExpressionError, found: Any) -> ExpressionError:
     """The ``error`` as a remark: ``found`` is taken instead."""
     taken = "nil" if found is None else "an empty text"
     hint = error.hint if (error.hint or "").startswith("did you mean") else None
-    return ExpressionError(f"{error.message}, so {taken} is taken for it, as in CCM", error.start, error.end, hint)
+    return ExpressionError(
+        f"{error.message}, so {taken} is taken for it, as in CCM", error.start, error.end, hint
+    )
 
 
 def _default(node: Member) -> str:

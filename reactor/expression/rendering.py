@@ -63,7 +63,9 @@ class Expression:
 
     def _slip(self, member: Member, scope: Scope) -> ExpressionError | None:
         found = slip(member, scope.names)
-        if found is not None and any(_inside(path, secret) for path in reads(member) for secret in scope.secrets):
+        if found is not None and any(
+            _inside(path, secret) for path in reads(member) for secret in scope.secrets
+        ):
             return ExpressionError(found.message, found.start, found.end)
         return found
 
@@ -150,9 +152,7 @@ class Template:
     def _check(self, scope: Scope) -> None:
         """Check all expressions before the first of them touches a secret."""
         _raise_first(
-            error.moved(start)
-            for expression, start in self._expressions
-            for error in expression.slips(scope)
+            error.moved(start) for expression, start in self._expressions for error in expression.slips(scope)
         )
 
     def _shown(self, run: Run, matched: list[bool] | None = None) -> Iterator[str]:
@@ -222,7 +222,9 @@ def _note_nil(run: Run, expression: Expression, start: int, *, known: bool) -> N
     if run.scope.strict:
         raise error
     if not known:
-        run.slips.append(ExpressionError("the expression gives nil, which is written <nil>, as in CCM", start, end))
+        run.slips.append(
+            ExpressionError("the expression gives nil, which is written <nil>, as in CCM", start, end)
+        )
 
 
 def _parsed(text: str, start: int) -> Expression:

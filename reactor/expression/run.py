@@ -17,7 +17,18 @@ _SMALL = frozenset((int, float, bool, type(None)))
 class Run:
     """The state that the compiled nodes share while they run."""
 
-    __slots__ = ("acc", "functions", "index", "item", "left", "roots", "scope", "slips", "tainted", "variables")
+    __slots__ = (
+        "acc",
+        "functions",
+        "index",
+        "item",
+        "left",
+        "roots",
+        "scope",
+        "slips",
+        "tainted",
+        "variables",
+    )
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope

@@ -37,6 +37,7 @@ class Reading:
         self._kinds = kinds
         self._inputs = inputs
         self._outside = (Layer("the command line", inputs.data, inputs.secrets),) if inputs.data else ()
+        self._site_is_whole = True
         self._chain: dict[str, Composite | None] = {}
 
     def read(self, file: str) -> tuple[Document, Resolved]:
@@ -67,10 +68,13 @@ class Reading:
         if self._inputs.site is None:
             return None
         try:
-            return SiteData(self._inputs.site, self._inputs, strict=strict)
+            site = SiteData(self._inputs.site, self._inputs, strict=strict)
         except ManifestError as error:
             self._collection.problems += error.diagnostics
+            self._site_is_whole = False
             return None
+        self._site_is_whole = site.is_whole
+        return site
 
     def _read(
         self, problems: Problems, tree: Any, over: tuple[Layer, ...], composite: Composite | None = None
@@ -80,7 +84,9 @@ class Reading:
         document = read_document(tree, problems)
         strict = not document.is_ccm
         data = data_of(document.root, problems, self._inputs, over, strict=strict)
-        world = World.of(source, data.values, data.secrets, self._inputs, strict=strict)
+        # Of data that lack what has been reported, nobody knows what else they lack.
+        is_whole = data.is_whole and self._site_is_whole
+        world = World.of(source, data.values, data.secrets, self._inputs, strict=strict and is_whole)
         entries = document.entries
         of_entries = problems
         if document.jet_file is not None:

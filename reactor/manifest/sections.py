@@ -63,7 +63,8 @@ def resolve_sections(
         each if each.start is None else each._replace(comment_at=_offset(root, each, problems))
         for each in resolved.warnings
     ]
-    return resolved._replace(warnings=placed)
+    is_whole = not resolved.problems and not any(_is_broken(root.get(section)) for section in _SECTIONS)
+    return resolved._replace(warnings=placed, is_whole=is_whole)
 
 
 def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
@@ -134,6 +135,12 @@ def _usable(node: Any) -> Any:
     if isinstance(node, list):
         return [_usable(item) for item in node]
     return None if node is BROKEN else node
+
+
+def _is_broken(node: Any) -> bool:
+    if isinstance(node, dict):
+        return any(map(_is_broken, node.values()))
+    return any(map(_is_broken, node)) if isinstance(node, list) else node is BROKEN
 
 
 def _value(values: Any, path: DocumentPath) -> Any:

@@ -29,8 +29,14 @@ class SiteData:
         found = annotations_of(self._root, source.text)
         self._annotations = found.by_key
         resolved = resolve_sections(self._root, self.problems, inputs, strict=strict)
-        notes = (*resolved.warnings, *unknown(found.by_key), *ignored(found.ignored), *useless_overrides(self._root))
+        notes = (
+            *resolved.warnings,
+            *unknown(found.by_key),
+            *ignored(found.ignored),
+            *useless_overrides(self._root),
+        )
         self.warnings = [warning(each, source) for each in notes]
+        self.is_whole = resolved.is_whole
         self.layer = Layer(path, resolved.values, secret_paths(self._annotations))
 
     def check(self, values: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:

@@ -142,7 +142,9 @@ class Surroundings:
             return text
         message = f'{function}: "{text}" names a file that is not there'
         if self.scope.strict:
-            raise FunctionError(message, "name a file that ends in .templ, or in .jet for Jet, beside the manifest")
+            raise FunctionError(
+                message, "name a file that ends in .templ, or in .jet for Jet, beside the manifest"
+            )
         self.scope.slips.pending.append(ExpressionError(f"{message}, so it is its own text, as in CCM", 0, 0))
         return text
 

@@ -1,5 +1,6 @@
 """A key that is not there is an error in the native form, before anything runs; in the ``ccm:`` form it is CCM's nil."""
 
+import re
 from textwrap import indent
 
 import pytest
@@ -21,7 +22,7 @@ def problems(site, text, **files):
 
 
 def content_of(program, name):
-    (found,) = (each for each in program.graph.resources if each.name.endswith(name))
+    (found,) = (each for each in program.graph.resources.values() if each.name.endswith(name))
     return found.content
 
 
@@ -35,7 +36,11 @@ def content_of(program, name):
         ("Data.xyz", "Data has no key 'xyz'", "give what may be missing a default: Data.xyz ?? 'default'"),
         ("Facts.rle", "Facts has no key 'rle'", "did you mean role?"),
         ("Environ.HOEM", "Environ has no key 'HOEM'", "did you mean HOME?"),
-        ("map(Data.users, .age)", "the map has no key 'age'", "give what may be missing a default: #.age ?? 'default'"),
+        (
+            "map(Data.users, .age)",
+            "the map has no key 'age'",
+            "give what may be missing a default: #.age ?? 'default'",
+        ),
         ("Data[Facts.role]", "Data has no key 'db'", None),
         ("let d = Data; d.prot", "d has no key 'prot'", "did you mean port?"),
         ("Data.none", "the expression gives nil, which would be written <nil>", None),
@@ -108,7 +113,7 @@ def test_what_may_be_missing_can_be_said(site, expression, text):
 
 
 def test_the_ccm_form_keeps_nil_and_warns_with_the_place(site):
-    program = site(
+    text = (
         DATA
         + """ccm:
   resources:
@@ -119,13 +124,20 @@ def test_the_ccm_form_keeps_nil_and_warns_with_the_place(site):
         - a: {command: /bin/true, control: {if: "Data.enbled"}}
 """
     )
+    program = site(text)
     assert content_of(program, "/a") == "port = <nil>"
     assert content_of(program, "/b") == "."
-    assert [each.rpartition("/")[2] for each in program.warnings] == [
-        "site.yaml:5:53: Data has no key 'prot', so nil is taken for it, as in CCM; did you mean port?",
-        "site.yaml:6:50: Environ has no key 'NOPE', so an empty text is taken for it, as in CCM",
-        "site.yaml:8:60: Data has no key 'enbled', so nil is taken for it, as in CCM",
+    found = [re.fullmatch(r".*/site.yaml:(\d+):(\d+): (.*)", each).groups() for each in program.warnings]
+    assert [(int(line), words) for line, _, words in found] == [
+        (5, "Data has no key 'prot', so nil is taken for it, as in CCM; did you mean port?"),
+        (6, "Environ has no key 'NOPE', so an empty text is taken for it, as in CCM"),
+        (8, "Data has no key 'enbled', so nil is taken for it, as in CCM"),
     ]
+    lines = site.filled(text).splitlines()
+    starts = [lines[int(line) - 1][int(column) - 1 :] for line, column, _ in found]
+    assert [start.startswith(key) for start, key in zip(starts, ("prot", "NOPE", "enbled"), strict=True)] == [
+        True
+    ] * 3
 
 
 @pytest.mark.parametrize("name", ["roles/{{ Facts.role }}.yaml", "roles/${ Facts.role }.yaml"])
@@ -151,17 +163,19 @@ def test_in_the_ccm_form_such_a_template_is_its_text_with_a_warning(site):
 def test_the_hierarchy_of_the_native_form_wants_the_facts_it_names(site):
     for entry in ("role:${ Facts.rle }", "role:${ lookup('facts.rle') }"):
         (problem,) = problems(
-            site, f"hierarchy: {{order: [\"{entry}\"]}}\noverrides: {{role:db: {{a: 1}}}}\nresources: []\n"
+            site, f'hierarchy: {{order: ["{entry}"]}}\noverrides: {{role:db: {{a: 1}}}}\nresources: []\n'
         )
         assert "rle" in problem.message
     for entry in ("role:${ Facts.rle ?? '' }", "role:${ Facts?.rle }", "role:${ lookup('facts.rle', '') }"):
-        program = site(f"hierarchy: {{order: [\"{entry}\"]}}\noverrides: {{role:db: {{a: 1}}}}\nresources: []\n")
+        program = site(
+            f'hierarchy: {{order: ["{entry}"]}}\noverrides: {{role:db: {{a: 1}}}}\nresources: []\n'
+        )
         assert program.data == {}
 
 
 def test_the_hierarchy_of_the_ccm_form_passes_over_what_is_missing_and_warns(site):
     program = site(
-        "hierarchy: {order: [\"role:${ lookup('facts.rle') }\", \"env:${ Facts.env }\"]}\noverrides: {x: {a: 1}}\n"
+        'hierarchy: {order: ["role:${ lookup(\'facts.rle\') }", "env:${ Facts.env }"]}\noverrides: {x: {a: 1}}\n'
         "ccm: {resources: [{exec: [{/bin/true: {}}]}]}\n"
     )
     assert program.data == {}
