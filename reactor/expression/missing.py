@@ -14,6 +14,7 @@ from reactor.expression.access import MISSING, reach
 from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.nodes import (
     Binary,
+    Call,
     Chain,
     Conditional,
     Constant,
@@ -140,6 +141,8 @@ def _named(node: Node) -> str | None:
     """How ``node`` is written, where it is plain names; for an element of a predicate nothing before the dot."""
     if isinstance(node, Root | Variable):
         return node.name
+    if isinstance(node, Call) and len(node.arguments) == 1 and isinstance(node.arguments[0], Constant):
+        return f"{node.name}({node.arguments[0].value!r})"
     if isinstance(node, Member) and isinstance(node.key, Constant) and isinstance(node.key.value, str):
         if isinstance(node.value, Pointer):
             return f"#.{node.key.value}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -193,10 +193,7 @@ def expression(text: str) -> Expression:
 def _guarded(run: Run, evaluate: Callable[[], Any], length: int) -> Any:
     """What ``evaluate`` gives. An error hides its words when a secret was touched, and nothing of Python gets out."""
     try:
-        value = evaluate()
-        if run.slips:
-            run.scope.slips.pending += map(_blurred, run.slips) if run.tainted else run.slips
-        return value
+        return _told(run, evaluate())
     except ExpressionError as failure:
         error = failure
     except FunctionError as failure:
@@ -241,6 +238,13 @@ def _moved(found: Expression, start: int, run: Run) -> Any:
     except ExpressionError as error:
         raise error.moved(start) from None
     run.slips[before:] = (each.moved(start) for each in run.slips[before:])
+    return value
+
+
+def _told(run: Run, value: Any) -> Any:
+    """``value``, and what was let pass on the way to it told to the scope."""
+    if run.slips:
+        run.scope.slips.pending += map(_blurred, run.slips) if run.tainted else run.slips
     return value
 
 

@@ -19,6 +19,7 @@ class Slips:
         """Those of the evaluation that goes on, their offsets in its text."""
         self.found: dict[tuple[str, int, int], tuple[int, str, ExpressionError]] = {}
         """Each once: the offset of its text in the file, that text, and what is wrong."""
+        self._taken: set[tuple[str, int, int]] = set()
 
     def settle(self, at: int, text: str) -> None:
         """Say where the text stands that has just been evaluated."""
@@ -32,8 +33,10 @@ class Slips:
             self.pending[index] = ExpressionError(f"{what}: {slip.message}", 0, 0, slip.hint)
 
     def take(self) -> list[tuple[int, str, ExpressionError]]:
-        """Those found since the last time, each with the offset of its text in the file, and that text."""
-        taken, self.found = list(self.found.values()), {}
+        """Those not taken before, each with the offset of its text in the file, and that text."""
+        taken = [slip for key, slip in self.found.items() if key not in self._taken]
+        self._taken.update(self.found)
+        self.found.clear()
         return taken
 
 

@@ -197,3 +197,17 @@ def test_a_misspelt_key_below_a_secret_does_not_tell_the_others(site):
     )
     assert problem.message == "Data.db has no key 'passphrse'"
     assert "passphrase" not in (problem.hint or "")
+
+
+@pytest.mark.parametrize("head", ["resources:\n", "ccm:\n  resources:\n"], ids=["native", "ccm"])
+def test_a_misspelt_output_is_told_when_it_is_known(head, manifest, reactor, tmp_path):
+    body = """  - exec:
+      - a: {command: /bin/echo one}
+      - b: {command: "/usr/bin/touch {dir}/{{ output('exec#a').sdtout }}"}
+"""
+    done = reactor("run", "--converge-once", manifest(head + indent(body, "  " if "ccm" in head else "")))
+    said = done.out + done.err
+    assert "output('exec#a') has no key 'sdtout'" in said
+    assert "did you mean stdout?" in said
+    assert (done.code != 0) == (head == "resources:\n")
+    assert (tmp_path / "<nil>").exists() == (done.code == 0)
