@@ -218,6 +218,8 @@ class Reading:
         except FunctionError as error:
             problems.add(f"resources_jet_file: {error.message}", at, error.hint)
             return None, problems
+        finally:
+            world.scope.slips.settle(at, file)
         name = f"{os.path.join(os.path.dirname(problems.source.file), file)} (rendered)"
         rendered = Problems(Source(name, str(text), isinstance(text, SecretText)))
         self._keep_text(rendered.source)

@@ -160,7 +160,11 @@ class Surroundings:
         if not body.endswith(".jet"):
             self._no_file_name("jet", body)
         with self._deeper():
-            return render(body, delimiters, self.for_templates(), self.read_file)
+            return render(body, delimiters, self.for_templates(), self.read_file, self._note)
+
+    def _note(self, what: str) -> None:
+        """Something is missing in a template, which is no error here."""
+        self.scope.slips.pending.append(ExpressionError(f"{what}, so nothing is written, as in CCM", 0, 0))
 
     def lookup(self, path: str, default: Any = None) -> Any:
         """What stands at a gjson path of the roots: `lookup` of expressions, for templates."""

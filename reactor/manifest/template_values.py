@@ -25,7 +25,7 @@ class TemplateValues:
             surroundings.scope.secrets,
             strict=surroundings.scope.strict,
         )
-        self.context, self.functions, self.has_secrets = own.for_templates()
+        self.context, self.functions, self.has_secrets, self.strict = own.for_templates()
         self.reads = own.reads
 
     def matches(self, other: object) -> bool:
