@@ -6,7 +6,7 @@ import os
 import re
 from functools import cmp_to_key
 
-from reactor import PathWatch, Watch
+from reactor import PathWatch, ResourceError, Watch
 from resources.package.database import Database
 from resources.package.programs import Programs
 from resources.package.state import NOT_INSTALLED, PackageState
@@ -17,6 +17,7 @@ _FILES = ("rpmdb.sqlite", "Packages.db", "Packages")
 """The formats of rpm: SQLite since 4.16, ndb of SUSE, Berkeley DB before."""
 _FORMAT = r"%{NAME}\t%{ARCH}\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n"
 _AGE = cmp_to_key(rpm.compare)
+_ERROR = re.compile(r"^error: (.*)", re.MULTILINE)
 _LINE = re.compile(r"^(\S+)\t(\S+)\t(\S+)$", re.MULTILINE)
 
 
@@ -52,6 +53,11 @@ class RpmDatabase(Database):
     async def _read(self) -> None:
         root = ("--root", self._root) if self._root else ()
         text = await self._programs.read("rpm", *root, "-qa", "--queryformat", _FORMAT)
+        if (
+            trouble := _ERROR.search(text)
+        ) is not None:  # rpm ends with 0 also when it has skipped what it can't read
+            hint = "see what rpmdb --verifydb says; rpmdb --rebuilddb mends what can be read"
+            raise ResourceError(f"rpm can't list what is installed: {trouble[1]}", hint)
         self._packages = {}
         for name, architecture, version in _LINE.findall(text):
             self._packages.setdefault(name, []).append((architecture, version))

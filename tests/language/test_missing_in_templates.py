@@ -15,10 +15,14 @@ BODY = """  - scaffold:
 
 
 @pytest.mark.parametrize(
-    ("engine", "source", "text"),
-    [("go", "port [[ .Data.prot ]]\n", "port <no value>\n"), ("jet", "port [[ Data.prot ]]\n", "port \n")],
+    ("engine", "texts"),
+    [
+        ("go", ("port [[ .Data.prot ]]\n", "port <no value>\n")),
+        ("jet", ("port [[ Data.prot ]]\n", "port \n")),
+    ],
 )
-def test_a_scaffold_writes_no_file_with_a_hole_in_it(engine, source, text, manifest, reactor, tmp_path):
+def test_a_scaffold_writes_no_file_with_a_hole_in_it(engine, texts, manifest, reactor, tmp_path):
+    source, text = texts
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates" / "app.conf").write_text(source)
     body = BODY.replace("ENGINE", engine)

@@ -13,7 +13,6 @@ from reactor.templates.jet import nodes
 from reactor.templates.jet.evaluator import NOTHING, Evaluator, Scope
 from reactor.templates.jet.operators import INVALID, Hidden, name_of_type
 
-
 _ISSET = "test what may be missing first: with if, or isset"
 
 
