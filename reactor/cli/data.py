@@ -58,7 +58,6 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
     """The data of the manifest. Raises ManifestError."""
     from reactor.data.resolve import Layer
     from reactor.loading import data_located, with_site
-    from reactor.manifest.document import is_ccm
     from reactor.manifest.sections import data_of, sections_of, warning
     from reactor.manifest.site_data import SiteData
     from reactor.manifest.source import Problems, read_source
@@ -70,7 +69,7 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
         raise ManifestError([source])
     problems = Problems(source)
     root = sections_of(problems)
-    strict = not is_ccm(root)
+    strict = "resources" in root  # data alone may be those of a manifest in either form
     site = SiteData(inputs.site, inputs, strict=strict) if inputs.site is not None else None
     over = (*((site.layer,) if site else ()), Layer("the command line", inputs.data, inputs.secrets))
     resolved = data_of(root, problems, inputs, over, strict=strict)

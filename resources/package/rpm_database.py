@@ -51,6 +51,11 @@ class RpmDatabase(Database):
         return (self.file,)
 
     async def _read(self) -> None:
+        if not self._root and not os.path.exists(
+            _find(self._root)
+        ):  # rpm would make an empty one, and say nothing
+            hint = "bring it back from a backup; rpm --initdb makes an empty one"
+            raise ResourceError(f"the database of rpm is gone: there is no {self.file}", hint)
         root = ("--root", self._root) if self._root else ()
         text = await self._programs.read("rpm", *root, "-qa", "--queryformat", _FORMAT)
         if (
