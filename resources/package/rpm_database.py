@@ -50,12 +50,14 @@ class RpmDatabase(Database):
     def _files(self) -> tuple[str, ...]:
         return (self.file,)
 
-    async def _read(self) -> None:
-        if not self._root and not os.path.exists(
-            _find(self._root)
-        ):  # rpm would make an empty one, and say nothing
+    def _check_that_it_is_there(self) -> None:
+        """Raise ResourceError when this host has no database: rpm would make an empty one, and say nothing."""
+        if not self._root and not os.path.exists(_find(self._root)):
             hint = "bring it back from a backup; rpm --initdb makes an empty one"
             raise ResourceError(f"the database of rpm is gone: there is no {self.file}", hint)
+
+    async def _read(self) -> None:
+        self._check_that_it_is_there()
         root = ("--root", self._root) if self._root else ()
         text = await self._programs.read("rpm", *root, "-qa", "--queryformat", _FORMAT)
         if (

@@ -298,7 +298,9 @@ def test_a_secret_within_a_list_does_not_make_a_secret_of_the_keys(reactor, mani
 
 
 def test_data_alone_may_be_of_either_form_so_what_they_miss_is_a_warning(reactor, manifest):
-    done = reactor("data", manifest("hierarchy: {order: [\"role:${ lookup('facts.rloe') }\"]}\ndata: {a: 1}\n"))
+    done = reactor(
+        "data", manifest("hierarchy: {order: [\"role:${ lookup('facts.rloe') }\"]}\ndata: {a: 1}\n")
+    )
     assert (done.code, json.loads(done.out)) == (0, {"a": 1})
     assert "manifest.yaml:1:" in done.err
     assert "missing key 'facts.rloe'" in done.err
