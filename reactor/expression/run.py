@@ -42,6 +42,11 @@ class Run:
         self.index = 0
         self.acc: Any = None
 
+    @property
+    def strict(self) -> bool:
+        """Whether a key that is missing is an error."""
+        return self.scope.strict
+
     def charge(self, steps: int) -> None:
         """Pay for work that is about to be done; raises FunctionError when there is nothing left to pay with."""
         self.left -= steps
