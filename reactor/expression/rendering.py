@@ -31,6 +31,26 @@ class CallSite(NamedTuple):
     end: int
 
 
+class _all_told:  # noqa: N801 - it is used like a function, and a generator takes five times as long
+    """Around an evaluation: when it fails, all that is missing whatever the values are is told, and not only the first.
+
+    Also when it fails because a value is still to come: what is missing will be missing then, too.
+    """
+
+    __slots__ = ("_scope", "_slips")
+
+    def __init__(self, slips: Callable[[Scope], Iterable[ExpressionError]], scope: Scope) -> None:
+        self._slips = slips
+        self._scope = scope
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, Exception):
+            _raise_first(self._slips(self._scope))
+
+
 class Expression:
     """One expression, ready to be evaluated in any scope."""
 
@@ -47,11 +67,14 @@ class Expression:
         """Its value, in plain lists and maps; texts are SecretText when a secret was touched."""
         self.check(scope)
         run = Run(scope)
-        return _guarded(run, lambda: run.given(self.run(run)), len(self.text))
+        with _all_told(self.slips, scope):
+            return _guarded(run, lambda: run.given(self.run(run)), len(self.text))
 
     def check(self, scope: Scope) -> None:
         """Raise ExpressionError for names that ``scope`` does not have: that can be said, whatever is secret."""
-        _raise_first(self.slips(scope))
+        for node in self._outer:
+            if not _known(node, scope):
+                _raise_first(self.slips(scope))
 
     def slips(self, scope: Scope) -> Iterator[ExpressionError]:
         """The names and keys that ``scope`` does not have and every evaluation wants."""
@@ -118,7 +141,8 @@ class Template:
         """The text with each expression replaced by the text of its value."""
         self._check(scope)
         run = Run(scope)
-        return run.marked(_guarded(run, lambda: "".join(self._shown(run)), len(self.text)))
+        with _all_told(self._slips, scope):
+            return run.marked(_guarded(run, lambda: "".join(self._shown(run)), len(self.text)))
 
     def value(self, scope: Scope) -> Any:
         """The value itself if the text is exactly one expression, with spaces around it at most; else the text."""
@@ -127,14 +151,16 @@ class Template:
         self._check(scope)
         run = Run(scope)
         expression, start = self._expressions[0]
-        return _guarded(run, lambda: run.given(_moved(expression, start, run)), len(self.text))
+        with _all_told(self._slips, scope):
+            return _guarded(run, lambda: run.given(_moved(expression, start, run)), len(self.text))
 
     def match(self, scope: Scope) -> tuple[str, bool]:
         """The text, and whether any expression gave something: neither nil nor an empty text."""
         self._check(scope)
         run = Run(scope)
         matched: list[bool] = []
-        text = _guarded(run, lambda: "".join(self._shown(run, matched)), len(self.text))
+        with _all_told(self._slips, scope):
+            text = _guarded(run, lambda: "".join(self._shown(run, matched)), len(self.text))
         return run.marked(text), any(matched)
 
     def calls(self, name: str) -> tuple[CallSite, ...]:
@@ -151,9 +177,16 @@ class Template:
 
     def _check(self, scope: Scope) -> None:
         """Check all expressions before the first of them touches a secret."""
-        _raise_first(
-            error.moved(start) for expression, start in self._expressions for error in expression.slips(scope)
-        )
+        for expression, _ in self._expressions:
+            try:
+                expression.check(scope)
+            except ExpressionError:
+                _raise_first(self._slips(scope))
+
+    def _slips(self, scope: Scope) -> Iterator[ExpressionError]:
+        for expression, start in self._expressions:
+            for error in expression.slips(scope):
+                yield error.moved(start)
 
     def _shown(self, run: Run, matched: list[bool] | None = None) -> Iterator[str]:
         """The pieces of the result; ``matched`` learns of each expression whether it gave something."""
