@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from reactor.resource.speech import say
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import Heard, PathWatch, TimerWatch, Watch, Watcher, WatchSink, WatchState
+    from reactor.templates.absence import Absence
     from reactor.templates.engines import template_engine
     from reactor.templates.errors import TemplateError
     from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format
@@ -104,6 +105,7 @@ _HOMES = {
     "reactor.resource.speech": ("say",),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("Heard", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
+    "reactor.templates.absence": ("Absence",),
     "reactor.templates.engines": ("template_engine",),
     "reactor.templates.errors": ("TemplateError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format"),
@@ -114,14 +116,14 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff",
-    "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Graph", "GroupError",
-    "Heard", "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch",
-    "Place", "Plan", "Program", "PropertyProblem", "Rate", "Reference", "References", "Resource",
-    "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "in_thread",
-    "is_shared", "load", "mounts", "printable", "remember", "remember_headers", "remember_url", "say",
-    "size_in_words", "template_engine", "unpack",
+    "ARCHIVE_SUFFIXES", "Absence", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic",
+    "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Graph",
+    "GroupError", "Heard", "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options",
+    "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate", "Reference", "References",
+    "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits",
+    "Watch", "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts",
+    "in_thread", "is_shared", "load", "mounts", "printable", "remember", "remember_headers", "remember_url",
+    "say", "size_in_words", "template_engine", "unpack",
 ]  # fmt: skip
 
 

@@ -68,9 +68,11 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
     if isinstance(source, Diagnostic):
         raise ManifestError([source])
     problems = Problems(source)
-    site = SiteData(inputs.site, inputs) if inputs.site is not None else None
+    root = sections_of(problems)
+    strict = "resources" in root  # data alone may be those of a manifest in either form
+    site = SiteData(inputs.site, inputs, strict=strict) if inputs.site is not None else None
     over = (*((site.layer,) if site else ()), Layer("the command line", inputs.data, inputs.secrets))
-    resolved = data_of(sections_of(problems), problems, inputs, over)
+    resolved = data_of(root, problems, inputs, over, strict=strict)
     if site is not None:
         site.check(resolved.values, resolved.secrets)
     if found := [*problems.sorted(), *(site.problems.sorted() if site else ())]:

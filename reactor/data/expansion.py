@@ -13,17 +13,26 @@ from reactor.expression.template import parse
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 
 
-def data_scope(facts: Mapping[str, Any]) -> Scope:
-    """What expressions in data and in the hierarchy may use. A fact that is missing is an empty text."""
+_ONLY_FACTS = "expressions in data know Facts and nothing else"
+
+
+def data_scope(facts: Mapping[str, Any], *, strict: bool) -> Scope:
+    """What expressions in data and in the hierarchy may use.
+
+    When it is not ``strict``, a fact that is missing is an empty text, as in CCM, and there is nothing in ``Data``.
+    """
+    if strict:
+        return Scope({"Facts": facts}, strict=True, absent={"Data": _ONLY_FACTS, "Environ": _ONLY_FACTS})
     return Scope({"Facts": facts, "Data": {}, "Environ": TextMap()}, missing="empty")
 
 
 class Expander:
-    """Evaluates expressions of one document; what fails is added to ``problems``."""
+    """Evaluates expressions of one document; what fails is added to ``problems``, what CCM lets pass to ``slips``."""
 
     def __init__(self, scope: Scope, problems: list[DataProblem]) -> None:
         self._scope = scope
         self._problems = problems
+        self.slips: list[DataProblem] = []
 
     def expand(self, value: Any, path: DocumentPath) -> Any:
         """The value at ``path`` with its expressions evaluated, keys excepted. One that fails is null."""
@@ -43,6 +52,8 @@ class Expander:
         except ExpressionError as error:
             self._report(error, path)
             return None
+        finally:
+            self._note(path)
         return found if matched else None
 
     def _text(self, text: str, path: DocumentPath) -> Any:
@@ -52,9 +63,19 @@ class Expander:
         except ExpressionError as error:
             self._report(error, path)
             return None
+        finally:
+            self._note(path)
 
     def _report(self, error: ExpressionError, path: DocumentPath) -> None:
-        self._problems.append(DataProblem(path, error.message, error.hint, error.start, error.end))
+        self._problems += (_problem(each, path) for each in (error, *error.others))
+
+    def _note(self, path: DocumentPath) -> None:
+        self.slips += (_problem(each, path) for each in self._scope.slips.pending)
+        self._scope.slips.pending.clear()
+
+
+def _problem(error: ExpressionError, path: DocumentPath) -> DataProblem:
+    return DataProblem(path, error.message, error.hint, error.start, error.end)
 
 
 def _whole(value: float) -> int | float:

@@ -29,7 +29,8 @@ class Resolved(NamedTuple):
 
     ``layers`` names for every leaf where it came from: ``data``, ``overrides os:debian``, or the name of a
     `Layer`. ``secrets`` are the paths of the keys annotated ``@secret``, and those of the layers: everything below
-    them is secret. With ``problems`` the data must not be used; ``warnings`` are only told.
+    them is secret. With ``problems`` the data must not be used; ``warnings`` are only told. Data that are not
+    ``is_whole`` lack what could not be understood, and has been reported.
     """
 
     values: dict[str, Any]
@@ -37,6 +38,7 @@ class Resolved(NamedTuple):
     secrets: frozenset[Path] = frozenset()
     problems: Sequence[DataProblem] = ()
     warnings: Sequence[DataProblem] = ()
+    is_whole: bool = True
 
 
 def resolve(
@@ -45,15 +47,18 @@ def resolve(
     *,
     over: Iterable[Layer] = (),
     annotations: Mapping[Path, Sequence[Annotation]] | None = None,
+    strict: bool = False,
 ) -> Resolved:
     """Resolve the sections ``data``, ``hierarchy`` and ``overrides`` for a host with these facts.
 
     The layers in ``over`` are merged deeply on top, one after the other. Other sections are ignored, and a missing
     or null one is taken as empty. The caller has checked that data and overrides are maps. ``annotations`` are those
-    of the data by their keys, as `reactor.data.annotations` finds them.
+    of the data by their keys, as `reactor.data.annotations` finds them. When ``strict``, a fact that is missing is a
+    problem, else a warning.
     """
     problems: list[DataProblem] = []
-    tree = _resolved(document, Expander(data_scope(facts), problems), problems)
+    expander = Expander(data_scope(facts, strict=strict), problems)
+    tree = _resolved(document, expander, problems)
     marked = annotations or {}
     secrets = secret_paths(marked)
     for layer in over:
@@ -67,7 +72,7 @@ def resolve(
         layers=dict(layers(tree)),
         secrets=secrets,
         problems=problems,
-        warnings=list(unknown(marked)),
+        warnings=[*expander.slips, *unknown(marked)],
     )
 
 

@@ -10,6 +10,7 @@ expression, each step knowing only the ones above it:
 - ``lexer``, ``cursor``, ``nodes``, ``operands``, ``parser``: one expression as tokens, as a tree;
 - ``text``, ``json_text``, ``access``, ``operators``, ``regex``, ``layout``, ``gjson/``, ``builtins/``: what the
   values can do;
+- ``missing``: keys that are not there: where that is allowed, and what is said of the others;
 - ``scope``: what the host program hands in: roots, functions, secrets, bounds;
 - ``evaluator/``: the tree compiled to Python closures; ``reads``: which paths of the roots it may read;
 - ``run``, ``rendering``: one evaluation; expressions and texts with expressions in them;

@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from reactor.expression.errors import FunctionError
 from reactor.expression.kinds import kind, shown
+from reactor.expression.scope import TextMap
 from reactor.expression.text import text
 
+MISSING: Final = object()
 _KEYS = frozenset(("nil", "bool", "int", "float", "string"))
 
 
 def fetch(value: Any, key: Any) -> Any:
     """``value.key`` or ``value[key]``: nil for a key that a map does not have, an error for an index out of range."""
+    found = reach(value, key)
+    return substitute(value) if found is MISSING else found
+
+
+def substitute(value: Any) -> Any:
+    """What stands for a key that the map ``value`` does not have."""
+    return "" if isinstance(value, TextMap) else None
+
+
+def reach(value: Any, key: Any) -> Any:
+    """The same, MISSING for a key that a map does not have."""
     if type(value) is dict and type(key) is str:
-        return value.get(key)
+        return value.get(key, MISSING)
     what = kind(value)
     if what == "map" and kind(key) in _KEYS and (isinstance(key, str) or key in value):
-        try:  # not get(): a map with a default for missing keys, as Environ is, keeps it
+        try:
             return value[key]
         except KeyError:
-            return None
+            return MISSING
     if what in ("array", "string") and (kind(key) == "int" or (kind(key) == "float" and math.isfinite(key))):
         return _element(value, int(key))
     raise FunctionError(f"cannot fetch {_named(key)} from {shown(value)}", _remedy(what, key))

@@ -33,6 +33,8 @@ class ExpressionError(Exception):
         self.start = start
         self.end = end
         self.hint = hint
+        self.others: tuple[ExpressionError, ...] = ()
+        """What else is wrong with the same text."""
 
     def moved(self, by: int) -> ExpressionError:
         """The same error for a text in which this expression begins ``by`` characters later."""

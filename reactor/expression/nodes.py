@@ -45,11 +45,15 @@ class Pointer(Node):
 
 @dataclass(eq=False, repr=False)
 class Member(Node):
-    """``value.key``, ``value[key]`` and, when ``optional``, ``value?.key``."""
+    """``value.key``, ``value[key]`` and, when ``optional``, ``value?.key``.
+
+    ``may_be_missing``: the expression says what holds where the map has no such key.
+    """
 
     value: Node
     key: Node
     optional: bool
+    may_be_missing: bool = False
 
 
 @dataclass(eq=False, repr=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
@@ -14,7 +14,8 @@ from reactor.expression.delimiters import pieces
 from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.evaluator import compiled
 from reactor.expression.kinds import kind
-from reactor.expression.nodes import Call, Constant, Root, walk
+from reactor.expression.missing import allow, certain, slip
+from reactor.expression.nodes import Call, Constant, Member, Root, walk
 from reactor.expression.parser import parse as parse_tree
 from reactor.expression.reads import Path, meet, reads
 from reactor.expression.run import Run
@@ -33,6 +34,26 @@ class CallSite(NamedTuple):
     end: int
 
 
+class _all_told:  # noqa: N801 - it is used like a function, and a generator takes five times as long
+    """Around an evaluation: when it fails, all that is missing whatever the values are is told, and not only the first.
+
+    Also when it fails because a value is still to come: what is missing will be missing then, too.
+    """
+
+    __slots__ = ("_scope", "_slips")
+
+    def __init__(self, slips: Callable[[Scope], Iterable[ExpressionError]], scope: Scope) -> None:
+        self._slips = slips
+        self._scope = scope
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, Exception):
+            _raise_first(self._slips(self._scope))
+
+
 class Expression:
     """One expression, ready to be evaluated in any scope."""
 
@@ -40,6 +61,7 @@ class Expression:
         self.text = text
         try:
             self._tree, self._outer = parse_tree(text)
+            allow(self._tree)
             self._evaluate = compiled(self._tree)
         except RecursionError:
             raise ExpressionError("the expression is nested too deeply", 0, len(text)) from None
@@ -48,13 +70,30 @@ class Expression:
         """Its value, in plain lists and maps; texts are SecretText when a secret was touched."""
         self.check(scope)
         run = Run(scope)
-        return _guarded(run, lambda: run.given(self.run(run)), len(self.text))
+        with _all_told(self.slips, scope):
+            return _guarded(run, lambda: run.given(self.run(run)), len(self.text))
 
     def check(self, scope: Scope) -> None:
-        """Raise ExpressionError for a name that ``scope`` does not have: that can be said, whatever is secret."""
+        """Raise ExpressionError for names that ``scope`` does not have: that can be said, whatever is secret."""
         for node in self._outer:
             if not _known(node, scope):
-                raise _unknown(node, scope)
+                _raise_first(self.slips(scope))
+
+    def slips(self, scope: Scope) -> Iterator[ExpressionError]:
+        """The names and keys that ``scope`` does not have and every evaluation wants."""
+        unknown = [_unknown(node, scope) for node in self._outer if not _known(node, scope)]
+        yield from unknown
+        if scope.strict and not unknown:
+            found = (self._slip(member, scope) for member in self._members)
+            yield from {each.start: each for each in found if each is not None}.values()
+
+    def _slip(self, member: Member, scope: Scope) -> ExpressionError | None:
+        found = slip(member, scope.names)
+        if found is not None and any(
+            _inside(path, secret) for path in reads(member) for secret in scope.secrets
+        ):
+            return ExpressionError(found.message, found.start, found.end)
+        return found
 
     def run(self, run: Run) -> Any:
         """Its value as a part of the evaluation ``run``, in a scope that has passed `check`."""
@@ -70,6 +109,10 @@ class Expression:
     def names(self) -> frozenset[str]:
         """The roots and the functions of the host that it uses, ``lookup`` among them."""
         return frozenset(node.name for node in self._outer)
+
+    @cached_property
+    def _members(self) -> tuple[Member, ...]:
+        return tuple(certain(self._tree))
 
     @cached_property
     def _reads(self) -> tuple[Path, ...]:
@@ -101,7 +144,8 @@ class Template:
         """The text with each expression replaced by the text of its value."""
         self._check(scope)
         run = Run(scope)
-        return run.marked(_guarded(run, lambda: "".join(self._shown(run)), len(self.text)))
+        with _all_told(self._slips, scope):
+            return run.marked(_guarded(run, lambda: "".join(self._shown(run)), len(self.text)))
 
     def value(self, scope: Scope) -> Any:
         """The value itself if the text is exactly one expression, with spaces around it at most; else the text."""
@@ -110,7 +154,8 @@ class Template:
         self._check(scope)
         run = Run(scope)
         expression, start = self._expressions[0]
-        value = _guarded(run, lambda: run.given(_moved(expression, start, run)), len(self.text))
+        with _all_told(self._slips, scope):
+            value = _guarded(run, lambda: run.given(_moved(expression, start, run)), len(self.text))
         if run.tainted:
             _hide(expression, value, scope)
         return value
@@ -120,7 +165,8 @@ class Template:
         self._check(scope)
         run = Run(scope)
         matched: list[bool] = []
-        text = _guarded(run, lambda: "".join(self._shown(run, matched)), len(self.text))
+        with _all_told(self._slips, scope):
+            text = _guarded(run, lambda: "".join(self._shown(run, matched)), len(self.text))
         return run.marked(text), any(matched)
 
     def calls(self, name: str) -> tuple[CallSite, ...]:
@@ -137,11 +183,16 @@ class Template:
 
     def _check(self, scope: Scope) -> None:
         """Check all expressions before the first of them touches a secret."""
-        for expression, start in self._expressions:
+        for expression, _ in self._expressions:
             try:
                 expression.check(scope)
-            except ExpressionError as error:
-                raise error.moved(start) from None
+            except ExpressionError:
+                _raise_first(self._slips(scope))
+
+    def _slips(self, scope: Scope) -> Iterator[ExpressionError]:
+        for expression, start in self._expressions:
+            for error in expression.slips(scope):
+                yield error.moved(start)
 
     def _shown(self, run: Run, matched: list[bool] | None = None) -> Iterator[str]:
         """The pieces of the result; ``matched`` learns of each expression whether it gave something."""
@@ -157,9 +208,12 @@ class Template:
             yield shown
 
     def _piece(self, expression: Expression, start: int, run: Run, matched: list[bool] | None) -> str:
+        slips = len(run.slips)
         value = _moved(expression, start, run)
         if matched is not None:
             matched.append(value is not None and value != "")
+        elif value is None:
+            _note_nil(run, expression, start, known=len(run.slips) > slips)
         try:
             shown = run.shown(value)
         except FunctionError as error:
@@ -178,7 +232,7 @@ def expression(text: str) -> Expression:
 def _guarded(run: Run, evaluate: Callable[[], Any], length: int) -> Any:
     """What ``evaluate`` gives. An error hides its words when a secret was touched, and nothing of Python gets out."""
     try:
-        return evaluate()
+        return _told(run, evaluate())
     except ExpressionError as failure:
         error = failure
     except FunctionError as failure:
@@ -199,6 +253,27 @@ def _hide(expression: Expression, value: Any, scope: Scope) -> None:
         scope.hide(part)
 
 
+def _raise_first(errors: Iterable[ExpressionError]) -> None:
+    """Raise the first of ``errors``, which tells of the others."""
+    found = list(errors)
+    if found:
+        found[0].others = tuple(found[1:])
+        raise found[0]
+
+
+def _note_nil(run: Run, expression: Expression, start: int, *, known: bool) -> None:
+    """A text is about to get nil for a piece: an error where the scope is strict."""
+    hint = "give it a default: ... ?? 'default'"
+    end = start + len(expression.text)
+    error = ExpressionError("the expression gives nil, which would be written <nil>", start, end, hint)
+    if run.scope.strict:
+        raise error
+    if not known:
+        run.slips.append(
+            ExpressionError("the expression gives nil, which is written <nil>, as in CCM", start, end)
+        )
+
+
 def _parsed(text: str, start: int) -> Expression:
     try:
         return expression(text)
@@ -207,10 +282,30 @@ def _parsed(text: str, start: int) -> Expression:
 
 
 def _moved(found: Expression, start: int, run: Run) -> Any:
+    before = len(run.slips)
     try:
-        return found.run(run)
+        value = found.run(run)
     except ExpressionError as error:
         raise error.moved(start) from None
+    run.slips[before:] = (each.moved(start) for each in run.slips[before:])
+    return value
+
+
+def _told(run: Run, value: Any) -> Any:
+    """``value``, and what was let pass on the way to it told to the scope."""
+    if run.slips:
+        run.scope.slips.pending += map(_blurred, run.slips) if run.tainted else run.slips
+    return value
+
+
+def _blurred(slip: ExpressionError) -> ExpressionError:
+    """The remark without its words, which a secret may be in."""
+    return ExpressionError("a key is missing, and nothing is taken for it, as in CCM", slip.start, slip.end)
+
+
+def _inside(path: Path, secret: tuple[str, ...]) -> bool:
+    """Whether what has the key at the end of ``path`` is secret as a whole."""
+    return len(path) > len(secret) and meet(path, secret)
 
 
 def _known(node: Root | Call, scope: Scope) -> bool:
@@ -226,7 +321,11 @@ def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
     elif node.name in functions:
         hint = f"it is a function: {node.name}(...)"
     else:
-        hint = _meant(node.name, (*scope.names, "let", "nil")) or _bare(node.name, scope)
+        hint = (
+            scope.absent.get(node.name)
+            or _meant(node.name, (*scope.names, "let", "nil"))
+            or _bare(node.name, scope)
+        )
     return ExpressionError(f"unknown name {node.name}", node.start, node.end, hint)
 
 

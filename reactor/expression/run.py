@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reactor.expression.bounds import CHARACTERS_PER_STEP, MAX_NESTING
-from reactor.expression.errors import FunctionError
+from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.kinds import kind
 from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
@@ -17,7 +17,18 @@ _SMALL = frozenset((int, float, bool, type(None)))
 class Run:
     """The state that the compiled nodes share while they run."""
 
-    __slots__ = ("acc", "functions", "index", "item", "left", "roots", "scope", "tainted", "variables")
+    __slots__ = (
+        "acc",
+        "functions",
+        "index",
+        "item",
+        "left",
+        "roots",
+        "scope",
+        "slips",
+        "tainted",
+        "variables",
+    )
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -25,10 +36,16 @@ class Run:
         self.functions = scope.functions
         self.left = scope.steps
         self.tainted = False
+        self.slips: list[ExpressionError] = []
         self.variables: dict[str, Any] = {}
         self.item: Any = None
         self.index = 0
         self.acc: Any = None
+
+    @property
+    def strict(self) -> bool:
+        """Whether a key that is missing is an error."""
+        return self.scope.strict
 
     def charge(self, steps: int) -> None:
         """Pay for work that is about to be done; raises FunctionError when there is nothing left to pay with."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reactor.facts.gathering import Gatherer
-from reactor.facts.kernel import read
+from reactor.facts.kernel import read, read_if_allowed
 
 _TEXTS = {
     "vendorId": ("vendor_id", "CPU implementer"),
@@ -20,9 +20,9 @@ _TEXTS = {
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
-    """The facts under ``cpu``."""
+    """The facts under ``cpu``. What could not be had is not there."""
     found = gatherer({"cpu.info": lambda: processors(read("/proc/cpuinfo"))})
-    return {"info": found.get("cpu.info", [])}
+    return {"info": found["cpu.info"]} if found else {}
 
 
 def processors(cpuinfo: str) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ def _processor(fields: dict[str, str]) -> dict[str, Any]:
         "model": texts["model"],
         "stepping": _leading_number(fields.get("stepping", "")),
         "physicalId": texts["physicalId"],
-        "coreId": texts["coreId"] or read(f"/sys/devices/system/cpu/cpu{number}/topology/core_id"),
+        "coreId": texts["coreId"] or read_if_allowed(f"/sys/devices/system/cpu/cpu{number}/topology/core_id"),
         "cores": 1,
         "modelName": texts["modelName"],
         "mhz": _megahertz(number, fields),
@@ -60,7 +60,7 @@ def _processor(fields: dict[str, str]) -> dict[str, Any]:
 
 def _megahertz(number: int, fields: dict[str, str]) -> float:
     """The highest clock where the kernel tells it: the one of the moment is no property of the processor."""
-    highest = read(f"/sys/devices/system/cpu/cpu{number}/cpufreq/cpuinfo_max_freq")
+    highest = read_if_allowed(f"/sys/devices/system/cpu/cpu{number}/cpufreq/cpuinfo_max_freq")
     return int(highest) / 1000 if highest.isdecimal() else float(fields.get("cpu MHz", 0))
 
 

@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import NamedTuple
 
-from reactor.facts.kernel import read
+from reactor.facts.kernel import read_if_there
 
 _PLATFORMS = {
     "amzn": "amazon", "cumulus-linux": "cumuluslinux", "deepin": "Deepin", "kylin": "Kylin", "ol": "oracle",
@@ -41,7 +41,7 @@ class Distribution(NamedTuple):
 
 def distribution(etc: str = "/etc") -> Distribution:
     """The distribution whose files are in ``etc``. What does not say is empty."""
-    release = _os_release(read(f"{etc}/os-release") or read(f"{etc}/../usr/lib/os-release"))
+    release = _os_release(read_if_there(f"{etc}/os-release") or read_if_there(f"{etc}/../usr/lib/os-release"))
     platform = _platform(release.get("ID", ""))
     family = _family(platform, release.get("ID_LIKE", "").split())
     return Distribution(platform, family, _version(etc, platform, family) or release.get("VERSION_ID", ""))
@@ -71,8 +71,10 @@ def _family(platform: str, alike: list[str]) -> str:
 
 def _version(etc: str, platform: str, family: str) -> str:
     if platform in _VERSION_FILES:
-        return read(f"{etc}/{_VERSION_FILES[platform]}").partition("\n")[0]
+        return read_if_there(f"{etc}/{_VERSION_FILES[platform]}").partition("\n")[0]
     if family in ("rhel", "fedora"):
-        match = _RELEASE.search(read(f"{etc}/redhat-release") or read(f"{etc}/system-release"))
+        match = _RELEASE.search(
+            read_if_there(f"{etc}/redhat-release") or read_if_there(f"{etc}/system-release")
+        )
         return match[1] if match else ""
     return ""

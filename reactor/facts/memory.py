@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from reactor.facts.gathering import Gatherer
-from reactor.facts.kernel import numbers, read
+from reactor.facts.kernel import numbers, read_if_there
 
 _KIBI = 1024
 _IN_KIBIBYTES = {
@@ -28,13 +28,14 @@ _OTHER_SYSTEMS = {"wired": 0, "laundry": 0}
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
-    """The facts under ``memory``."""
+    """The facts under ``memory``. What could not be had is not there."""
     found = gatherer(
         {"memory.virtual": virtual, "memory.swap.info": swap, "memory.swap.devices": swap_devices}
     )
+    names = {"info": "memory.swap.info", "devices": "memory.swap.devices"}
     return {
         "virtual": found.get("memory.virtual", {}),
-        "swap": {"info": found.get("memory.swap.info", {}), "devices": found.get("memory.swap.devices")},
+        "swap": {key: found[name] for key, name in names.items() if name in found},
     }
 
 
@@ -72,7 +73,7 @@ def swap() -> dict[str, Any]:
 
 def swap_devices() -> list[dict[str, Any]] | None:
     """The swap areas, or None when there are none."""
-    _, *lines = read("/proc/swaps").splitlines() or [""]
+    _, *lines = read_if_there("/proc/swaps").splitlines() or [""]
     return [_swap_device(line.split()) for line in lines] or None
 
 

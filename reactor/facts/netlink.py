@@ -5,15 +5,19 @@ These are two requests and a few fixed structures; importing pyroute2 for them w
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 _RTM_NEWLINK, _RTM_GETLINK, _RTM_NEWADDR, _RTM_GETADDR = 16, 18, 20, 22
 _NLMSG_ERROR, _NLMSG_DONE = 2, 3
 _NLM_F_REQUEST_DUMP = 0x301
+_NLM_F_DUMP_INTR = 0x10
+_ATTEMPTS = 10
 _IFLA_ADDRESS, _IFLA_IFNAME, _IFLA_MTU = 1, 3, 4
 _IFA_ADDRESS, _IFA_LOCAL = 1, 2
 _MESSAGE = struct.Struct("=IHHII")  # length, type, flags, sequence, port: nlmsghdr
@@ -36,8 +40,19 @@ class Link:
     addresses: list[tuple[str, int]] = field(default_factory=list)
 
 
+class _InterruptedError(OSError):
+    """The interfaces changed while the kernel listed them, so that some may be left out."""
+
+
 def links() -> list[Link]:
     """All interfaces of this network namespace by index. Raises OSError."""
+    for _ in range(_ATTEMPTS):
+        with suppress(_InterruptedError):
+            return _links()
+    raise OSError(errno.EAGAIN, "the interfaces change too fast to be listed")
+
+
+def _links() -> list[Link]:
     with socket.socket(
         socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE
     ) as kernel:
@@ -72,7 +87,9 @@ def _dump(kernel: socket.socket, request: int, header: struct.Struct) -> Iterato
     while True:
         received = kernel.recv(_BUFFER)
         while received:
-            length, kind, *_ = _MESSAGE.unpack_from(received)
+            length, kind, flags, *_ = _MESSAGE.unpack_from(received)
+            if flags & _NLM_F_DUMP_INTR:
+                raise _InterruptedError
             body, received = received[_MESSAGE.size : length], received[_aligned(length) :]
             if kind == _NLMSG_DONE:
                 return

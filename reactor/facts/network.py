@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -16,12 +17,15 @@ _FAR_IPV6 = (socket.AF_INET6, "2001:4860:4860::8888")
 """Any address out there would do: which of ours the kernel would use is asked, nothing is sent."""
 
 _DNS_PORT = 53
-_NOTHING = {"interfaces": [], "addresses": [], "default_ipv4": "", "default_ipv6": ""}
+_NO_WAY = frozenset((
+    errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EACCES, errno.EINVAL, errno.EPERM,
+))  # fmt: skip
+"""What the kernel says of a destination that has no route, a prohibited one, or whose protocol is off."""
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
-    """The facts under ``network``."""
-    return {**_NOTHING, **gatherer({"network": network}).get("network", {})}
+    """The facts under ``network``; none when the kernel does not answer, which is not the same as no address."""
+    return dict(gatherer({"network": network}).get("network", {}))
 
 
 def network() -> dict[str, Any]:
@@ -65,10 +69,12 @@ def _reachable(link: Link, ways: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def _source_address(family: socket.AddressFamily, destination: str) -> str:
-    """Our address on the way to ``destination``, or an empty text when there is no way."""
+    """Our address on the way to ``destination``, or an empty text when there is no way. Raises OSError."""
     try:
         with socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as probe:
             probe.connect((destination, _DNS_PORT))
             return str(probe.getsockname()[0])
-    except OSError:
+    except OSError as error:
+        if error.errno not in _NO_WAY:
+            raise
         return ""

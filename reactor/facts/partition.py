@@ -14,7 +14,9 @@ from reactor.mountinfo import MountInfo, mounts
 def gather(gatherer: Gatherer) -> dict[str, Any]:
     """The facts under ``partition``. A file system that does not answer has no usage."""
     listed = gatherer({"partition.partitions": partitions})
-    found = listed.get("partition.partitions", [])
+    if not listed:
+        return {}
+    found = listed["partition.partitions"]
     jobs = {
         f"partition.usage of {mount}": partial(usage, mount, fstype)
         for mount, fstype in {each["mountpoint"]: each["fstype"] for each in found}.items()

@@ -6,7 +6,7 @@ import os
 import re
 from typing import NamedTuple
 
-from reactor.facts.kernel import read
+from reactor.facts.kernel import read_if_allowed
 
 
 class Virtualization(NamedTuple):
@@ -58,6 +58,6 @@ def virtualization(root: str = "/") -> Virtualization:
     """What the files below ``root`` give away."""
     for sign in _SIGNS:
         path = os.path.join(root, sign.path)
-        if re.search(sign.pattern, read(path)) if sign.pattern else os.path.exists(path):
+        if re.search(sign.pattern, read_if_allowed(path)) if sign.pattern else os.path.exists(path):
             return Virtualization(sign.system, sign.role)
     return Virtualization("", "")

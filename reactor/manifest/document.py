@@ -103,6 +103,11 @@ NO_DOCUMENT = Document(Settings.model_construct(), Mapping(0))
 """What is left of a manifest that can't be understood at all."""
 
 
+def is_ccm(root: Any) -> bool:
+    """Whether the tree ``root`` is a manifest in the ``ccm:`` form."""
+    return isinstance(root, Mapping) and "ccm" in root and "resources" not in root
+
+
 def read_document(root: Any, problems: Problems) -> Document:
     """Understand the outline of the tree ``root``; everything wrong with it is added to ``problems``."""
     if root is None and not problems:
@@ -130,14 +135,14 @@ class _Outline:
         self._problems = problems
 
     def read(self) -> Document:
-        is_ccm = "ccm" in self._root and "resources" not in self._root
-        self._check_keys(_CCM_FORM_KEYS if is_ccm else _NATIVE_KEYS)
+        of_ccm = is_ccm(self._root)
+        self._check_keys(_CCM_FORM_KEYS if of_ccm else _NATIVE_KEYS)
         self.check_data(Hierarchy)
         overrides = self._root.get("overrides")
         if isinstance(overrides, Mapping):
             for key in overrides:
                 self._check_map(overrides, key)
-        return self._ccm_form() if is_ccm else self._native_form()
+        return self._ccm_form() if of_ccm else self._native_form()
 
     def _native_form(self) -> Document:
         settings = self._section("settings", Settings)

@@ -46,7 +46,10 @@ class Expressive(NamedTuple):
 
     def evaluate(self, scope: Scope) -> Any:
         """The value of now. Raises ExpressionError."""
-        return self.template.render(scope) if self.as_text else self.template.value(scope)
+        try:
+            return self.template.render(scope) if self.as_text else self.template.value(scope)
+        finally:
+            scope.slips.settle(self.at, self.text)
 
 
 class NotYetError(Exception):
@@ -96,8 +99,9 @@ def expressives(tree: Any, path: PropertyPath = ()) -> Iterator[tuple[PropertyPa
 
 def report_expression(error: ExpressionError, problems: Problems, at: int, text: str) -> None:
     """Add what is wrong with an expression in the value ``text``, written at the offset ``at``."""
-    where = offset_in_source(problems.source, at, text, error.start, error.end)
-    problems.add(error.message, where, error.hint)
+    for each in (error, *error.others):
+        where = offset_in_source(problems.source, at, text, each.start, each.end)
+        problems.add(each.message, where, each.hint)
 
 
 def offset_in_source(source: Source, at: int, text: str, start: int, end: int) -> int:

@@ -12,18 +12,25 @@ from reactor.manifest.template_data import TemplateData
 SUFFIX = ".jet"
 
 
-def render(body: str, delimiters: Sequence[str], data: TemplateData, read_file: Callable[[str], str]) -> str:
+def render(
+    body: str,
+    delimiters: Sequence[str],
+    data: TemplateData,
+    read_file: Callable[[str], str],
+    note: Callable[[str], None],
+) -> str:
     """The template ``body``, or the file it names if that ends in ``.jet``, rendered with the data of the manifest.
 
     When anything in the data is secret, so is the result: nobody looks which of the data a template uses. Then the
-    words of an error are kept back too, because they may quote values. Raises FunctionError; NotYetError when it may be
+    words of an error are kept back too, because they may quote values. ``note`` is told what is missing and is no error,
+    because the data are not strict. Raises FunctionError; NotYetError when it may be
     for a file that is not there yet.
     """
-    from reactor.templates import TemplateError, template_engine  # noqa: PLC0415 - few manifests have templates
+    from reactor.templates import Absence, TemplateError, template_engine  # noqa: PLC0415 - few manifests have templates
 
     is_file = body.endswith(SUFFIX)
     source = read_file(body) if is_file else body
-    loader = _Loader(read_file)
+    loader, absence = _Loader(read_file), Absence(strict=data.strict)
     try:
         compiled = template_engine("jet").compile(
             source,
@@ -31,13 +38,15 @@ def render(body: str, delimiters: Sequence[str], data: TemplateData, read_file: 
             delimiters=(delimiters[0], delimiters[1]) if delimiters else None,
             loader=loader,
         )
-        text = compiled.render(data.context, data.functions)
+        text = compiled.render(data.context, data.functions, absence)
     except TemplateError as error:
         if loader.awaited is not None:
             raise NotYetError from loader.awaited
         if data.has_secrets:
             raise FunctionError(str(error.without_words())) from None
         raise FunctionError(str(error), error.hint or None) from error
+    for each in absence.told:
+        note(str(each))
     return SecretText(text) if data.has_secrets else text
 
 

@@ -27,6 +27,7 @@ from reactor.resource.base import Resource
 from reactor.resource.diagnostic import PropertyPath
 from reactor.resource.late import Late, Outputs
 from reactor.resource.plan import ResourceError
+from reactor.resource.speech import say
 
 if TYPE_CHECKING:
     from reactor.expression.scope import Scope
@@ -52,6 +53,8 @@ class Condition(NamedTuple):
             value = self.expression.evaluate(scope)
         except ExpressionError as error:
             raise UndecidedError(error, self) from error
+        finally:
+            scope.slips.settle(self.at, self.text)
         if isinstance(value, bool | None):
             return bool(value)
         hint = "compare it with something: x == 'y', x != nil"
@@ -125,6 +128,7 @@ class LateBinding(Late):
             raise ResourceError(f"{place}: {found.error.message}", found.error.hint, missing=_READ) from found
         finally:
             self._read_by_values = frozenset(reads)
+        self._tell_slips()
         if values == self._values:
             return resource
         settled = self._remade(resource, values)
@@ -134,11 +138,17 @@ class LateBinding(Late):
     def declined(self, outputs: Outputs) -> str | None:
         """The condition that says so, in words."""
         try:
-            return self._decide(outputs)
+            reason = self._decide(outputs)
         except UndecidedError as found:
             error = found.error
             place = self._world.place(found.condition.at, found.condition.text, error)
             raise ResourceError(f"{place}: {error.message}", error.hint, missing=_READ) from found
+        self._tell_slips()
+        return reason
+
+    def _tell_slips(self) -> None:
+        for slip in self._world.slips():
+            say(f"warning: {slip}")
 
     def texts(self) -> dict[str, Any]:
         """The late properties as they are written."""

@@ -88,6 +88,12 @@ class Maker:
                 self._collection.wrecks.append((wreck, origin))
             return
         resource.declare_at(self._place, declaration.at, number)
+        if resource.register_when_stable:
+            at = declaration.find(model, ("register_when_stable",)).at
+            self._collection.warnings.append(
+                f"{self._place(at)}: register_when_stable of {resource.ref} is checked, and published nowhere: "
+                "no network is configured"
+            )
         if late is not None:
             resource.settle_with(late)
         if values.secret:

@@ -1,19 +1,22 @@
-"""Functions of expressions that ask services on the network. None is configured here, as by default in CCM."""
+"""Functions of expressions that ask services on the network. There is none yet: what can't be known is an error."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from reactor.expression.errors import FunctionError
 
 
-def registrations(*arguments: Any) -> list[Any]:
-    """Who offers a service, by cluster, protocol, service and address: nobody, while nothing is published."""
+def registrations(*arguments: Any) -> NoReturn:
+    """Who offers a service, by cluster, protocol, service and address. Raises FunctionError: nobody can be asked."""
     _expect("registrations", arguments, ("cluster", "protocol", "service", "address"))
-    return []
+    raise FunctionError(
+        "registrations: no network is configured, so who is registered is not known",
+        "give the list as data: --data-file FILE",
+    )
 
 
-def kv_get(*arguments: Any) -> str:
+def kv_get(*arguments: Any) -> NoReturn:
     """The value of a key in a store. Raises FunctionError: there is no store."""
     _expect("kvGet", arguments, ("bucket", "key"))
     raise FunctionError("kvGet: no key-value store is configured", "give the value as data: --data KEY=VALUE")

@@ -10,7 +10,7 @@ from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.secret import SecretText, paths_of_secrets
 from reactor.manifest.binding import Binder
 from reactor.manifest.collection import Collection
-from reactor.manifest.document import NO_DOCUMENT, Document, Message, read_document
+from reactor.manifest.document import NO_DOCUMENT, Document, Message, is_ccm, read_document
 from reactor.manifest.evaluation import parse_template, report_expression
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kinds import Kinds, look_up
@@ -37,6 +37,7 @@ class Reading:
         self._kinds = kinds
         self._inputs = inputs
         self._outside = (Layer("the command line", inputs.data, inputs.secrets),) if inputs.data else ()
+        self._site_is_whole = True
         self._chain: dict[str, Composite | None] = {}
 
     def read(self, file: str) -> tuple[Document, Resolved]:
@@ -53,7 +54,7 @@ class Reading:
 
     def read_tree(self, problems: Problems, tree: Any) -> tuple[Document, Resolved]:
         """Read what is parsed, or made, already, as if it were a manifest, and all below it."""
-        site = self._site_data()
+        site = self._site_data(strict=not is_ccm(tree))
         result = self._read(problems, tree, (*((site.layer,) if site else ()), *self._outside))
         if site is not None:
             site.check(result[1].values, result[1].secrets)
@@ -63,14 +64,17 @@ class Reading:
         self._collection.problems = sorted(found, key=lambda each: each.place or Place("", 0, 0))
         return result
 
-    def _site_data(self) -> SiteData | None:
+    def _site_data(self, *, strict: bool) -> SiteData | None:
         if self._inputs.site is None:
             return None
         try:
-            return SiteData(self._inputs.site, self._inputs)
+            site = SiteData(self._inputs.site, self._inputs, strict=strict)
         except ManifestError as error:
             self._collection.problems += error.diagnostics
+            self._site_is_whole = False
             return None
+        self._site_is_whole = site.is_whole
+        return site
 
     def _read(
         self, problems: Problems, tree: Any, over: tuple[Layer, ...], composite: Composite | None = None
@@ -78,8 +82,11 @@ class Reading:
         """Read one file, which ``composite`` applies; what is ``over`` wins over its data."""
         source = problems.source
         document = read_document(tree, problems)
-        data = data_of(document.root, problems, self._inputs, over)
-        world = World.of(source, data.values, data.secrets, self._inputs)
+        strict = not document.is_ccm
+        data = data_of(document.root, problems, self._inputs, over, strict=strict)
+        # Of data that lack what has been reported, nobody knows what else they lack.
+        is_whole = data.is_whole and self._site_is_whole
+        world = World.of(source, data.values, data.secrets, self._inputs, strict=strict and is_whole)
         entries = document.entries
         of_entries = problems
         if document.jet_file is not None:
@@ -94,6 +101,7 @@ class Reading:
         )
         self._collection.files.update(dict.fromkeys(sorted(world.surroundings.reads)))
         self._collection.warnings += (warning(each, source) for each in data.warnings)
+        self._collection.warnings += world.slips()
         self._collection.problems += problems.sorted()
         if of_entries is not problems:
             self._collection.problems += of_entries.sorted()
@@ -210,6 +218,8 @@ class Reading:
         except FunctionError as error:
             problems.add(f"resources_jet_file: {error.message}", at, error.hint)
             return None, problems
+        finally:
+            world.scope.slips.settle(at, file)
         name = f"{os.path.join(os.path.dirname(problems.source.file), file)} (rendered)"
         rendered = Problems(Source(name, str(text), isinstance(text, SecretText)))
         self._keep_text(rendered.source)
@@ -231,3 +241,5 @@ def _message(message: Message | None, world: World, problems: Problems) -> Messa
     except ExpressionError as error:
         report_expression(error, problems, message.at, message.text)
         return message
+    finally:
+        world.scope.slips.settle(message.at, message.text)

@@ -25,12 +25,17 @@ _SECTIONS = ("data", "hierarchy", "overrides")
 _NONE: Annotations = MappingProxyType({})
 
 
-def data_of(root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer, ...]) -> Resolved:
-    """The data of the manifest with ``over`` on top. What is secret in it is remembered as such."""
+def data_of(
+    root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer, ...], *, strict: bool
+) -> Resolved:
+    """The data of the manifest with ``over`` on top. What is secret in it is remembered as such.
+
+    When ``strict``, a fact that is missing is an error, unless the expression says what holds then.
+    """
     if not any(section in root for section in _SECTIONS):
         root = Mapping(root.at)
     annotations = annotations_of(root, problems.source.text)
-    resolved = resolve_sections(root, problems, inputs, over, annotations.by_key)
+    resolved = resolve_sections(root, problems, inputs, over, annotations.by_key, strict=strict)
     for path in resolved.secrets:
         remember(_unmarked(_value(resolved.values, path)))
     notes = (*ignored(annotations.ignored), *useless_overrides(root))
@@ -43,17 +48,24 @@ def resolve_sections(
     inputs: Inputs,
     over: tuple[Layer, ...] = (),
     annotations: Annotations = _NONE,
+    *,
+    strict: bool,
 ) -> Resolved:
     """The sections of ``root`` on this host, and what goes ``over`` them; what is wrong with them goes to ``problems``.
 
     What can't be used, and has been reported, is null, as is the value of an expression that fails.
     """
     document = {key: _usable(root[key]) for key in _SECTIONS if key in root} if problems else root
-    resolved = resolve(document, inputs.facts, over=over, annotations=annotations)
+    resolved = resolve(document, inputs.facts, over=over, annotations=annotations, strict=strict)
     for problem in resolved.problems:
         if _value(root, problem.path) is not BROKEN:
             add_problem(problem, root, problems)
-    return resolved
+    placed = [
+        each if each.start is None else each._replace(comment_at=_offset(root, each, problems))
+        for each in resolved.warnings
+    ]
+    is_whole = not resolved.problems and not any(_is_broken(root.get(section)) for section in _SECTIONS)
+    return resolved._replace(warnings=placed, is_whole=is_whole)
 
 
 def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
@@ -86,7 +98,7 @@ def add_problem(problem: DataProblem, root: Mapping, problems: Problems) -> None
 
 def warning(problem: DataProblem, source: Source) -> str:
     """What does not keep the data from being used, in words."""
-    return f"{source.lines.place(problem.comment_at or 0)}: {problem.message}; {problem.hint}"
+    return f"{source.lines.place(problem.comment_at or 0)}: {problem.message}{f'; {problem.hint}' if problem.hint else ''}"
 
 
 def sections_of(problems: Problems) -> Mapping:
@@ -131,6 +143,12 @@ def _unmarked(value: Any) -> Any:
     if isinstance(value, (dict, list)):
         return [_unmarked(item) for item in (value.values() if isinstance(value, dict) else value)]
     return None if isinstance(value, SecretText) else value
+
+
+def _is_broken(node: Any) -> bool:
+    if isinstance(node, dict):
+        return any(map(_is_broken, node.values()))
+    return any(map(_is_broken, node)) if isinstance(node, list) else node is BROKEN
 
 
 def _value(values: Any, path: DocumentPath) -> Any:

@@ -20,7 +20,7 @@ class SiteData:
     Raises ManifestError when it can't be read.
     """
 
-    def __init__(self, path: str, inputs: Inputs) -> None:
+    def __init__(self, path: str, inputs: Inputs, *, strict: bool) -> None:
         source = read_source(path, "the data")
         if isinstance(source, Diagnostic):
             raise ManifestError([source])
@@ -28,9 +28,15 @@ class SiteData:
         self._root = sections_of(self.problems)
         found = annotations_of(self._root, source.text)
         self._annotations = found.by_key
-        resolved = resolve_sections(self._root, self.problems, inputs)
-        notes = (*unknown(found.by_key), *ignored(found.ignored), *useless_overrides(self._root))
+        resolved = resolve_sections(self._root, self.problems, inputs, strict=strict)
+        notes = (
+            *resolved.warnings,
+            *unknown(found.by_key),
+            *ignored(found.ignored),
+            *useless_overrides(self._root),
+        )
         self.warnings = [warning(each, source) for each in notes]
+        self.is_whole = resolved.is_whole
         self.layer = Layer(path, resolved.values, secret_paths(self._annotations))
 
     def check(self, values: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:

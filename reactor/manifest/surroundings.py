@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,6 +27,11 @@ from reactor.resource.secrecy import remember, with_each_secret
 
 MAX_FILE = 16 * 1024 * 1024
 """Bytes of a file that an expression reads."""
+_FILE_NAME = re.compile(
+    r"(?!\w+:)[\w.+-]*(?:/[\w.+-]+)+|"
+    r"[\w.+-]+\.(?:j2|jinja2?|te?mpl|tpl|jte?|gotmpl|erb|epp|ejs|hbs|mustache|twig|conf|cfg|cnf|ini|txt|ya?ml|json|toml|xml)"
+)
+"""A text that is a path, or ends like a file that is made of a template: a template in it would be none."""
 MAX_TEMPLATES = 10
 """How deep templates may use each other."""
 
@@ -49,10 +55,19 @@ class Surroundings:
     ``reads`` collects the absolute paths they have read. `reading` lends them the outputs of other resources.
     """
 
-    def __init__(self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:
+    def __init__(
+        self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]], *, strict: bool
+    ) -> None:
         self.base = base
         self.reads: set[str] = set()
-        self.scope = Scope(names, self._functions, secrets=secrets, hide=remember, blind=self._other_secrets)
+        self.scope = Scope(
+            names,
+            self._functions,
+            secrets=secrets,
+            hide=remember,
+            blind=self._other_secrets,
+            strict=strict,
+        )
         self._outputs: Outputs | None = None
         self._may_wait = False
         self._depth = 0
@@ -138,12 +153,29 @@ class Surroundings:
             hint = "give the file a name that ends in .templ, or in .jet for Jet; or read it with file()"
             raise FunctionError(f'template takes "{text}" for a text, not for the name of that file', hint)
         body = self.read_file(text) if is_file else text
+        slips = len(self.scope.slips.pending)
         with self._deeper():
             try:
-                return body if (parsed := parse_template(body)) is None else parsed.value(self.scope)
+                if (parsed := parse_template(body)) is None:
+                    return body if is_file else self._no_file_name("template", body)
+                return parsed.value(self.scope)
             except ExpressionError as error:
                 what = LineMap.of(text, body).place(error.start) if is_file else "the template"
                 raise FunctionError(f"{what}: {error.message}", error.hint) from error
+            finally:
+                self.scope.slips.wrap(slips, text if is_file else "the template")
+
+    def _no_file_name(self, function: str, text: str) -> str:
+        """``text``, which is taken for a template and not for the name of one, unless it is plainly such a name."""
+        if not _FILE_NAME.fullmatch(text):
+            return text
+        message = f'{function}: "{text}" names a file that is not there'
+        if self.scope.strict:
+            raise FunctionError(
+                message, "name a file that ends in .templ, or in .jet for Jet, beside the manifest"
+            )
+        self.scope.slips.pending.append(ExpressionError(f"{message}, so it is its own text, as in CCM", 0, 0))
+        return text
 
     def jet(self, *arguments: str) -> str:
         """A Jet template, or the file ``x.jet`` with one, rendered; two further arguments are its delimiters."""
@@ -154,12 +186,22 @@ class Surroundings:
             raise FunctionError("jet requires a string argument for template body")
         if not all(isinstance(each, str) for each in delimiters):
             raise FunctionError("jet requires string arguments for delimiters", "jet('x.jet', '[[', ']]')")
+        if not body.endswith(".jet"):
+            self._no_file_name("jet", body)
         with self._deeper():
-            return render(body, delimiters, self.for_templates(), self.read_file)
+            return render(body, delimiters, self.for_templates(), self.read_file, self._note)
+
+    def _note(self, what: str) -> None:
+        """Something is missing in a template, which is no error here."""
+        self.scope.slips.pending.append(ExpressionError(f"{what}, so nothing is written, as in CCM", 0, 0))
 
     def lookup(self, path: str, default: Any = None) -> Any:
         """What stands at a gjson path of the roots: `lookup` of expressions, for templates."""
-        scope = Scope({**self.scope.names, "Path": path, "Default": default}, secrets=self.scope.secrets)
+        scope = Scope(
+            {**self.scope.names, "Path": path, "Default": default},
+            secrets=self.scope.secrets,
+            strict=self.scope.strict,
+        )
         return bare_expression("lookup(Path, Default)").evaluate(scope)
 
     def output(self, ref: str) -> Mapping[str, Any] | None:
@@ -189,7 +231,7 @@ class _Blind(Surroundings):
     """The same with other secrets: what it gives tells what is made of them, and is used for nothing else."""
 
     def __init__(self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:
-        super().__init__(base, names, secrets)
+        super().__init__(base, names, secrets, strict=False)
         functions = {**self._functions, "secret": lambda value: SecretText(blinded(text_of(value)))}
         self.scope = Scope(names, functions, secrets=secrets)
 

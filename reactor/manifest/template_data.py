@@ -13,18 +13,20 @@ from reactor.expression.scope import Scope
 class TemplateData(NamedTuple):
     """``context`` is the data of the manifest as ``Facts``, ``Data`` and ``Environ``, and the same in lower case.
 
-    ``functions`` are some that expressions have too, failing the way those of templates do.
+    ``functions`` are some that expressions have too, failing the way those of templates do. When ``strict``, what is
+    missing is an error.
     """
 
     context: dict[str, Any]
     functions: dict[str, Callable[..., Any]]
     has_secrets: bool
+    strict: bool
 
     @classmethod
     def of(cls, scope: Scope, functions: Mapping[str, Callable[..., Any]]) -> TemplateData:
         """The data in ``scope``, and these functions."""
         faulting = {name: _faulting(function) for name, function in functions.items()}
-        return cls({**scope.names, **scope.looked_up}, faulting, bool(scope.secrets))
+        return cls({**scope.names, **scope.looked_up}, faulting, bool(scope.secrets), scope.strict)
 
 
 def _faulting(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -19,8 +19,13 @@ class TemplateValues:
         self._data = {name: value for name, value in names.items() if name != "Facts"}
         self._facts = _ReadFacts(names["Facts"])
         # Surroundings of its own: templates are rendered in threads, while expressions are evaluated.
-        own = Surroundings(surroundings.base, {**names, "Facts": self._facts}, surroundings.scope.secrets)
-        self.context, self.functions, self.has_secrets = own.for_templates()
+        own = Surroundings(
+            surroundings.base,
+            {**names, "Facts": self._facts},
+            surroundings.scope.secrets,
+            strict=surroundings.scope.strict,
+        )
+        self.context, self.functions, self.has_secrets, self.strict = own.for_templates()
         self.reads = own.reads
 
     def matches(self, other: object) -> bool:

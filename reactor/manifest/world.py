@@ -24,13 +24,23 @@ class World(NamedTuple):
 
     @classmethod
     def of(
-        cls, source: Source, data: Mapping[str, Any], secrets: frozenset[tuple[str, ...]], inputs: Inputs
+        cls,
+        source: Source,
+        data: Mapping[str, Any],
+        secrets: frozenset[tuple[str, ...]],
+        inputs: Inputs,
+        *,
+        strict: bool,
     ) -> World:
-        """The world of a manifest with this ``data``, of which the paths ``secrets`` are secret."""
-        names = {"Facts": inputs.facts, "Data": data, "Environ": TextMap(inputs.environ)}
+        """The world of a manifest with this ``data``, of which the paths ``secrets`` are secret.
+
+        When ``strict``, what is missing is an error; else it is nil or empty, as in CCM.
+        """
+        environ = dict(inputs.environ) if strict else TextMap(inputs.environ)
+        names = {"Facts": inputs.facts, "Data": data, "Environ": environ}
         secret_paths = frozenset(("Data", *path) for path in secrets)
         base = os.path.dirname(os.path.abspath(source.file))
-        return cls(source, Surroundings(base, names, secret_paths))
+        return cls(source, Surroundings(base, names, secret_paths, strict=strict))
 
     @property
     def scope(self) -> Scope:
@@ -41,6 +51,13 @@ class World(NamedTuple):
     def context(self) -> dict[str, Any]:
         """What a kind's validators are told: where relative paths begin, and how to get values for templates."""
         return {"base": self.surroundings.base, "templates": partial(TemplateValues, self.surroundings)}
+
+    def slips(self) -> list[str]:
+        """What expressions have missed since the last time, which is no error in CCM: for people, with the places."""
+        return [
+            f"{self.place(at, text, slip)}: {slip.message}{f'; {slip.hint}' if slip.hint else ''}"
+            for at, text, slip in self.scope.slips.take()
+        ]
 
     def place(self, at: int, text: str, error: ExpressionError) -> str:
         """Where the culprit of ``error``, in the value ``text`` at the offset ``at``, stands: for people."""

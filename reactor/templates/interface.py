@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from reactor.templates.absence import Absence
 from reactor.templates.calls import Functions
 
 Loader = Callable[[str], str | None]
@@ -19,9 +20,10 @@ Delimiters = tuple[str, str]
 class Compiled(Protocol):
     """A template that is ready to be rendered."""
 
-    def render(self, context: Mapping[str, Any], functions: Functions) -> str:
+    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
         """The text for these data. Pure, if the functions are. Raises TemplateError.
 
+        ``absence`` says what becomes of values that are missing; without one, what the language has for them.
         In Go's and Jet's, ``.`` is all of ``context``, or what it has under this name.
         """
 

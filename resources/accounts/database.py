@@ -82,6 +82,8 @@ def _lines(path: str, count: int) -> Iterator[list[str]]:
             with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
                 lines = [line.rstrip("\n").split(":") for line in file]
         except FileNotFoundError:
+            if path != SHADOW:  # a host without accounts is none: something has gone wrong there
+                raise
             return
     yield from (fields for fields in lines if len(fields) == count)
 

@@ -66,12 +66,18 @@ class DpkgDatabase(Database):
     def _parse(self) -> None:
         self._entries = {}
         updates = self._update_files()
-        for path in (self._status, *updates):
-            with suppress(FileNotFoundError), open(path, encoding="utf-8", errors="replace") as file:
-                for name, architecture, state in _parse(file.read()):
-                    self._entries.setdefault(name, {})[architecture] = state
+        self._take(self._status)
+        for path in updates:
+            with suppress(FileNotFoundError):  # dpkg has merged it into the status file meanwhile
+                self._take(path)
         self.was_interrupted = bool(updates)
         self._native = self._native_architecture()
+
+    def _take(self, path: str) -> None:
+        """Take in the entries of a file. Raises OSError: without them, nobody knows what is installed."""
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for name, architecture, state in _parse(file.read()):
+                self._entries.setdefault(name, {})[architecture] = state
 
     def _update_files(self) -> list[str]:
         with suppress(FileNotFoundError):

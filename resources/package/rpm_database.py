@@ -6,7 +6,7 @@ import os
 import re
 from functools import cmp_to_key
 
-from reactor import PathWatch, Watch
+from reactor import PathWatch, ResourceError, Watch
 from resources.package.database import Database
 from resources.package.programs import Programs
 from resources.package.state import NOT_INSTALLED, PackageState
@@ -17,6 +17,7 @@ _FILES = ("rpmdb.sqlite", "Packages.db", "Packages")
 """The formats of rpm: SQLite since 4.16, ndb of SUSE, Berkeley DB before."""
 _FORMAT = r"%{NAME}\t%{ARCH}\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n"
 _AGE = cmp_to_key(rpm.compare)
+_ERROR = re.compile(r"^error: (.*)", re.MULTILINE)
 _LINE = re.compile(r"^(\S+)\t(\S+)\t(\S+)$", re.MULTILINE)
 
 
@@ -49,9 +50,21 @@ class RpmDatabase(Database):
     def _files(self) -> tuple[str, ...]:
         return (self.file,)
 
+    def _check_that_it_is_there(self) -> None:
+        """Raise ResourceError when this host has no database: rpm would make an empty one, and say nothing."""
+        if not self._root and not os.path.exists(_find(self._root)):
+            hint = "bring it back from a backup; rpm --initdb makes an empty one"
+            raise ResourceError(f"the database of rpm is gone: there is no {self.file}", hint)
+
     async def _read(self) -> None:
+        self._check_that_it_is_there()
         root = ("--root", self._root) if self._root else ()
         text = await self._programs.read("rpm", *root, "-qa", "--queryformat", _FORMAT)
+        if (
+            trouble := _ERROR.search(text)
+        ) is not None:  # rpm ends with 0 also when it has skipped what it can't read
+            hint = "see what rpmdb --verifydb says; rpmdb --rebuilddb mends what can be read"
+            raise ResourceError(f"rpm can't list what is installed: {trouble[1]}", hint)
         self._packages = {}
         for name, architecture, version in _LINE.findall(text):
             self._packages.setdefault(name, []).append((architecture, version))

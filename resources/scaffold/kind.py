@@ -19,6 +19,7 @@ from reactor import (
     PropertyProblem,
     Resource,
     in_thread,
+    say,
     template_engine,
 )
 from reactor.hostfs import accounts, accounts_of
@@ -152,6 +153,8 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         except BaseException:
             heard.lose()
             raise
+        for remark in self._renderer.remarks():
+            say(remark)
         return state
 
     def _look(self, wish: Wish) -> ScaffoldState:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Protocol
 
-from reactor import ResourceError, TemplateError
+from reactor import Absence, ResourceError, TemplateError
 from reactor.hostfs import Stamp, settled, stamp_of
 from resources.scaffold.source import SourceTree
 from resources.scaffold.values import Functions, Values
@@ -18,7 +18,7 @@ from resources.scaffold.values import Functions, Values
 class Compiled(Protocol):
     """A template that is ready to be rendered."""
 
-    def render(self, context: Mapping[str, Any], functions: Functions) -> str:
+    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence) -> str:
         """Its text."""
 
 
@@ -73,6 +73,8 @@ class Renderer:
         """What the templates make: texts by their paths below the target."""
         self._compiled: dict[str, tuple[str, Compiled]] = {}
         self._current = Rendered()
+        self._remarks: dict[str, bool] = {}
+        """What is missing, and whether that was told."""
 
     def refresh(self, paths: Iterable[str] | None = None) -> frozenset[str]:
         """Render what has changed since the last time; the paths of the files made anew.
@@ -109,7 +111,7 @@ class Renderer:
         self._values.reads.clear()
         begun = time.time_ns()
         try:
-            rendered.text = self._template(path).render(self._context, self._functions)
+            rendered.text = self._text_of(path, self._context)
         except TemplateError as error:
             raise self._explained(error) from (None if self._is_secret else error)
         rendered.read = {read: _stamp(read, begun) for read in self._values.reads}
@@ -117,8 +119,7 @@ class Renderer:
 
     def _explained(self, error: TemplateError) -> ResourceError:
         error = error.without_words() if self._is_secret else error
-        place = f"{os.path.join(self._source.root, error.name)}:{error.line}:{error.column}"
-        return ResourceError(f"{place}: {error.message}", error.hint)
+        return ResourceError(f"{self._place(error)}: {error.message}", error.hint)
 
     def _template(self, path: str) -> Compiled:
         """The template at ``path``, which is there, compiled unless it was."""
@@ -144,7 +145,24 @@ class Renderer:
         if self._load(path) is None:
             raise ValueError(f"there is no template {name} in {self._source.root}")
         given = data if isinstance(data, Mapping) else {".": data, "data": data}
-        return self._template(path).render({**self._context, **given}, self._functions)
+        return self._text_of(path, {**self._context, **given})
+
+    def _text_of(self, path: str, context: Mapping[str, Any]) -> str:
+        absence = Absence(strict=self._values.strict)
+        text = self._template(path).render(context, self._functions, absence)
+        for each in absence.told:
+            remark = f"warning: {self._place(each)}: {each.message}, so nothing is written, as in CCM"
+            self._remarks.setdefault(remark, False)
+        return text
+
+    def remarks(self) -> list[str]:
+        """What has been missing, without being an error, and was not told yet."""
+        found = [remark for remark, is_told in self._remarks.items() if not is_told]
+        self._remarks.update(dict.fromkeys(found, True))
+        return found
+
+    def _place(self, error: TemplateError) -> str:
+        return f"{os.path.join(self._source.root, error.name)}:{error.line}:{error.column}"
 
     def _write(self, name: str, content: str) -> str:
         """``write(path, content)``: one more file below the target."""

@@ -25,6 +25,10 @@ class Values(Protocol):
         """Whether any of the data must not be shown."""
 
     @property
+    def strict(self) -> bool:
+        """Whether a value that is missing is an error."""
+
+    @property
     def reads(self) -> set[str]:
         """The absolute paths of the files that the functions have read; whoever has looked clears it."""
 
@@ -40,6 +44,7 @@ class FixedValues:
     functions: Functions = field(default_factory=dict)
     has_secrets: bool = False
     reads: set[str] = field(default_factory=set)
+    strict: bool = True
 
     def matches(self, other: Any) -> bool:
         """Whether they are the same."""

@@ -54,5 +54,5 @@ def _is_empty(path: str) -> bool:
 
 
 def _listing(directory: str) -> Iterator[str]:
-    with suppress(OSError):
+    with suppress(FileNotFoundError, NotADirectoryError):
         yield from (f"{directory}/{name}" for name in os.listdir(directory) if name.endswith(".conf"))

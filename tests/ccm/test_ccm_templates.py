@@ -28,7 +28,11 @@ def scope(tmp_path):
         for name, text in env.get("files", {}).items():
             (tmp_path / name).write_text(text)
         return World.of(
-            Source(str(tmp_path / "manifest.yaml"), ""), env.get("data", {}), frozenset(), inputs
+            Source(str(tmp_path / "manifest.yaml"), ""),
+            env.get("data", {}),
+            frozenset(),
+            inputs,
+            strict=False,
         ).scope
 
     return of

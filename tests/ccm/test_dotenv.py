@@ -63,7 +63,9 @@ def test_expressions_see_it_unless_it_is_left_out(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".env").write_text("GREETING=hello\n")
     manifest = tmp_path / "m.yaml"
-    manifest.write_text("resources: [{exec: [{'/bin/echo <${ Environ.GREETING }>': {logoutput: true}}]}]")
+    manifest.write_text(
+        "resources: [{exec: [{'/bin/echo <${ Environ.GREETING ?? `` }>': {logoutput: true}}]}]"
+    )
 
     def said(*flags):
         return [event["line"] for event in run(manifest, flags)[1] if event["event"] == "output"]

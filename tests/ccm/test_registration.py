@@ -1,5 +1,8 @@
 """``register_when_stable``: checked like all properties, and published nowhere."""
 
+import json
+import textwrap
+
 import pytest
 from pydantic import ValidationError
 
@@ -56,3 +59,47 @@ def test_an_entry_is_refused(entry, word):
 def test_an_entry_needs_all_of_these(name):
     with pytest.raises(ValidationError, match="Field required"):
         Registration(**{key: value for key, value in ENTRY.items() if key != name})
+
+
+BOTH_FORMS = pytest.mark.parametrize(
+    ("head", "indent"), [("resources:\n", ""), ("ccm:\n  resources:\n", "  ")], ids=["native", "ccm"]
+)
+
+
+@BOTH_FORMS
+def test_who_is_registered_is_an_error_where_nobody_can_be_asked(head, indent, tmp_path, reactor):
+    balancer = tmp_path / "balancer.conf"
+    balancer.write_text("server 192.0.2.1\n")
+    manifest = tmp_path / "m.yaml"
+    body = f"""- file:
+    - {balancer}:
+        content: "{{{{ registrations('c', 'tcp', 'web', '*') }}}}"
+        owner: root
+        group: root
+        mode: "0644"
+        ensure: present
+- exec:
+    - reload:
+        command: /usr/bin/touch {tmp_path}/reloaded
+"""
+    manifest.write_text(head + textwrap.indent(body, f"{indent}  "))
+    done = reactor("run", "--converge-once", manifest)
+    assert done.code == 2
+    assert "registrations: no network is configured" in done.out + done.err
+    assert balancer.read_text() == "server 192.0.2.1\n"
+    assert not (tmp_path / "reloaded").exists()
+
+
+@BOTH_FORMS
+def test_what_will_not_be_published_is_told_with_its_place(head, indent, tmp_path, reactor):
+    manifest = tmp_path / "m.yaml"
+    manifest.write_text(
+        head
+        + f"{indent}  - exec:\n{indent}      - a:\n{indent}          command: /bin/true\n"
+        + f"{indent}          register_when_stable: [{json.dumps(ENTRY)}]\n"
+    )
+    done = reactor("run", "--converge-once", manifest)
+    assert done.code == 0
+    line = 5 if not indent else 6
+    assert f"m.yaml:{line}:" in done.err
+    assert "register_when_stable of exec#a is checked, and published nowhere" in done.err

@@ -52,6 +52,7 @@ def test_its_rules_hold_for_what_all_come_to(site, tmp_path):
     found = [(each.place.file, each.place.line, each.message) for each in caught.value.diagnostics]
     file = str(tmp_path / "site.yaml")
     assert found == [
+        (str(tmp_path / "m.yaml"), 7, "the expression gives nil, which would be written <nil>"),
         (file, 2, 'key "own" is required but has no value'),
         (file, 4, 'key "name" failed validation "isInt(value)"'),
     ]

@@ -5,7 +5,7 @@ import pytest
 
 SITE = """
 hierarchy:
-  order: ["role:${ lookup('facts.role') }", "os:${ lookup('facts.os') }"]
+  order: ["role:${ lookup('facts.role', '') }", "os:${ lookup('facts.os', '') }"]
   merge: deep
 data:
   # @require
@@ -295,3 +295,12 @@ def test_a_secret_within_a_list_does_not_make_a_secret_of_the_keys(reactor, mani
     done = reactor("validate", site)
     assert "the name of a resource is shown everywhere" in done.err
     assert "hunter" not in done.out + done.err
+
+
+def test_data_alone_may_be_of_either_form_so_what_they_miss_is_a_warning(reactor, manifest):
+    done = reactor(
+        "data", manifest("hierarchy: {order: [\"role:${ lookup('facts.rloe') }\"]}\ndata: {a: 1}\n")
+    )
+    assert (done.code, json.loads(done.out)) == (0, {"a": 1})
+    assert "manifest.yaml:1:" in done.err
+    assert "missing key 'facts.rloe'" in done.err

@@ -9,12 +9,12 @@ import yaml
 
 from reactor.expression.builtins import BUILTINS, PREDICATES
 from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope, TextMap
+from reactor.expression.scope import Scope
 from reactor.expression.template import expression, parse
 
 PAGE = (Path(__file__).parents[2] / "docs" / "expressions.md").read_text()
 ROOTS = yaml.safe_load(re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[1])
-SCOPE = Scope({**ROOTS, "Environ": TextMap(ROOTS["Environ"])})
+SCOPE = Scope(ROOTS, strict=True)
 
 
 def rows(*heading):

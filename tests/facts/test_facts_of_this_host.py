@@ -168,6 +168,7 @@ def test_of_a_point_to_point_address_ours_is_our_own_end():
 
 
 def test_the_network_part_is_never_shared_between_two_answers():
-    first = network.gather(lambda _jobs: {})
+    answer = {"network": {"default_ipv4": "192.0.2.1"}}
+    first = network.gather(lambda _jobs: answer)
     first["default_ipv4"] = "spoilt"
-    assert network.gather(lambda _jobs: {})["default_ipv4"] == ""
+    assert network.gather(lambda _jobs: answer)["default_ipv4"] == "192.0.2.1"

@@ -6,6 +6,7 @@ import struct
 from pathlib import Path
 
 import pytest
+import trio
 import trustme
 from dns_server import SILENT, dns_server
 from health_worlds import free_port, holds, listener, look
@@ -117,10 +118,39 @@ async def test_records_are_written_as_goss_does(name, addrs):
         assert await holds({"dns": {name: rule}})
 
 
-@pytest.mark.parametrize("name", ["nothing.example.test", "AAAA:ns1.example.test", "A:elsewhere.test"])
+@pytest.mark.parametrize("name", ["nothing.example.test", "AAAA:ns1.example.test"])
 async def test_what_has_no_such_record_is_not_resolvable(name):
     async with dns_server() as server:
         assert await holds({"dns": {name: {"server": server, "resolvable": False, "timeout": 5000}}})
+
+
+async def test_a_server_that_refuses_has_not_said_that_there_is_no_such_name():
+    async with dns_server() as server:
+        rule = {"server": server, "resolvable": False, "timeout": 5000}
+        assert not await holds({"dns": {"A:elsewhere.test": rule}})
+
+
+class NobodyAnswers(trio.abc.HostnameResolver):
+    """What the resolver of the host says while no name server answers."""
+
+    async def getaddrinfo(self, *_arguments, **_named):
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    async def getnameinfo(self, *_arguments):
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"dns": {"web.example": {"resolvable": False, "timeout": 5000}}},
+        {"addr": {"tcp://web.example:80": {"reachable": False, "timeout": 5000}}},
+    ],
+    ids=["dns", "addr"],
+)
+async def test_a_resolver_that_is_down_has_not_said_that_there_is_no_such_name(rule):
+    trio.socket.set_custom_hostname_resolver(NobodyAnswers())
+    assert not await holds(rule)
 
 
 async def test_a_dns_server_that_is_silent_is_no_answer_at_all():

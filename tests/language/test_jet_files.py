@@ -15,7 +15,7 @@ def beside(tmp_path):
         for name, text in files.items():
             (tmp_path / f"{name}.jet").write_text(text)
         names = {"Facts": {}, "Data": {"password": "hunter2hunter"}, "Environ": {}}
-        return Surroundings(str(tmp_path), names, frozenset(secrets))
+        return Surroundings(str(tmp_path), names, frozenset(secrets), strict=True)
 
     return beside
 

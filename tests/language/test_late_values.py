@@ -184,7 +184,7 @@ def test_every_property_that_can_never_have_a_value_is_told(site):
             "resources: [{exec: [{a: {command: '{{ nope }}', cwd: '{{ Data.x.y }}', creates: '{{ never }}'}}]}]"
         )
     messages = [found.message for found in caught.value.diagnostics]
-    assert messages == ["unknown name nope", "cannot fetch y from <nil>", "unknown name never"]
+    assert messages == ["unknown name nope", "Data has no key 'x'", "unknown name never"]
 
 
 def test_the_place_of_a_wrong_output_is_the_value_that_takes_it(site):
@@ -319,7 +319,7 @@ def test_a_file_whose_name_is_not_that_of_a_template_is_not_taken_for_a_text(sit
 @pytest.mark.parametrize(
     ("body", "where"),
     [
-        ("one\ntwo {{ Data.nope.x }}\n", "t.templ:2:18: cannot fetch x from <nil>"),
+        ("one\ntwo {{ Data.nope.x }}\n", "t.templ:2:13: Data has no key 'nope'"),
         ("one\ntwo {{ 1 + }}\n", "t.templ:2:11: unexpected end of the expression"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 
 import pytest
 import trio
@@ -16,6 +17,17 @@ from resources.package import Package, providers
 
 def package(name, ensure="present", **properties):
     return Package(name=name, ensure=ensure, provider="dnf", **properties)
+
+
+async def test_a_package_whose_record_is_damaged_is_not_taken_for_absent(dnf):
+    dnf.dnf("install", "app-1.0")
+    with sqlite3.connect(dnf.root / "var/lib/rpm/rpmdb.sqlite") as database:
+        database.execute("UPDATE Packages SET blob = x'00000001000000010000000000000000'")
+    database.close()
+    for ensure in ("absent", "1.0"):
+        ended, story = await converge_once(package("app", ensure))
+        assert ended.counts[Result.FAILED] == 1
+        assert "rpm can't list what is installed" in story.checks("package#app")[0].error
 
 
 @pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)

@@ -9,9 +9,10 @@ from reactor.expression.builtins import BUILTINS, PREDICATES, Builtin
 from reactor.expression.builtins.predicates import NO_INITIAL
 from reactor.expression.builtins.times import METHODS
 from reactor.expression.errors import FunctionError
-from reactor.expression.evaluator.closures import Below, Evaluate, nothing, placing
+from reactor.expression.evaluator.closures import Below, Evaluate, nothing, placed, placing
 from reactor.expression.gjson.paths import MISSING, get
 from reactor.expression.kinds import kind, shown
+from reactor.expression.missing import in_ccm
 from reactor.expression.nodes import Call, Method, Predicate, walk
 from reactor.expression.run import Run
 
@@ -24,7 +25,7 @@ _WHOLE_NUMBERS_BELOW = 1e21
 def _call(node: Call, below: Below) -> Evaluate:
     arguments = [below(argument) for argument in node.arguments]
     if node.name == "lookup":
-        return placing(node, _lookup(arguments))
+        return placing(node, _lookup(node, arguments))
     if node.name not in BUILTINS:
         return placing(node, _host(node.name, arguments))
     name, builtin = node.name, BUILTINS[node.name]
@@ -67,7 +68,7 @@ def _takes(function: Callable[..., Any], values: list[Any]) -> bool:
     return True
 
 
-def _lookup(arguments: list[Evaluate]) -> Evaluate:
+def _lookup(node: Call, arguments: list[Evaluate]) -> Evaluate:
     def lookup(run: Run) -> Any:
         path, *default = (argument(run) for argument in arguments)
         found = _found(run, path)
@@ -75,10 +76,12 @@ def _lookup(arguments: list[Evaluate]) -> Evaluate:
             return run.touch(found)
         if default and default[0] is not None:
             return default[0]
-        if run.scope.missing == "empty":
-            return ""
         hint = f"give a default: lookup('{path}', 'default')"
-        raise FunctionError(f"missing key '{path}' in environment", hint)
+        missing = FunctionError(f"missing key '{path}' in environment", hint)
+        if run.scope.missing == "empty":
+            run.slips.append(in_ccm(placed(missing, node), ""))
+            return ""
+        raise missing
 
     return lookup
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from reactor.expression.access import cut, fetch
+from reactor.expression.access import MISSING, cut, reach, substitute
 from reactor.expression.errors import FunctionError
 from reactor.expression.evaluator.closures import Below, Evaluate, nothing, placed, placing
+from reactor.expression.missing import in_ccm, no_such_key
 from reactor.expression.nodes import Chain, Constant, Member, Pointer, Root, Slice, Variable
 from reactor.expression.run import Run
 from reactor.expression.secret import SecretText
@@ -50,18 +51,33 @@ def _member(node: Member, below: Below) -> Evaluate:
         if node.optional and value is None:
             raise _NilInChainError
         if constant is not None and type(value) is dict:
-            found = value.get(constant)
+            found = value.get(constant, MISSING)
         else:
             key = key_of(run)
             try:
-                found = fetch(value, key)
+                found = reach(value, key)
             except FunctionError as error:
                 raise placed(error, node.key) from None
+        if found is MISSING:
+            return _absent(run, node, value, constant or key_of(run))
         if type(found) is SecretText:
             run.tainted = True
         return found
 
     return member
+
+
+def _absent(run: Run, node: Member, value: Any, key: Any) -> Any:
+    """What stands for the missing ``key``, which a strict scope only lets an expression miss that says so."""
+    if node.may_be_missing and run.scope.strict:
+        return None
+    found = substitute(value)
+    if not node.may_be_missing:
+        error = placed(no_such_key(node, value, key), node.key)
+        if run.scope.strict:
+            raise error
+        run.slips.append(in_ccm(error, found))
+    return found
 
 
 def _chain(node: Chain, below: Below) -> Evaluate:

@@ -8,6 +8,10 @@ from typing import Any, Protocol
 class Meter(Protocol):
     """Pays for work and notes secrets; ``reactor.expression.run.Run`` is one."""
 
+    @property
+    def strict(self) -> bool:
+        """Whether a key that no element of a list has is missing, and not an empty list."""
+
     def charge(self, steps: int) -> None:
         """Pay for ``steps``; raises FunctionError when the budget is used up."""
 

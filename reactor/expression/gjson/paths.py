@@ -83,7 +83,10 @@ def _matched(value: Any, part: str, rest: tuple[str, ...], meter: Meter, levels:
 
 
 def _each(items: Any, part: str, rest: tuple[str, ...], meter: Meter, levels: int) -> Any:
-    """``#``, ``#(query)`` and ``#(query)#``, with the path that follows."""
+    """``#``, ``#(query)`` and ``#(query)#``, with the path that follows.
+
+    Where no element has what that names, an empty list is gjson's answer, and none where the meter is strict.
+    """
     meter.charge(len(items))
     every = part == "#" or part[-1] == "#"
     if part == "#" and not rest:
@@ -94,7 +97,8 @@ def _each(items: Any, part: str, rest: tuple[str, ...], meter: Meter, levels: in
     if not rest:
         return found
     walked = (_walk(item, rest, meter, levels - 1) for item in found)
-    return [item for item in walked if item is not MISSING]
+    there = [item for item in walked if item is not MISSING]
+    return MISSING if meter.strict and found and not there else there
 
 
 def _matching(items: Any, part: str, meter: Meter, levels: int, every: bool) -> list[Any]:

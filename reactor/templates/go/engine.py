@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from reactor.templates.absence import Absence
 from reactor.templates.bounds import Bounds, spending
 from reactor.templates.calls import Functions
 from reactor.templates.compiling import parsed
@@ -61,13 +62,13 @@ class GoTemplate:
         self._loader = loader
         self._bounds = bounds
 
-    def render(self, context: Mapping[str, Any], functions: Functions) -> str:
+    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
         """The text for these data. Raises TemplateError."""
         all_functions = {**FUNCTIONS, **functions}
         templates = _Templates(all_functions, self._delimiters, self._loader)
         templates.add(self._name, self._tree)
         with spending(self._bounds) as budget:
-            run = Run(all_functions, templates, budget)
+            run = Run(all_functions, templates, budget, absence or Absence())
             return run.render((self._name, self._tree.source, self._tree.root), context.get(".", context))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
+from reactor.templates.absence import Absence, no_such_key, no_value
 from reactor.templates.bounds import Budget
 from reactor.templates.calls import ANY, Function, Functions, described, invoke
 from reactor.templates.errors import Fault
@@ -25,6 +26,11 @@ MISSING: Final = Missing()
 _NOTHING: Final = object()
 """What comes before the first command of a pipeline."""
 _LOGIC: Final = frozenset(("and", "or"))
+_TESTS: Final = frozenset((
+    "all", "any", "coalesce", "deepEqual", "default", "empty", "kindIs", "kindOf", "not", "ternary", "typeIs", "typeOf",
+))  # fmt: skip
+"""The functions that say what holds where there is no value."""
+_DEFAULT: Final = "test what may be missing first: with if, with, or default"
 _NOT_NIL: Final = frozenset(("string", "int", "float64", "bool"))
 _EXPECTED: Final = {"string": "string", "int": "integer", "float64": "float", "bool": "bool"}
 _CLASSES: Final[Mapping[str, tuple[type, ...]]] = {
@@ -40,12 +46,23 @@ _CLASSES: Final[Mapping[str, tuple[type, ...]]] = {
 class Evaluator:
     """Values of pipelines, with the variables that they see."""
 
-    def __init__(self, functions: Functions, budget: Budget) -> None:
+    def __init__(self, functions: Functions, budget: Budget, absence: Absence) -> None:
         self._functions = functions
         self._budget = budget
+        self._absence = absence
+        self._place = ("", "")
+        """The name and the source of the template that runs."""
+        self._missed: tuple[str, Mapping[str, Any]] | None = None
+        """The last key that a map did not have, and that map."""
         self._variables: list[list[Any]] = []
         self._at = 0
         """The offset of what is being evaluated, for errors."""
+
+    def _meet_nothing(self) -> None:
+        """There is no value for what wants one. Raises Fault when that is an error."""
+        fault = no_value(_DEFAULT) if self._missed is None else no_such_key(*self._missed, _DEFAULT)
+        self._missed = None
+        self._absence.meet(fault, *self._place, self._at)
 
     def _assign(self, name: str, value: Any, pipeline: nodes.Pipeline) -> None:
         if not pipeline.assigns:
@@ -59,6 +76,7 @@ class Evaluator:
 
     def _pipeline(self, pipeline: nodes.Pipeline, dot: Any) -> Any:
         value: Any = _NOTHING
+        self._missed = None
         for command in pipeline.commands:
             value = self._command(command, dot, value)
             if value is None:
@@ -105,7 +123,7 @@ class Evaluator:
                 try:
                     value = value[name]
                 except KeyError:
-                    value = MISSING
+                    value, self._missed = MISSING, (name, value)
             elif value is None:
                 raise Fault(
                     f"nil pointer evaluating interface {{}}.{name}", "test it first: if, with or default"
@@ -123,10 +141,13 @@ class Evaluator:
         count = len(arguments) + (piped is not _NOTHING)
         if not function.accepts(count):
             raise Fault(f"wrong number of args for {node.name}: want {_wanted(function)} got {count}")
+        wanted = node.name not in _TESTS and not any(isinstance(each, nodes.Nil) for each in arguments)
         values = [
-            self._argument(argument, function.kind(index), dot) for index, argument in enumerate(arguments)
+            self._argument(argument, function.kind(index), dot, wanted=wanted)
+            for index, argument in enumerate(arguments)
         ]
         if piped is not _NOTHING:
+            self._expect(piped, wanted=wanted)
             values.append(_checked(piped, function.kind(len(values))))
         self._at = node.offset
         return invoke(node.name, function, values)
@@ -137,12 +158,17 @@ class Evaluator:
             raise Fault(f"wrong number of args for {name}: want at least 1 got 0")
         value: Any = MISSING
         for argument in arguments:
-            value = self._argument(argument, ANY, dot)
+            value = self._argument(argument, ANY, dot, wanted=False)
             if bool(value) == (name == "or"):
                 return value
         return value if piped is _NOTHING else piped
 
-    def _argument(self, node: nodes.Node, kind: str, dot: Any) -> Any:
+    def _expect(self, value: Any, *, wanted: bool) -> None:
+        if wanted and (value is None or value is MISSING):
+            self._meet_nothing()
+
+    def _argument(self, node: nodes.Node, kind: str, dot: Any, *, wanted: bool) -> Any:
+        """The value of an argument; one that is ``wanted`` has to be there."""
         self._at = node.offset
         if isinstance(node, nodes.Literal):
             return _literal(node, kind)
@@ -152,6 +178,7 @@ class Evaluator:
             return _checked(None, kind)
         value = self._operands[node.__class__](self, node, dot)
         self._at = node.offset
+        self._expect(value, wanted=wanted)
         return _checked(value, kind)
 
     _operands: ClassVar[Mapping[type, Callable[[Evaluator, Any, Any], Any]]] = {

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any, ClassVar
 
 from reactor.expression.errors import FunctionError
+from reactor.templates.absence import Absence
 from reactor.templates.bounds import Budget
 from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault, located
@@ -31,9 +32,13 @@ class Run(Evaluator):
     """One rendering of one template and those that it invokes."""
 
     def __init__(
-        self, functions: Functions, find: Callable[[str], Definition | None], budget: Budget
+        self,
+        functions: Functions,
+        find: Callable[[str], Definition | None],
+        budget: Budget,
+        absence: Absence,
     ) -> None:
-        super().__init__(functions, budget)
+        super().__init__(functions, budget, absence)
         self._find = find
         self._out: list[str] = []
 
@@ -45,6 +50,7 @@ class Run(Evaluator):
     def _invoke(self, definition: Definition, dot: Any) -> None:
         name, source, body = definition
         outer, self._variables = self._variables, [["$", dot]]
+        place, self._place = self._place, (name, source)
         try:
             self._walk(body, dot)
         except FunctionError as error:
@@ -54,7 +60,7 @@ class Run(Evaluator):
                 "the template is nested or calls itself too deep", "end the recursion with a condition"
             )
             raise located(fault, name, source, self._at) from error
-        self._variables = outer
+        self._variables, self._place = outer, place
 
     def _walk(self, listed: Iterable[nodes.Node], dot: Any) -> None:
         for node in listed:
@@ -76,6 +82,8 @@ class Run(Evaluator):
         self._at = node.offset
         if callable(value):
             raise Fault("can't print a function")
+        if value is MISSING:
+            self._meet_nothing()
         self._write("<no value>" if value is MISSING else text_of(value))
 
     def _if(self, node: nodes.If, dot: Any) -> None:
@@ -113,6 +121,7 @@ class Run(Evaluator):
                 raise Fault(f"can't use {value} to iterate over more than one variable")
             return ((number, number) for number in range(value))
         if value is MISSING:
+            self._meet_nothing()
             return ()
         raise Fault(f"range can't iterate over {text_of(value)}", "it takes a list, a map or a number")
 

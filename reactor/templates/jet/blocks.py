@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+from reactor.templates.absence import Absence, no_such_key, no_value
 from reactor.templates.bounds import Budget
 from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault
 from reactor.templates.jet import nodes
 from reactor.templates.jet.evaluator import NOTHING, Evaluator, Scope
 from reactor.templates.jet.operators import INVALID, Hidden, name_of_type
+
+_ISSET = "test what may be missing first: with if, or isset"
 
 
 class Place(NamedTuple):
@@ -42,12 +45,17 @@ Find = Callable[[str, str], Linked | None]
 class Blocks(Evaluator):
     """One rendering: what is written, and where it has come to."""
 
-    def __init__(self, functions: Functions, find: Find, budget: Budget) -> None:
+    def __init__(self, functions: Functions, find: Find, budget: Budget, absence: Absence) -> None:
         super().__init__(functions, budget)
         self._find = find
+        self._absence = absence
         self._out: list[str] = []
         self._place = Place("", "")
         self._content: Callable[[nodes.Node | None], None] | None = None
+
+    def _meet_nothing(self, missed: tuple[str, Mapping[str, Any]] | None) -> None:
+        fault = no_value(_ISSET) if missed is None else no_such_key(*missed, _ISSET)
+        self._absence.meet(fault, *self._place, self._at)
 
     def _run_template(self, template: Linked) -> Any:
         outer = self._scope

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.expression.errors import FunctionError
+from reactor.templates.absence import Absence
 from reactor.templates.bounds import Bounds, spending
 from reactor.templates.calls import Functions
 from reactor.templates.compiling import parsed
@@ -88,12 +89,13 @@ class JetTemplate:
         self._loader = loader
         self._bounds = bounds
 
-    def render(self, context: Mapping[str, Any], functions: Functions) -> str:
+    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
         """The text for these data. Raises TemplateError."""
         templates = _Templates(self._delimiters, self._loader)
         linked = templates.link(self._name, self._tree)
         with spending(self._bounds) as budget:
-            return Run({**FUNCTIONS, **functions}, templates, budget).render(linked, context)
+            run = Run({**FUNCTIONS, **functions}, templates, budget, absence or Absence())
+            return run.render(linked, context)
 
 
 class JetEngine:

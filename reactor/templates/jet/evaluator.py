@@ -67,8 +67,25 @@ class Evaluator:
         self._budget = budget
         self._scope = Scope(None, {})
         self._context: Any = None
+        self._missed: tuple[str, Mapping[str, Any]] | None = None
+        """The last key that a map did not have, and that map."""
         self._at = 0
         """The offset of what is being evaluated, for errors."""
+
+    def _expect(self, *values: Any) -> None:
+        """Each of ``values`` is wanted. Raises Fault when one is nothing, and that is an error."""
+        for value in values:
+            if value is None or value is INVALID:
+                self._meet_nothing(None if value is None else self._missed)
+
+    def _meet_nothing(self, missed: tuple[str, Mapping[str, Any]] | None) -> None:
+        raise NotImplementedError
+
+    def _member(self, value: Any, key: Any) -> Any:
+        found = member(value, key)
+        if found is INVALID:
+            self._missed = (str(key), value)
+        return found
 
     def _value(self, node: nodes.Node) -> Any:
         self._at = node.offset
@@ -99,7 +116,7 @@ class Evaluator:
 
     def _field(self, node: nodes.Field) -> Any:
         if node.base is None:
-            found = member(self._context, node.name)
+            found = self._member(self._context, node.name)
             if found is INVALID:
                 raise Fault(
                     f"there is no field or method '{node.name}' in {name_of_type(self._context)}",
@@ -116,12 +133,12 @@ class Evaluator:
             raise Fault(
                 f"there is no field or method '{node.name}' in {name_of_type(base)}", "test it with isset"
             )
-        return member(base, node.name)
+        return self._member(base, node.name)
 
     def _index(self, node: nodes.Index) -> Any:
         base, key = self._value(node.base), self._value(node.key)
         self._at = node.offset
-        return member(base, key)
+        return self._member(base, key)
 
     def _slice(self, node: nodes.Slice) -> Any:
         base = self._value(node.base)
@@ -140,6 +157,8 @@ class Evaluator:
             return is_true(left) if decided else is_true(self._value(node.right))
         right = self._value(node.right)
         self._at = node.offset
+        if not isinstance(node.left, nodes.Nil) and not isinstance(node.right, nodes.Nil):
+            self._expect(left, right)
         if node.operator in ("==", "!="):
             return equal(left, right) == (node.operator == "==")
         if node.operator[0] in "<>":

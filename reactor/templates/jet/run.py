@@ -35,6 +35,7 @@ class Run(Blocks):
     # Actions
 
     def _action(self, node: nodes.Action) -> Any:
+        self._missed = None
         if node.set is not None:
             self._set(node.set)
         if not node.commands:
@@ -46,6 +47,7 @@ class Run(Blocks):
         if callable(value):
             raise Fault("can't print a function", "call it: add ()")
         if value is not NOTHING:
+            self._expect(value)
             self._write(printed(value))
         return NOTHING
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from itertools import chain
 from types import TracebackType
 from typing import Any, NoReturn
 
 from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, UndefinedError
 
 from reactor.expression.errors import FunctionError
+from reactor.templates.absence import Absence
 from reactor.templates.bounds import Bounds
 from reactor.templates.calls import Functions
 from reactor.templates.errors import TemplateError, TemplateSourceError
@@ -50,10 +52,11 @@ class JinjaTemplate:
         except Exception as error:  # noqa: BLE001  Jinja calculates what is constant at once
             self._explain(error, {})
 
-    def render(self, context: Mapping[str, Any], functions: Functions) -> str:
+    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
         """The text for these data. Raises TemplateError."""
         variables = {**functions, **context}
-        with rendering(self._bounds, self._loader) as budget:
+        nil = absence is None or not absence.strict
+        with rendering(self._bounds, self._loader, nil=nil) as budget:
             chunks: list[str] = []
             try:
                 for chunk in self._template.root_render_func(self._template.new_context(variables)):
@@ -114,7 +117,9 @@ def _hint(error: Exception, variables: Mapping[str, Any]) -> str | None:
     if isinstance(error, FunctionError):
         return error.hint
     if isinstance(error, UndefinedError) and (found := _UNDEFINED.search(str(error))):
-        near = get_close_matches(found[1] or found[2], variables, 1)
+        inner = chain.from_iterable(value for value in variables.values() if isinstance(value, Mapping))
+        names = variables if found[1] else [name for name in inner if isinstance(name, str)]
+        near = get_close_matches(found[1] or found[2], names, 1)
         return f"did you mean {near[0]}?" if near else "give it a default: | default(...)"
     return None
 

@@ -12,11 +12,12 @@ from jinja2.filters import FILTERS
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
 
+from reactor.templates.absence import no_value
 from reactor.templates.bounds import budget
 from reactor.templates.errors import Fault
 from reactor.templates.interface import Delimiters
 from reactor.templates.jinja.bounded import METHODS, bounded, calculate, concatenated, count_call, weighed
-from reactor.templates.jinja.rendering import load
+from reactor.templates.jinja.rendering import load, prints_nil
 
 DEFAULT_DELIMITERS = ("{{", "}}")
 
@@ -96,7 +97,9 @@ class BoundedEnvironment(SandboxedEnvironment):
 
 
 def _printable(value: Any) -> Any:
-    """``value``, unless it is a function: that prints as an address, another one each time."""
+    """``value``, unless it is a function, which prints as an address, or nil, which is no text."""
+    if value is None and not prints_nil():
+        raise no_value("give it a default: | default('text', true)")
     if (
         isinstance(value, str | int | float)
         or value is None

@@ -10,6 +10,7 @@ from reactor.templates.bounds import Bounds, Budget, spending
 from reactor.templates.interface import Loader
 
 _loader: ContextVar[Loader] = ContextVar("loader")
+_prints_nil: ContextVar[bool] = ContextVar("prints_nil", default=True)
 
 
 def load(name: str) -> str | None:
@@ -17,12 +18,18 @@ def load(name: str) -> str | None:
     return _loader.get()(name)
 
 
+def prints_nil() -> bool:
+    """Whether nil is printed, as None, in the rendering that goes on."""
+    return _prints_nil.get()
+
+
 @contextmanager
-def rendering(bounds: Bounds, loader: Loader) -> Iterator[Budget]:
-    """A rendering, for a block."""
-    token = _loader.set(loader)
+def rendering(bounds: Bounds, loader: Loader, *, nil: bool = True) -> Iterator[Budget]:
+    """A rendering, for a block. ``nil`` says whether that may be printed."""
+    token, before = _loader.set(loader), _prints_nil.set(nil)
     try:
         with spending(bounds) as budget:
             yield budget
     finally:
         _loader.reset(token)
+        _prints_nil.reset(before)

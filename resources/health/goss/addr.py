@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import trio
 
+from resources.health.goss.dns import refuse_no_answer
 from resources.health.goss.matchers import Expected
 from resources.health.goss.rule import MILLISECOND, Milliseconds, Rule, readable_by
 
@@ -48,6 +50,9 @@ class AddrRule(Rule):
             with trio.fail_after(self.timeout * MILLISECOND):
                 stream = await trio.open_tcp_stream(host, port, local_address=self.local_address)
                 await trio.aclose_forcefully(stream)
+        except socket.gaierror as error:
+            refuse_no_answer(host, error)
+            return {"reachable": False}
         except (OSError, trio.TooSlowError):
             return {"reachable": False}
         return {"reachable": True}

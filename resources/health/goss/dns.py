@@ -16,6 +16,7 @@ from resources.health.goss.rule import Milliseconds, Rule, answer_within, readab
 _TYPED = re.compile(r"(A|AAAA|CAA|CNAME|MX|NS|PTR|SRV|TXT):(.+)")
 _SERVER = re.compile(r"\[([^\]]+)\](?::(\d{1,5}))?|([^:]+)(?::(\d{1,5}))?|([0-9A-Fa-f:]+)")
 _DNS_PORT = 53
+_NO_SUCH_NAME = frozenset((socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)))
 
 
 def _split_server(text: str) -> tuple[str, int]:
@@ -63,10 +64,20 @@ async def _address(server: str) -> tuple[str, int]:
     return found[0], port
 
 
+def refuse_no_answer(name: str, error: socket.gaierror) -> None:
+    """Raise ResourceError unless ``error`` says that there is no such name: a resolver that is down knows nothing."""
+    if error.errno not in _NO_SUCH_NAME:
+        hint = "see whether the name servers in /etc/resolv.conf can be reached"
+        raise ResourceError(f"nobody can tell whether {name} resolves: {error.strerror}", hint) from error
+
+
 async def _look_up(name: str) -> list[str]:
-    """The addresses of a host, the way all its programs find them."""
+    """The addresses of a host, the way all its programs find them. Raises ResourceError when that can't be known."""
     try:
         found = await trio.socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-    except (socket.gaierror, UnicodeError):
+    except UnicodeError:
+        return []
+    except socket.gaierror as error:
+        refuse_no_answer(name, error)
         return []
     return list(dict.fromkeys(str(address[0]) for *_, address in found))

@@ -14,10 +14,10 @@ from reactor import ResourceError
 
 
 async def ask(name: str, records: Iterable[str], server: tuple[str, int] | None) -> list[str]:
-    """The ``records`` of ``name`` as goss writes them; none when there is no such name, or the server refuses.
+    """The ``records`` of ``name`` as goss writes them; none when there is no such name.
 
     Without a ``server`` (address and port), those of /etc/resolv.conf are asked. Raises ResourceError when there is
-    no answer.
+    no answer, or one that says nothing of the name: the server fails, or refuses.
     """
     try:
         resolver = dns.asyncresolver.Resolver(configure=server is None)
@@ -32,7 +32,7 @@ async def _ask_one(resolver: dns.asyncresolver.Resolver, name: str, record: str)
     question = dns.reversename.from_address(name) if record == "PTR" else name
     try:
         answer = await resolver.resolve(question, record, search=False, raise_on_no_answer=False)
-    except (dns.resolver.NXDOMAIN, dns.resolver.NoNameservers):
+    except dns.resolver.NXDOMAIN:
         return []
     return [text for data in answer for text in _texts(record, data)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import struct
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Annotated, Any
 
+from reactor import ResourceError
 from resources.health.goss.matchers import Expected
 from resources.health.goss.rule import Rule, readable_by
 
@@ -55,6 +57,8 @@ class PortRule(Rule):
 def _listeners(network: str) -> Iterator[tuple[str, int]]:
     """The addresses and ports of a table of /proc/net, see proc_net_tcp.rst of the kernel."""
     wanted = _LISTEN[network[:3]]
+    if not os.path.isdir(_TABLES):
+        raise ResourceError(f"there is no {_TABLES}, so nobody can tell who listens", "mount /proc")
     with suppress(FileNotFoundError), open(f"{_TABLES}/{network}", encoding="ascii") as table:
         next(table)
         for line in table:
