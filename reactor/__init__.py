@@ -2,6 +2,7 @@
 
 The map of the house; data flows down this list, and nothing imports what stands below it:
 
+- ``hostfs/``: the files of the host, where others have files too: whose are believed;
 - ``mountinfo``: the mounts that this process sees;
 - ``resource/``: what a resource is: base class, property types, plan, watch declarations, registry;
 - ``expression/``: the language inside ``{{ }}`` and ``${ }``, over JSON-like values; it knows nothing of the project;
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from reactor.engine.options import Options
     from reactor.expression.finding import find
     from reactor.graph.graph import EdgeKind, Graph
+    from reactor.hostfs.inputs import open_input, require_input_directory
+    from reactor.hostfs.trust import DistrustedError
     from reactor.loading import Program, load
     from reactor.mountinfo import MountInfo, is_shared, mounts
     from reactor.resource.base import Meta, Resource
@@ -82,6 +85,8 @@ _HOMES = {
     "reactor.engine.options": ("Options",),
     "reactor.expression.finding": ("find",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
+    "reactor.hostfs.inputs": ("open_input", "require_input_directory"),
+    "reactor.hostfs.trust": ("DistrustedError",),
     "reactor.loading": ("Program", "load"),
     "reactor.mountinfo": ("MountInfo", "is_shared", "mounts"),
     "reactor.resource.base": ("Meta", "Resource"),
@@ -111,10 +116,10 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard",
+    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "DistrustedError", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard",
     "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "is_shared", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "is_shared", "load", "mounts", "open_input", "remember", "require_input_directory", "say", "size_in_words", "template_engine",
     "unpack",
 ]  # fmt: skip
 

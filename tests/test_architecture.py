@@ -15,6 +15,7 @@ import reactor
 ROOT = Path(__file__).parent.parent
 
 MAY_IMPORT = {
+    "reactor.hostfs": set(),
     "reactor.resource": {"reactor.mountinfo"},
     "reactor.expression": set(),
     "reactor.templates": {"reactor.expression"},
@@ -22,19 +23,21 @@ MAY_IMPORT = {
     "reactor.data": {"reactor.resource", "reactor.expression"},
     "reactor.documents": {"reactor.resource", "reactor.manifest"},
     "reactor.mountinfo": set(),
-    "reactor.facts": {"reactor.resource", "reactor.data", "reactor.mountinfo"},
+    "reactor.facts": {"reactor.hostfs", "reactor.resource", "reactor.data", "reactor.mountinfo"},
     "reactor.backup": {"reactor.resource", "reactor.replacing", "reactor.clock"},
-    "reactor.manifest": {"reactor.resource", "reactor.expression", "reactor.data", "reactor.templates"},
+    "reactor.manifest": {
+        "reactor.hostfs", "reactor.resource", "reactor.expression", "reactor.data", "reactor.templates",
+    },
     "reactor.graph": {"reactor.resource"},
-    "reactor.source": {"reactor.resource", "reactor.unpacking"},
+    "reactor.source": {"reactor.hostfs", "reactor.resource", "reactor.unpacking"},
     "reactor.loading": {"reactor.resource", "reactor.manifest", "reactor.graph", "reactor.source"},
     "reactor.engine": {"reactor.resource", "reactor.graph"},
-    "reactor.journal": {"reactor.resource", "reactor.engine", "reactor.clock"},
+    "reactor.journal": {"reactor.hostfs", "reactor.resource", "reactor.engine", "reactor.clock"},
     "reactor.console": {"reactor.resource", "reactor.graph", "reactor.engine"},
     "reactor.metrics": {"reactor.resource", "reactor.engine"},
     "reactor.replacing": set(),
     "reactor.clock": set(),
-    "reactor.service": {"reactor.resource", "reactor.engine", "reactor.replacing"},
+    "reactor.service": {"reactor.hostfs", "reactor.resource", "reactor.engine", "reactor.replacing"},
     "reactor.control": {
         "reactor.resource", "reactor.graph", "reactor.engine", "reactor.console", "reactor.journal", "reactor.metrics",
         "reactor.replacing",
@@ -49,7 +52,7 @@ MAY_IMPORT = {
         "reactor.backup", "reactor.console", "reactor.control", "reactor.journal", "reactor.data",
         "reactor.metrics", "reactor.service", "reactor.ui",
         "reactor.documents", "reactor.expression", "reactor.facts", "reactor.ensure",
-        "reactor.replacing",
+        "reactor.replacing", "reactor.hostfs",
     },
     "reactor.__main__": {"reactor.cli"},
     "resources": {"reactor", "watchers"},

@@ -12,7 +12,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_manifest
-from reactor.cli.inputs import MANIFEST, inputs_options
+from reactor.cli.inputs import MANIFEST, looking_options
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import fail, hinted
 
@@ -59,7 +59,7 @@ DEFAULT_DEPTH = 2
     metavar="N",
     help=f"How many edges away the neighbourhood reaches.  [default: {DEFAULT_DEPTH}]",
 )
-@inputs_options
+@looking_options
 def graph(
     manifest: str,
     form: str | None,

@@ -6,13 +6,14 @@ import os.path
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.kinds import shown
 from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
+from reactor.hostfs.inputs import open_input
+from reactor.hostfs.trust import DistrustedError
 from reactor.manifest.evaluation import NotYetError, bare_expression, parse_template
 from reactor.manifest.jet import render
 from reactor.manifest.networked import kv_get, registrations
@@ -93,8 +94,10 @@ class Surroundings:
         try:
             if not stat.S_ISREG(os.stat(full).st_mode):
                 raise FunctionError(f'failed to read file "{path}": not a regular file')
-            with Path(full).open("rb") as stream:
+            with open(full, "rb", opener=open_input) as stream:
                 content = stream.read(MAX_FILE + 1)
+        except DistrustedError as error:
+            raise FunctionError(f'file "{path}" can\'t be trusted: {error}', error.hint) from error
         except (OSError, ValueError) as error:
             if self._may_wait and isinstance(error, FileNotFoundError):
                 raise NotYetError from error

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
-from reactor import ResourceError
+from reactor import DistrustedError, ResourceError, open_input, require_input_directory
 from resources.file.errors import Explaining
 from resources.file.stamp import Stamp, settled, stamp_of
 
@@ -80,19 +81,26 @@ class SourceTree:
         """What is in the directory, the last name first."""
         with (
             Explaining(f"read the templates in {self.root}"),
-            os.scandir(self._absolute(directory)) as entries,
+            _refusing(),
+            self._scanned(directory) as entries,
         ):
             listed = sorted(entries, key=lambda entry: entry.name, reverse=True)
         return [(os.path.join(directory, entry.name), entry) for entry in listed]
 
+    def _scanned(self, directory: str) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
+        """The entries of a directory in which nobody else may put or remove templates."""
+        absolute = self._absolute(directory)
+        require_input_directory(absolute)
+        return os.scandir(absolute)
+
     def _look(self, path: str) -> _Template:
         absolute = self._absolute(path)
         known, now = self._known.get(path), time.time_ns()
-        with Explaining(f"read the template {absolute}"):
+        with Explaining(f"read the template {absolute}"), _refusing():
             found = os.lstat(absolute)
             if known is not None and known.stamp == stamp_of(found):
                 return known
-            with open(absolute, encoding="utf-8", newline="") as file:
+            with open(absolute, encoding="utf-8", newline="", opener=open_input) as file:
                 try:
                     text = file.read()
                 except UnicodeDecodeError as error:
@@ -101,6 +109,15 @@ class SourceTree:
                         f"{absolute} is not UTF-8 text at byte {error.start}", hint
                     ) from error
         return _Template(text, stamp_of(found) if settled(found, now) else None)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Templates that others could change are no fault of the host: what is made of them is root's."""
+    try:
+        yield
+    except DistrustedError as error:
+        raise ResourceError(f"the templates can't be trusted: {error}", error.hint) from error
 
 
 _NONE = _Template("\0", None)
