@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from processes_of_cli import environment, finish, spawned, wait_until
+from processes_of_cli import GUARD, environment, finish, spawned, wait_until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
 
@@ -330,7 +330,7 @@ def test_a_running_manifest_that_is_given_away_is_not_adopted(place, tmp_path, r
         foreign.replace(manifest)
         wait_until(lambda: "can't be trusted" in said.read_text() or ran())
         process.terminate()
-        finish(process)
+        process.wait(GUARD)
     assert not ran()
 
 
