@@ -20,8 +20,8 @@ _HINT = "install reactor as root where nobody else can write, such as a virtual 
 def require_own_program() -> None:
     """Raises InstallationError when anybody but root could change what the service runs.
 
-    That are the interpreter, every directory that it imports from with all that is in it, and the packages that were
-    installed in place, such as a checkout. Each is looked at on the way from ``/``.
+    Looked at are the interpreter, every directory that it imports from with all that is in it, and the packages that were
+    installed in place, such as a checkout: each of them on the way from ``/``.
     """
     trust = Trust()
     roots = (sys.executable, os.path.join(sys.prefix, "pyvenv.cfg"), *_search_path(), *_packages())
@@ -56,7 +56,10 @@ def _packages() -> Iterator[str]:
 
 
 def _with_all_within(roots: Iterable[str]) -> Iterator[str]:
-    """These paths, and where one is a directory all that is below, through symlinks too."""
+    """These paths, and where one is a directory all that is below, through symlinks too.
+
+    But for hidden names, as ``.git``: nothing can be imported from there.
+    """
     pending, seen = list(roots), set()
     while pending:
         path = pending.pop()
@@ -64,4 +67,4 @@ def _with_all_within(roots: Iterable[str]) -> Iterator[str]:
         if os.path.isdir(path) and (real := os.path.realpath(path)) not in seen:
             seen.add(real)
             with os.scandir(path) as entries:
-                pending += (entry.path for entry in entries)
+                pending += (entry.path for entry in entries if not entry.name.startswith("."))
