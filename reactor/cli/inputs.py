@@ -120,8 +120,8 @@ def looking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _enforcing(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
-    def with_owners(*args: Any, owners: tuple[Owner, ...], **options: Any) -> Any:
-        with trusting_owners(owners):
+    def with_owners(*args: Any, trusted_owners: tuple[Owner, ...], **options: Any) -> Any:
+        with trusting_owners(trusted_owners):
             return command(*args, **options)
 
     return with_owners

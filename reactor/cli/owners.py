@@ -44,10 +44,10 @@ def _number_of(name: str, *, is_group: bool) -> int | None:
 
 
 def trust_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option ``--trust-owner``; the command gets ``owners``."""
+    """The option ``--trust-owner``; the command gets ``trusted_owners``."""
     option = click.option(
         "--trust-owner",
-        "owners",
+        "trusted_owners",
         multiple=True,
         metavar="USER",
         callback=_owners,

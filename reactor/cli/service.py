@@ -149,7 +149,7 @@ def _loaded(place: str, given: dict[str, Any]) -> Program:
     """The manifest, with the files believed that the service will believe: nobody calls sudo(8) for that."""
     from reactor.loading import load
 
-    with trusting_owners(given["owners"], caller=False):
+    with trusting_owners(given["trusted_owners"], caller=False):
         return load(place, _inputs(**given)())
 
 

@@ -39,12 +39,9 @@ def _has_only(gid: int, users: Collection[int]) -> bool:
     except KeyError:
         return False
     names = {name for name in map(_name, users) if name is not None}
-    if not names.issuperset(group.gr_mem):
-        return False
-    if group.gr_name in names:
-        return True
     members = {each.pw_uid for each in pwd.getpwall() if each.pw_gid == gid}
-    return gid < _SYSTEM_GROUPS and members <= set(users)
+    is_listed_whole = group.gr_name in names or gid < _SYSTEM_GROUPS
+    return is_listed_whole and names.issuperset(group.gr_mem) and members.issubset(users)
 
 
 def _name(uid: int) -> str | None:

@@ -58,6 +58,8 @@ class Trust:
         Raises DistrustedError, and OSError as os.open does.
         """
         place, found = self._walked(path)
+        if found is not None:
+            self._judge(place, found)  # to open a pipe of another user would be to wait for that user
         descriptor = os.open(path, flags) if found is None else os.open(place, flags | os.O_NOFOLLOW)
         try:
             opened = os.fstat(descriptor)
@@ -100,7 +102,7 @@ class Trust:
         found = os.lstat(here)
         symlinks = 0
         while names:
-            self._enter(here)
+            is_shared = self._enter(here)
             if (name := names.pop()) == "..":
                 here = os.path.dirname(here)
                 found = os.lstat(here)
@@ -112,11 +114,12 @@ class Trust:
             found = os.lstat(place)
             if not stat.S_ISLNK(found.st_mode):
                 here = place
-                self._refuse_planted(here, found)
+                _refuse_planted(here, found, is_shared=is_shared)
                 continue
             if _is_descriptor(place):
                 return place, None
-            self._judge_symlink(place, found)
+            self._judge_owner(place, found, "chown -h {us} {path}")
+            _refuse_planted(place, found, is_shared=is_shared)
             symlinks += 1
             if symlinks > _MOST_SYMLINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
@@ -143,37 +146,26 @@ class Trust:
             self._directories.clear()
             self._since = now
 
-    def _enter(self, directory: str) -> None:
-        """Judge a directory on the way."""
-        if directory in self._directories:
-            return
+    def _enter(self, directory: str) -> bool:
+        """Judge a directory on the way. Returns whether others may put files there, though not move those of ours."""
+        known = self._directories.get(directory)
+        if known is not None:
+            return known
         found = os.lstat(directory)
         if not stat.S_ISDIR(found.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), directory)
         self._judge_owner(directory, found, _KEEP_ELSEWHERE)
-        is_shared = bool(found.st_mode & stat.S_ISVTX)
-        if not is_shared:
+        is_sticky = bool(found.st_mode & stat.S_ISVTX)
+        if not is_sticky:
             self._judge_writers(directory, found)
-        self._directories[directory] = is_shared and bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+        is_shared = is_sticky and bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+        self._directories[directory] = is_shared
+        return is_shared
 
     def _judge(self, path: str, found: os.stat_result) -> None:
         self._judge_owner(path, found, "chown {us} {path}")
         if not stat.S_ISCHR(found.st_mode):  # nobody reads what others write to /dev/null
             self._judge_writers(path, found)
-
-    def _judge_symlink(self, path: str, found: os.stat_result) -> None:
-        self._judge_owner(path, found, "chown -h {us} {path}")
-        self._refuse_planted(path, found)
-
-    def _refuse_planted(self, path: str, found: os.stat_result) -> None:
-        """In a directory that all may write to, anybody may have put a hard link of a trusted file."""
-        if (
-            found.st_nlink > 1
-            and not stat.S_ISDIR(found.st_mode)
-            and self._directories[os.path.dirname(path)]
-        ):
-            reason = "has other hard links, and others may make those where it is"
-            raise DistrustedError(path, reason, "put a copy of what you want in its place")
 
     def _judge_owner(self, path: str, found: os.stat_result, fix: str) -> None:
         if found.st_uid not in self._users:
@@ -193,6 +185,13 @@ class Trust:
         if has_access_list(path):
             reason = "has an access control list that lets others write"
             raise DistrustedError(path, reason, f"setfacl -b {_quoted(path)}")
+
+
+def _refuse_planted(path: str, found: os.stat_result, *, is_shared: bool) -> None:
+    """Where all may put files, anybody may have put a hard link of a trusted one."""
+    if is_shared and found.st_nlink > 1 and not stat.S_ISDIR(found.st_mode):
+        reason = "has other hard links, and others may make those where it is"
+        raise DistrustedError(path, reason, "put a copy of what you want in its place")
 
 
 def _parts(path: str) -> list[str]:

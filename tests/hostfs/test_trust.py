@@ -132,6 +132,13 @@ def test_a_pipe_and_a_device_are_read(tmp_path):
     assert text("/dev/null") == ""
 
 
+def test_nobody_waits_for_the_writer_of_a_pipe_of_another_user(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    os.chown(tmp_path / "pipe", MALLORY, MALLORY)
+    with pytest.raises(DistrustedError):
+        Trust().open(str(tmp_path / "pipe"))
+
+
 def test_an_open_file_is_looked_at_by_itself(tmp_path, file):
     """Its text in /proc does not say where it is: it may have been removed."""
     with file.open() as opened:
