@@ -2,6 +2,7 @@
 
 The map of the house; data flows down this list, and nothing imports what stands below it:
 
+- ``trust/``: whose files are believed: what a run reads to learn what to do;
 - ``mountinfo``: the mounts that this process sees;
 - ``resource/``: what a resource is: base class, property types, plan, watch declarations, registry;
 - ``replacing``: our own small files, whole or not at all;
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
     from reactor.templates.absence import Absence
     from reactor.templates.engines import template_engine
     from reactor.templates.errors import TemplateError
+    from reactor.trust.inputs import open_input, require_input_directory
+    from reactor.trust.rule import DistrustedError
     from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format
     from reactor.unpacking.limits import UnpackingLimits, size_in_words
     from reactor.unpacking.members import UnpackingError
@@ -85,6 +88,8 @@ _HOMES = {
     "reactor.engine.options": ("Options",),
     "reactor.expression.finding": ("find",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
+    "reactor.trust.inputs": ("open_input", "require_input_directory"),
+    "reactor.trust.rule": ("DistrustedError",),
     "reactor.loading": ("Program", "load"),
     "reactor.mountinfo": ("MountInfo", "is_shared", "mounts"),
     "reactor.resource.base": ("Meta", "Resource"),
@@ -117,13 +122,13 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "ARCHIVE_SUFFIXES", "Absence", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic",
-    "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Graph",
-    "GroupError", "Heard", "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options",
-    "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate", "Reference", "References",
-    "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits",
-    "Watch", "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts",
-    "in_thread", "is_shared", "load", "mounts", "printable", "remember", "remember_headers", "remember_url",
-    "say", "size_in_words", "template_engine", "unpack",
+    "Diff", "DistrustedError", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag",
+    "Graph", "GroupError", "Heard", "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need",
+    "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate", "Reference",
+    "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError",
+    "UnpackingLimits", "Watch", "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts",
+    "fragile_mounts", "in_thread", "is_shared", "load", "mounts", "open_input", "printable", "remember",
+    "remember_headers", "remember_url", "require_input_directory", "say", "size_in_words", "template_engine", "unpack",
 ]  # fmt: skip
 
 

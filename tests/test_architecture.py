@@ -16,6 +16,7 @@ from reactor import hostfs
 ROOT = Path(__file__).parent.parent
 
 MAY_IMPORT = {
+    "reactor.trust": set(),
     "reactor.resource": {"reactor.mountinfo"},
     "reactor.hostfs": {"reactor.mountinfo", "reactor.replacing", "reactor.resource"},
     "reactor.expression": set(),
@@ -24,19 +25,21 @@ MAY_IMPORT = {
     "reactor.data": {"reactor.resource", "reactor.expression"},
     "reactor.documents": {"reactor.resource", "reactor.manifest"},
     "reactor.mountinfo": set(),
-    "reactor.facts": {"reactor.resource", "reactor.data", "reactor.mountinfo"},
+    "reactor.facts": {"reactor.trust", "reactor.resource", "reactor.data", "reactor.mountinfo"},
     "reactor.backup": {"reactor.resource", "reactor.replacing", "reactor.clock"},
-    "reactor.manifest": {"reactor.resource", "reactor.expression", "reactor.data", "reactor.templates"},
+    "reactor.manifest": {
+        "reactor.trust", "reactor.resource", "reactor.expression", "reactor.data", "reactor.templates",
+    },
     "reactor.graph": {"reactor.resource"},
-    "reactor.source": {"reactor.resource", "reactor.unpacking"},
+    "reactor.source": {"reactor.trust", "reactor.resource", "reactor.unpacking"},
     "reactor.loading": {"reactor.resource", "reactor.manifest", "reactor.graph", "reactor.source"},
     "reactor.engine": {"reactor.resource", "reactor.graph"},
-    "reactor.journal": {"reactor.resource", "reactor.engine", "reactor.clock"},
+    "reactor.journal": {"reactor.trust", "reactor.resource", "reactor.engine", "reactor.clock"},
     "reactor.console": {"reactor.resource", "reactor.graph", "reactor.engine"},
     "reactor.metrics": {"reactor.resource", "reactor.engine"},
     "reactor.replacing": set(),
     "reactor.clock": set(),
-    "reactor.service": {"reactor.resource", "reactor.engine", "reactor.replacing"},
+    "reactor.service": {"reactor.trust", "reactor.resource", "reactor.engine", "reactor.replacing"},
     "reactor.control": {
         "reactor.resource", "reactor.graph", "reactor.engine", "reactor.console", "reactor.journal", "reactor.metrics",
         "reactor.replacing",
@@ -51,7 +54,7 @@ MAY_IMPORT = {
         "reactor.backup", "reactor.console", "reactor.control", "reactor.journal", "reactor.data",
         "reactor.metrics", "reactor.service", "reactor.ui",
         "reactor.documents", "reactor.expression", "reactor.facts", "reactor.ensure",
-        "reactor.replacing", "reactor.hostfs",
+        "reactor.replacing", "reactor.hostfs", "reactor.trust",
     },
     "reactor.__main__": {"reactor.cli"},
     "resources": {"reactor", "reactor.hostfs", "watchers"},

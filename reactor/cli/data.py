@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.inputs import MANIFEST, inputs_options
+from reactor.cli.inputs import MANIFEST, looking_options
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import warn
 from reactor.cli.values import Explained, Form, form_option, found, show
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.argument("query", required=False)
 @click.option("--explain", is_flag=True, help="Tell of each value which layer it came from.")
 @form_option
-@inputs_options
+@looking_options
 def data(
     manifest: str, query: str | None, explain: bool, form: Form | None, inputs: Callable[[], Inputs]
 ) -> None:

@@ -6,6 +6,9 @@ import os
 import re
 from pathlib import Path
 
+from reactor.cli.nearby import nearby
+from reactor.trust.rule import Trust
+
 _FILE = ".env"
 _SETTING = re.compile(r"\s*(?:export\s+)?([^\s=#][^\s=]*)\s*=\s*(.*?)\s*")
 _QUOTES = ("'", '"')
@@ -14,7 +17,7 @@ _QUOTES = ("'", '"')
 def environment(*, read_file: bool) -> tuple[dict[str, str], tuple[str, ...]]:
     """The variables, and the file they also come from: ``.env`` in the current directory, whether it is there yet or not.
 
-    Raises ManifestError when it can't be read.
+    One that others could change is left out. Raises ManifestError when it can't be read.
     """
     variables = dict(os.environ)
     if not read_file:
@@ -23,7 +26,9 @@ def environment(*, read_file: bool) -> tuple[dict[str, str], tuple[str, ...]]:
         path = Path(_FILE).absolute()
     except FileNotFoundError:  # somebody has removed the current directory
         return variables, ()
-    return variables | (parse(_text(path)) if path.is_file() else {}), (str(path),)
+    if nearby(_FILE, "the environment that expressions see", "--no-read-env leaves it out") is None:
+        return variables, (str(path),)
+    return variables | parse(_text(path)), (str(path),)
 
 
 def parse(text: str) -> dict[str, str]:
@@ -35,7 +40,8 @@ def parse(text: str) -> dict[str, str]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8", opener=Trust().open) as file:
+            return file.read()
     except (OSError, ValueError) as error:
         from reactor.resource.diagnostic import Diagnostic, ManifestError, Place
 

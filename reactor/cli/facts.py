@@ -9,6 +9,7 @@ from reactor.cli.inputs import Given, facts_options, host_facts
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import warn
 from reactor.cli.values import Form, form_option, found, show
+from reactor.trust.inputs import trust_everybody
 
 
 @click.command(short_help="Show what is known about this host.")
@@ -33,7 +34,7 @@ def facts(query: str | None, form: Form | None, facts_given: Given) -> None:
       reactor facts host.info.platformFamily
       reactor facts 'network.addresses.#(default==true)#.address' --format json
     """
-    with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
+    with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE), trust_everybody():
         known = host_facts(facts_given)
     try:
         show(found(known, query, "fact"), form)

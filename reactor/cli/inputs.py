@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+
+from reactor.cli.owners import Owner, trust_option, trusting_owners
+from reactor.trust.inputs import trust_everybody
 
 if TYPE_CHECKING:
     from reactor.documents import Annotated
@@ -71,18 +74,12 @@ class _FileOrUrl(click.Path):
         return value if "://" in value else super().convert(value, param, ctx)
 
 
-def _hiera(help_of_default: str = "", default: Callable[[], str | None] | None = None) -> _Option:
+def _hiera(help_of_default: str = "") -> _Option:
     words = "Merge the data of this file, or behind this URL, over the data; it has a hierarchy and overrides of its own."
     kind = _FileOrUrl(exists=True, dir_okay=False)
-    return click.option("--hiera", metavar="FILE", type=kind, default=default, help=words + help_of_default)
+    return click.option("--hiera", metavar="FILE", type=kind, help=words + help_of_default)
 
 
-def _own_data() -> str | None:
-    return _OWN_DATA if os.path.isfile(_OWN_DATA) else None
-
-
-_HIERA = _hiera()
-_OWN_HIERA = _hiera(f"  [default: {_OWN_DATA}, where it is there]", _own_data)
 _READ_ENV = click.option(
     "--read-env/--no-read-env",
     default=True,
@@ -96,14 +93,43 @@ _CACHE = click.option(
 )
 
 
+def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """All options about what a manifest is evaluated with; the command gets ``inputs``, which reads them all.
+
+    While the command runs, it believes no files but those of root, of its user, and of the owners it is told to trust.
+    """
+    return trust_option(_enforcing(_inputs_options(command, _hiera())))
+
+
 def entry_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same as `inputs_options` for what has no manifest: its data are those of a file in the current directory."""
-    return inputs_options(command, _OWN_HIERA)
+    """The same for what has no manifest: its data are those of a file in the current directory."""
+    hiera = _hiera(f"  [default: {_OWN_DATA}, where it is there]")
+    return trust_option(_enforcing(_inputs_options(command, hiera, own_data=True)))
 
 
-def inputs_options(command: Callable[..., Any], hiera_option: _Option = _HIERA) -> Callable[..., Any]:
-    """All options about what a manifest is evaluated with; the command gets ``inputs``, which reads them all."""
+def looking_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a command that only shows what a manifest says, and so may read the files of everybody."""
 
+    @wraps(command)
+    def open_to_all(*args: Any, **options: Any) -> Any:
+        with trust_everybody():
+            return command(*args, **options)
+
+    return _inputs_options(open_to_all, _hiera())
+
+
+def _enforcing(command: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(command)
+    def with_owners(*args: Any, trusted_owners: tuple[Owner, ...], **options: Any) -> Any:
+        with trusting_owners(trusted_owners):
+            return command(*args, **options)
+
+    return with_owners
+
+
+def _inputs_options(
+    command: Callable[..., Any], hiera_option: _Option, *, own_data: bool = False
+) -> Callable[..., Any]:
     @facts_options
     @_DATA
     @_DATA_FILE
@@ -121,10 +147,19 @@ def inputs_options(command: Callable[..., Any], hiera_option: _Option = _HIERA) 
         cache: str | None,
         **options: Any,
     ) -> Any:
-        inputs = partial(_inputs, facts_given, Given(data_file, data), hiera, cache, read_env=read_env)
-        return command(*args, inputs=inputs, **options)
+        def read() -> Inputs:
+            site = _own_data() if own_data and hiera is None else hiera
+            return _inputs(facts_given, Given(data_file, data), site, cache, read_env=read_env)
+
+        return command(*args, inputs=read, **options)
 
     return with_inputs
+
+
+def _own_data() -> str | None:
+    from reactor.cli.nearby import nearby
+
+    return _OWN_DATA if nearby(_OWN_DATA, "data", "--hiera FILE names others") else None
 
 
 class Given(NamedTuple):

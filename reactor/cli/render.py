@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.inputs import MANIFEST, inputs_options
+from reactor.cli.inputs import MANIFEST, looking_options
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import warn
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     "--format", "form", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True,
     help="How to write it.",
 )  # fmt: skip
-@inputs_options
+@looking_options
 def render(manifest: str, form: Literal["yaml", "json"], inputs: Callable[[], Inputs]) -> None:
     """Show MANIFEST with its defaults merged, its data resolved and its expressions evaluated for this host.
 

@@ -57,8 +57,20 @@ def restore(path: str, wanted: str | None, listing: bool, form: Format, state_di
     if listing:
         _show(versions, form)
     else:
+        _refuse_shared(directory)
         _restore(store, _choose(versions, wanted), form)
         _warn_of_running(directory, versions[0])
+
+
+def _refuse_shared(directory: str) -> None:
+    """What others could put there would be written with the rights we have."""
+    from reactor.trust.inputs import require_own_directory
+    from reactor.trust.rule import DistrustedError
+
+    try:
+        require_own_directory(directory)
+    except DistrustedError as error:
+        fail(f"the state directory {directory} can't be trusted: {error}", error.fix, 1)
 
 
 def _choose(versions: list[Version], wanted: str | None) -> Version:

@@ -143,8 +143,10 @@ def run(
     bad_usage = exitcodes.of_bad_usage(detailed=detailed_exitcodes)
     if render:
         from reactor.cli.render import show_rendered
+        from reactor.trust.inputs import trust_everybody
 
-        show_rendered(manifest, "json" if form == "json" else "yaml", inputs, bad_usage)
+        with trust_everybody():
+            show_rendered(manifest, "json" if form == "json" else "yaml", inputs, bad_usage)
         return
     options = Options(
         watch=not converge_once or converged_timeout is not None,

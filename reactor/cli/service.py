@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,10 @@ from reactor.cli.inputs import inputs_options
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import fail, hinted
 from reactor.cli.nearest import NearestGroup
+from reactor.cli.owners import trusting_owners
 
 if TYPE_CHECKING:
+    from reactor.loading import Program
     from reactor.manifest.inputs import Inputs
     from reactor.resource.base import Resource
     from reactor.service.unit import Service
@@ -76,7 +78,8 @@ def install(manifest: str, run_options: tuple[str, ...], name: str, no_start: bo
       reactor service install --name reactor-web web.yaml -- --jobs 8
     """
     from reactor.service.installation import install as put_in_place
-    from reactor.service.installation import require_systemd
+    from reactor.service.installation import require_root, require_systemd
+    from reactor.service.program import require_own_program
 
     wanted, resources = _examined(name, manifest, run_options)
     text = wanted.unit(resources)
@@ -84,6 +87,8 @@ def install(manifest: str, run_options: tuple[str, ...], name: str, no_start: bo
         click.echo(text, nl=False)
         return
     with _telling():
+        require_root()
+        require_own_program()
         require_systemd()
         done = False
         for sentence in put_in_place(name, text, start=not no_start):
@@ -105,10 +110,11 @@ def uninstall(name: str) -> None:
       reactor service uninstall
       reactor service uninstall --name reactor-web
     """
-    from reactor.service.installation import require_systemd
+    from reactor.service.installation import require_root, require_systemd
     from reactor.service.installation import uninstall as take_away
 
     with _telling():
+        require_root()
         require_systemd()
         done = list(take_away(name)) or [f"{name} is not installed"]
         click.echo("\n".join(done))
@@ -116,7 +122,7 @@ def uninstall(name: str) -> None:
 
 def _examined(name: str, manifest: str, run_options: tuple[str, ...]) -> tuple[Service, list[Resource]]:
     """What is to be installed, found valid in the directory that the service will run in."""
-    from reactor.loading import is_elsewhere, load, shown
+    from reactor.loading import is_elsewhere, shown
     from reactor.service.unit import Service
 
     place = manifest if is_elsewhere(manifest) else os.path.abspath(manifest)
@@ -131,12 +137,20 @@ def _examined(name: str, manifest: str, run_options: tuple[str, ...]) -> tuple[S
         raise click.UsageError(f"there is no directory {wanted.directory}")
     with chdir(wanted.directory), rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
         given = _run_parameters(place, run_options)
-        program = load(place, _inputs(**given)())
+        program = _loaded(place, given)
         own = [
             None if path is None else os.path.abspath(path) for path in (given["state_dir"], given["cache"])
         ]
         wanted = Service(name, place, run_options, *own)
     return wanted, list(program.graph.resources.values())
+
+
+def _loaded(place: str, given: dict[str, Any]) -> Program:
+    """The manifest, with the files believed that the service will believe: nobody calls sudo(8) for that."""
+    from reactor.loading import load
+
+    with trusting_owners(given["trusted_owners"], caller=False):
+        return load(place, _inputs(**given)())
 
 
 def _run_parameters(manifest: str, options: tuple[str, ...]) -> dict[str, Any]:
@@ -155,7 +169,7 @@ def _run_parameters(manifest: str, options: tuple[str, ...]) -> dict[str, Any]:
 
 
 @inputs_options
-def _inputs(*, inputs: Inputs, **_others: Any) -> Inputs:
+def _inputs(*, inputs: Callable[[], Inputs], **_others: Any) -> Callable[[], Inputs]:
     return inputs
 
 

@@ -9,7 +9,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.formats import Format, format_option
-from reactor.cli.inputs import MANIFEST, inputs_options
+from reactor.cli.inputs import MANIFEST, looking_options
 from reactor.cli.manifests import report
 from reactor.cli.messages import warn
 from reactor.console.jsonlines import line
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Find every problem of a manifest.")
 @click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...", type=MANIFEST)
 @format_option("one JSON object per line")
-@inputs_options
+@looking_options
 def validate(manifests: tuple[str, ...], form: Format, inputs: Callable[[], Inputs]) -> None:
     """Show every problem of each MANIFEST: its syntax, properties, references and order.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from reactor.data.merge import deep_merge
 from reactor.resource.diagnostic import ManifestError
+from reactor.trust.rule import DistrustedError, Trust
 
 Parse = Callable[[str, str], dict[str, Any]]
 """Turns the text of a file, and its name for messages, into a map. Raises ManifestError."""
@@ -62,6 +63,8 @@ def read_fact_files(where: Iterable[str], parse: Parse) -> FileFacts:
             except ManifestError as error:
                 first = error.diagnostics[0]
                 found.notes[str(first.place or path)] = f"the file is skipped: {first.message}"
+            except DistrustedError as error:
+                found.notes[path] = f"the file is skipped: {error}; {error.fix}"
             except (OSError, ValueError, _SkippedError) as error:
                 found.notes[path] = f"the file is skipped: {error}"
     return found
@@ -95,7 +98,10 @@ def _entries(directory: str) -> Iterator[str]:
 
 
 def _content(path: str) -> str:
-    """The text of a fact file that may be trusted. What is checked is what was opened, not the name."""
+    """The text of a fact file that may be trusted. What is checked is what was opened, not the name.
+
+    Nobody has named it: only root and the user we are may be able to change it, or to put another in its place.
+    """
     try:
         descriptor = os.open(path, _OPEN)
     except OSError as error:
@@ -104,6 +110,7 @@ def _content(path: str) -> str:
         raise
     with os.fdopen(descriptor, "rb") as file:
         _check(os.fstat(descriptor))
+        Trust().require_file(path)
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise _SkippedError(f"it is larger than {MAX_BYTES // 2**20} MiB")

@@ -11,6 +11,9 @@ import time
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from reactor.trust.inputs import require_own_directory
+from reactor.trust.rule import DistrustedError
+
 ENVIRONMENT_VARIABLE = "REACTOR_STATE_DIR"
 SYSTEM_DIRECTORY = "/var/lib/reactor"
 LOCK_FILE = "lock"
@@ -84,13 +87,20 @@ class StateDirectory:
 
     @classmethod
     def make(cls, path: str) -> StateDirectory:
-        """Create the directory where missing, with mode 0700. Raises StateDirectoryError."""
+        """Create the directory where missing, with mode 0700. Raises StateDirectoryError, also when others could change it."""
         try:
+            if os.path.exists(path):
+                _refuse_foreign(path, os.stat(path))
+            require_own_directory(path)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             try:
                 os.mkdir(path, 0o700)
             except FileExistsError:
                 _refuse_foreign(path, os.stat(path))
+            require_own_directory(path)
+        except DistrustedError as error:
+            words = f"the state directory {path} can't be trusted: {error}"
+            raise StateDirectoryError(words, f"{error.fix}; or {ANOTHER}") from error
         except OSError as error:
             raise StateDirectoryError.of(error, f"can't make the state directory {path}") from error
         return cls(path)

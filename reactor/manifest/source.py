@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from reactor.resource.diagnostic import Diagnostic, Place
 from reactor.resource.properties import did_you_mean
+from reactor.trust.inputs import open_input
+from reactor.trust.rule import DistrustedError
 
 MAX_BYTES = 64 * 1024 * 1024
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -80,11 +82,16 @@ class Problems:
 
 
 def read_source(path: str | os.PathLike[str], what: str = "the manifest") -> Source | Diagnostic:
-    """The text of the manifest at ``path``, or what keeps it from being read. ``what`` it is to people."""
+    """The text of the manifest at ``path``, or what keeps it from being read. ``what`` it is to people.
+
+    One that others could change is not read, as `reactor.trust.inputs` has it.
+    """
     file = os.fsdecode(path)
     try:
-        with open(file, "rb") as stream:
+        with open(file, "rb", opener=open_input) as stream:
             content = stream.read(MAX_BYTES + 1)
+    except DistrustedError as error:  # without a place: its text is not for showing
+        return Diagnostic(f"{what} {file} can't be trusted: {error}", None, error.hint)
     except (OSError, ValueError) as error:
         return _unreadable(file, what, error)
     if len(content) > MAX_BYTES:

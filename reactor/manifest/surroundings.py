@@ -8,7 +8,6 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 from reactor.expression.blinding import all_texts, blinded, blinded_names, differing
@@ -24,6 +23,8 @@ from reactor.manifest.source import LineMap
 from reactor.manifest.template_data import TemplateData
 from reactor.resource.late import Outputs
 from reactor.resource.secrecy import remember, with_each_secret
+from reactor.trust.inputs import open_input
+from reactor.trust.rule import DistrustedError
 
 MAX_FILE = 16 * 1024 * 1024
 """Bytes of a file that an expression reads."""
@@ -130,8 +131,10 @@ class Surroundings:
         try:
             if not stat.S_ISREG(os.stat(full).st_mode):
                 raise FunctionError(f'failed to read file "{path}": not a regular file')
-            with Path(full).open("rb") as stream:
+            with open(full, "rb", opener=open_input) as stream:
                 content = stream.read(MAX_FILE + 1)
+        except DistrustedError as error:
+            raise FunctionError(f'file "{path}" can\'t be trusted: {error}', error.hint) from error
         except (OSError, ValueError) as error:
             if self._may_wait and isinstance(error, FileNotFoundError):
                 raise NotYetError from error

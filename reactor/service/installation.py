@@ -24,10 +24,14 @@ class InstallationError(Exception):
         self.hint = hint
 
 
-def require_systemd() -> None:
-    """Raises InstallationError when we may not, or can't, install services."""
+def require_root() -> None:
+    """Raises InstallationError when we may not install services."""
     if os.geteuid() != 0:
         raise InstallationError("only root may install or remove a service", "run it with sudo")
+
+
+def require_systemd() -> None:
+    """Raises InstallationError when nothing on this host runs services."""
     if not os.path.isdir(_BOOTED):  # as sd_booted(3) has it
         hint = "have the supervisor of this host start 'reactor run MANIFEST'"
         raise InstallationError("this host was not started by systemd", hint)

@@ -17,6 +17,8 @@ from reactor.source.address import Address, parse_address, parse_data_address
 from reactor.source.download import DownloadError, Version, download
 from reactor.source.scratch import is_scratch, scratch
 from reactor.source.unpacking import unpack
+from reactor.trust.inputs import open_own, require_own_directory
+from reactor.trust.rule import DistrustedError
 from reactor.unpacking.members import UnpackingError
 
 _STATE = "current.json"
@@ -52,7 +54,10 @@ def fetched_data(
 
 def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str], None]) -> str:
     home = Path(cache) if cache is not None else cache_directory()
-    source = _Source(home / hashlib.sha256(address.url.encode()).hexdigest()[:32], put)
+    kept = home / hashlib.sha256(address.url.encode()).hexdigest()[:32]
+    _refuse_shared(home)
+    _refuse_shared(kept)
+    source = _Source(kept, put)
     try:
         return source.renewed(address)
     except (DownloadError, UnpackingError, OSError) as error:
@@ -60,6 +65,16 @@ def _newest(address: Address, put: _Put, cache: str | None, warn: Callable[[str]
             raise ManifestError([_told(error, home)]) from error
         warn(f"{error}; the last good version of {address.shown} is used")
         return last
+
+
+def _refuse_shared(directory: Path) -> None:
+    """What others could put into the cache would be carried out as a manifest. Raises ManifestError."""
+    try:
+        require_own_directory(str(directory))
+    except DistrustedError as error:
+        message = f"the cache {directory} can't be trusted: {error}"
+        hint = f"{error.fix}; or name another directory with --cache"
+        raise ManifestError([Diagnostic(message, None, hint)]) from error
 
 
 def _told(error: Exception, home: Path) -> Diagnostic:
@@ -117,7 +132,8 @@ class _Source:
 
     def _state(self) -> dict[str, Any] | None:
         try:
-            state = json.loads((self._directory / _STATE).read_text())
+            with open(self._directory / _STATE, encoding="utf-8", opener=open_own) as file:
+                state = json.load(file)
             return {
                 "version": str(state["version"]),
                 "manifest": str(state["manifest"]),

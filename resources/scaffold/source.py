@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
-from reactor import ResourceError
-from reactor.hostfs import Explaining, FileType, Stamp, open_content, opened_listing, settled, stamp_of
+from reactor import DistrustedError, ResourceError, open_input, require_input_directory
+from reactor.hostfs import Explaining, FileType, Stamp, opened_listing, settled, stamp_of
 
 PARTIALS = "_partials"
 """Directories and files of this name, wherever they are, make no files: others include them."""
@@ -79,19 +80,26 @@ class SourceTree:
         """What is in the directory, the last name first."""
         with (
             Explaining(f"read the templates in {self.root}"),
-            opened_listing(self._absolute(directory)) as entries,
+            _refusing(),
+            self._scanned(directory) as entries,
         ):
             listed = [(os.path.join(directory, entry.name), _type_of(entry)) for entry in entries]
         return sorted(listed, key=lambda each: each[0], reverse=True)
 
+    def _scanned(self, directory: str) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
+        """The entries of a directory in which nobody else may put or remove templates."""
+        absolute = self._absolute(directory)
+        require_input_directory(absolute)
+        return opened_listing(absolute)
+
     def _look(self, path: str) -> _Template:
         absolute = self._absolute(path)
         known, now = self._known.get(path), time.time_ns()
-        with Explaining(f"read the template {absolute}"):
+        with Explaining(f"read the template {absolute}"), _refusing():
             found = os.lstat(absolute)
             if known is not None and known.stamp == stamp_of(found):
                 return known
-            with open(open_content(absolute), encoding="utf-8", newline="") as file:
+            with open(absolute, encoding="utf-8", newline="", opener=open_input) as file:
                 try:
                     text = file.read()
                 except UnicodeDecodeError as error:
@@ -100,6 +108,15 @@ class SourceTree:
                         f"{absolute} is not UTF-8 text at byte {error.start}", hint
                     ) from error
         return _Template(text, stamp_of(found) if settled(found, now) else None)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Templates that others could change are no fault of the host: what is made of them is root's."""
+    try:
+        yield
+    except DistrustedError as error:
+        raise ResourceError(f"the templates can't be trusted: {error}", error.hint) from error
 
 
 def _type_of(entry: os.DirEntry[str]) -> FileType:

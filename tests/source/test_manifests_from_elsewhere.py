@@ -445,3 +445,34 @@ def test_a_cache_that_can_not_be_is_told_as_that(server, tmp_path):
     with pytest.raises(ManifestError, match=f"can't keep what is fetched in {tmp_path}/file/") as caught:
         fetched(server.url, str(tmp_path / "file"), lambda _: None)
     assert caught.value.diagnostics[0].hint == "name another directory with --cache"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+@pytest.mark.parametrize("harm", ["the cache", "the source in it", "the directory above", "everybody writes"])
+def test_the_last_good_version_in_a_cache_that_others_could_change_is_not_run(server, tmp_path, harm):
+    cache = tmp_path / "above" / "cache"
+    run = ["run", "--converge-once", "--cache", cache, "--state-dir", tmp_path / "state", server.url]
+    server.body = archive(("site/manifest.yaml", "resources: [{exec: ['true': {}]}]"))
+    assert finished(*run).returncode == 0
+    server.body = b"no archive"
+    [kept] = cache.rglob("manifest.yaml")
+    kept.write_text(f"resources: [{{exec: ['touch {tmp_path}/ran': {{}}]}}]")
+    [source] = cache.iterdir()
+    foreign = {"the cache": cache, "the source in it": source}.get(harm, cache.parent)
+    if harm == "everybody writes":
+        foreign.chmod(0o777)
+    else:
+        os.chown(foreign, 12345, 12345)
+    done = finished(*run)
+    assert (done.returncode, (tmp_path / "ran").exists()) == (2, False)
+    assert "can't be trusted" in done.stderr
+    assert "--cache" in done.stderr
+    os.chown(foreign, 0, 0)
+    foreign.chmod(0o755)
+    assert finished(*run).returncode == 0
+    assert (tmp_path / "ran").exists()
+
+
+def finished(*words):
+    command = [sys.executable, "-m", "reactor", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

@@ -8,7 +8,7 @@ import os
 import yaml
 from pydantic import ValidationError
 
-from reactor import ResourceError, fragile_mounts
+from reactor import DistrustedError, ResourceError, fragile_mounts, open_input
 from resources.health.goss.rule import Rule
 from resources.health.goss.rules import Rules
 
@@ -38,11 +38,13 @@ async def _paths(pattern: str, directory: str) -> list[str]:
 
 def _read(path: str) -> Rules:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=open_input) as file:
             return Rules.model_validate(yaml.load(file, yaml.CSafeLoader) or {})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise ResourceError(f"the gossfile {path} can't be used: {where}: {first['msg']}") from error
+    except DistrustedError as error:  # its rules have commands in them
+        raise ResourceError(f"the gossfile {path} can't be trusted: {error}", error.hint) from error
     except (yaml.YAMLError, UnicodeError, OSError) as error:
         raise ResourceError(f"the gossfile {path} can't be read: {error}") from error

@@ -1,0 +1,226 @@
+"""Whose files are believed. What root reads to learn what to do, nobody else may be able to change.
+
+A file is believed when it belongs to a trusted user and nobody else may write to it; when the same holds for every
+directory from ``/`` down to it, because who may write to a directory may put another file in its place; and when every
+symlink on the way is of a trusted user. A directory that others may write to will do if it is sticky, as ``/tmp``: there
+nobody can move what belongs to somebody else.
+
+The way is walked from the top, so nobody who is not trusted can change what was looked at: each step is taken in a
+directory that only trusted users can change. The file itself is looked at through the descriptor that is read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+import stat
+import time
+from collections.abc import Iterable
+
+from reactor.trust.groups import has_access_list, is_private
+
+_MOST_SYMLINKS = 40
+"""As many as the kernel follows."""
+_REMEMBERED = 1.0
+"""Seconds for which a directory that was found good is not looked at again: one load reads many files."""
+_KEEP_ELSEWHERE = "keep it in a directory that only root, or you, can change"
+
+
+class DistrustedError(OSError):
+    """Somebody else could change what is read.
+
+    ``fix`` takes the right away from them, in words or as a command. ``hint`` offers besides to trust them, where that
+    would help.
+    """
+
+    def __init__(self, path: str, reason: str, fix: str, owner: str | None = None) -> None:
+        super().__init__(errno.EPERM, f"{path} {reason}", path)
+        self.fix = fix
+        self.hint = fix if owner is None else f"{fix}; or trust them: --trust-owner {owner}"
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+class Trust:
+    """Believes root, the user that this process runs as, the further ``users``, and members of ``groups``."""
+
+    def __init__(self, users: Iterable[int] = (), groups: Iterable[int] = ()) -> None:
+        self._users = frozenset((0, os.geteuid(), *users))
+        self._groups = frozenset(groups)
+        self._directories: dict[str, bool] = {}
+        self._since = 0.0
+
+    def open(self, path: str, flags: int = os.O_RDONLY | os.O_CLOEXEC) -> int:
+        """Open the file at ``path`` as os.open does, and return its descriptor; fit to be an opener.
+
+        Raises DistrustedError, and OSError as os.open does.
+        """
+        place, found = self._walked(path)
+        if found is not None:
+            self._judge(place, found)  # to open a pipe of another user would be to wait for that user
+        descriptor = os.open(path, flags) if found is None else os.open(place, flags | os.O_NOFOLLOW)
+        try:
+            opened = os.fstat(descriptor)
+            if found is not None or stat.S_ISREG(opened.st_mode):  # a pipe was given to us by who started us
+                self._judge(place, opened)
+        except DistrustedError:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def require_file(self, path: str) -> None:
+        """Raise DistrustedError unless the file at ``path`` is believed, and OSError when there is none."""
+        place, found = self._walked(path)
+        if found is not None:
+            self._judge(place, found)
+
+    def require_directory(self, path: str) -> None:
+        """Raise DistrustedError unless only trusted users can change what is in the directory at ``path``.
+
+        What can't be looked at is no matter: it can't be used either, or is made in a directory that is believed.
+        """
+        try:
+            place, found = self._walked(path)
+        except DistrustedError:
+            raise
+        except OSError:
+            return
+        if found is not None:
+            self._judge(place, found)
+
+    def _walked(self, path: str) -> tuple[str, os.stat_result | None]:
+        """Where ``path`` leads, without a symlink left in it, and what is there; nothing for a descriptor of ours.
+
+        What is there is for the caller to judge; every step before it has been judged.
+        """
+        if not path:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        self._forget_the_old()
+        here, names = self._start(path)
+        found = os.lstat(here)
+        symlinks = 0
+        while names:
+            is_shared = self._enter(here)
+            if (name := names.pop()) == "..":
+                here = os.path.dirname(here)
+                found = os.lstat(here)
+                continue
+            place = f"{here}/{name}" if here != "/" else f"/{name}"
+            if names and place in self._directories:
+                here = place
+                continue
+            found = os.lstat(place)
+            if not stat.S_ISLNK(found.st_mode):
+                here = place
+                _refuse_planted(here, found, is_shared=is_shared)
+                continue
+            if _is_descriptor(place):
+                return place, None
+            self._judge_owner(place, found, "chown -h {us} {path}")
+            _refuse_planted(place, found, is_shared=is_shared)
+            symlinks += 1
+            if symlinks > _MOST_SYMLINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+            target = os.readlink(place)
+            names += _parts(target)
+            here = "/" if target.startswith("/") else here
+            found = os.lstat(here)
+        return here, found
+
+    def _start(self, path: str) -> tuple[str, list[str]]:
+        """Where the walk begins, and the names from there, the first one last."""
+        if os.path.isabs(path):
+            return "/", _parts(path)
+        try:
+            current = os.getcwd()
+            os.lstat(current)
+        except PermissionError:  # above it, we may not even look
+            return ".", _parts(path)
+        return "/", _parts(f"{current}/{path}")
+
+    def _forget_the_old(self) -> None:
+        now = time.monotonic()
+        if now - self._since > _REMEMBERED:
+            self._directories.clear()
+            self._since = now
+
+    def _enter(self, directory: str) -> bool:
+        """Judge a directory on the way. Returns whether others may put files there, though not move those of ours."""
+        known = self._directories.get(directory)
+        if known is not None:
+            return known
+        found = os.lstat(directory)
+        if not stat.S_ISDIR(found.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), directory)
+        self._judge_owner(directory, found, _KEEP_ELSEWHERE)
+        is_sticky = bool(found.st_mode & stat.S_ISVTX)
+        if not is_sticky:
+            self._judge_writers(directory, found)
+        is_shared = is_sticky and bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+        self._directories[directory] = is_shared
+        return is_shared
+
+    def _judge(self, path: str, found: os.stat_result) -> None:
+        self._judge_owner(path, found, "chown {us} {path}")
+        if not stat.S_ISCHR(found.st_mode):  # nobody reads what others write to /dev/null
+            self._judge_writers(path, found)
+
+    def _judge_owner(self, path: str, found: os.stat_result, fix: str) -> None:
+        if found.st_uid not in self._users:
+            name, fix = _user(found.st_uid), fix.format(us=_user(os.geteuid()), path=_quoted(path))
+            raise DistrustedError(path, f"belongs to {name}, who could change what is read", fix, name)
+
+    def _judge_writers(self, path: str, found: os.stat_result) -> None:
+        if found.st_mode & stat.S_IWOTH:
+            raise DistrustedError(path, "can be written by everybody", f"chmod o-w {_quoted(path)}")
+        if not found.st_mode & stat.S_IWGRP:
+            return
+        if not is_private(found.st_gid, self._users, self._groups):
+            name = _group(found.st_gid)
+            raise DistrustedError(
+                path, f"can be written by the group {name}", f"chmod g-w {_quoted(path)}", f":{name}"
+            )
+        if has_access_list(path):
+            reason = "has an access control list that lets others write"
+            raise DistrustedError(path, reason, f"setfacl -b {_quoted(path)}")
+
+
+def _refuse_planted(path: str, found: os.stat_result, *, is_shared: bool) -> None:
+    """Where all may put files, anybody may have put a hard link of a trusted one."""
+    if is_shared and found.st_nlink > 1 and not stat.S_ISDIR(found.st_mode):
+        reason = "has other hard links, and others may make those where it is"
+        raise DistrustedError(path, reason, "put a copy of what you want in its place")
+
+
+def _parts(path: str) -> list[str]:
+    """The names in ``path``, the first one last."""
+    return [name for name in reversed(path.split("/")) if name not in {"", "."}]
+
+
+def _is_descriptor(path: str) -> bool:
+    """Whether it stands for an open file of a process, such as ``/dev/stdin``: its text does not say where that is."""
+    return path.startswith("/proc/") and path.rpartition("/")[0].endswith("/fd")
+
+
+def _quoted(path: str) -> str:
+    import shlex  # noqa: PLC0415 - only for a message
+
+    return shlex.quote(path)
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _group(gid: int) -> str:
+    import grp  # noqa: PLC0415 - only for a message
+
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)
