@@ -12,6 +12,7 @@ The map of the house; data flows down this list, and nothing imports what stands
 - ``unpacking/``: archives that nobody vouches for, into a directory and nowhere else;
 - ``facts/``: what is known about this host, gathered as it is read;
 - ``graph/``: the networkx DAG: build steps, selection, export;
+- ``http/``: requests to servers, and all that bounds their answers;
 - ``source/``: manifests behind URLs, fetched and unpacked;
 - ``loading``: from a manifest file to a graph that may run;
 - ``replacing``: our own small files, whole or not at all;
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
     from reactor.engine.options import Options
     from reactor.expression.finding import find
     from reactor.graph.graph import EdgeKind, Graph
+    from reactor.http.answer import HttpAnswer
+    from reactor.http.client import http_answer
+    from reactor.http.errors import ConnectionLostError, HttpError, TooLargeError
+    from reactor.http.request import HttpLimits, HttpRequest
     from reactor.loading import Program, load
     from reactor.mountinfo import MountInfo, is_shared, mounts
     from reactor.resource.base import Meta, Resource
@@ -82,6 +87,10 @@ _HOMES = {
     "reactor.engine.options": ("Options",),
     "reactor.expression.finding": ("find",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
+    "reactor.http.answer": ("HttpAnswer",),
+    "reactor.http.client": ("http_answer",),
+    "reactor.http.errors": ("ConnectionLostError", "HttpError", "TooLargeError"),
+    "reactor.http.request": ("HttpLimits", "HttpRequest"),
     "reactor.loading": ("Program", "load"),
     "reactor.mountinfo": ("MountInfo", "is_shared", "mounts"),
     "reactor.resource.base": ("Meta", "Resource"),
@@ -111,10 +120,10 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard",
+    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "ConnectionLostError", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard", "HttpAnswer", "HttpError", "HttpLimits", "HttpRequest",
     "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
-    "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "is_shared", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
+    "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "TooLargeError", "UnpackingError", "UnpackingLimits", "Watch",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "http_answer", "in_thread", "is_shared", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
     "unpack",
 ]  # fmt: skip
 
