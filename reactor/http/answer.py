@@ -13,6 +13,7 @@ import trio
 
 from reactor.http.errors import ConnectionLostError, HttpError, TooLargeError, reason
 from reactor.http.request import HttpLimits, HttpRequest
+from reactor.http.turns import my_turn
 from reactor.http.url import Url, environment_proxy, parse_url
 from reactor.http.wire import Meter, Wire
 from reactor.resource.threads import in_thread
@@ -84,7 +85,7 @@ class HttpAnswer:
                         self._limit.deadline += len(piece) / self._limits.pace
                     yield piece
                     if time.perf_counter() > slice_end:
-                        await trio.lowlevel.checkpoint()
+                        await my_turn()
                         slice_end = time.perf_counter() + _SLICE
         finally:
             self._meter.close()

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import httpcore
 
 from reactor.http.errors import HttpError
+from reactor.http.turns import my_turn
 
 _READ_HEAD = 4 * 1024
 _READ_BODY = 16 * 1024
@@ -95,6 +96,7 @@ class _Stream(httpcore.AsyncNetworkStream):
         """The next bytes. Raises HttpError when there are too many, or no more are wanted."""
         data = await self._stream.read(min(max_bytes, self._meter.room), timeout)
         self._meter.came(len(data))
+        await my_turn()
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
