@@ -15,6 +15,7 @@ The map of the house; data flows down this list, and nothing imports what stands
 - ``unpacking/``: archives that nobody vouches for, into a directory and nowhere else;
 - ``facts/``: what is known about this host, gathered as it is read;
 - ``graph/``: the networkx DAG: build steps, selection, export;
+- ``http/``: requests to servers, and all that bounds their answers;
 - ``source/``: manifests behind URLs, fetched and unpacked;
 - ``loading``: from a manifest file to a graph that may run;
 - ``clock``: how far the clock can be believed;
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
     from reactor.engine.options import Options
     from reactor.expression.finding import find
     from reactor.graph.graph import EdgeKind, Graph
+    from reactor.http.answer import HttpAnswer
+    from reactor.http.client import http_answer
+    from reactor.http.errors import ConnectionLostError, HttpError, TooLargeError
+    from reactor.http.request import HttpLimits, HttpRequest
     from reactor.loading import Program, load
     from reactor.mountinfo import MountInfo, is_shared, mounts
     from reactor.resource.base import Meta, Resource
@@ -90,6 +95,10 @@ _HOMES = {
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.trust.inputs": ("open_input", "require_input_directory"),
     "reactor.trust.rule": ("DistrustedError",),
+    "reactor.http.answer": ("HttpAnswer",),
+    "reactor.http.client": ("http_answer",),
+    "reactor.http.errors": ("ConnectionLostError", "HttpError", "TooLargeError"),
+    "reactor.http.request": ("HttpLimits", "HttpRequest"),
     "reactor.loading": ("Program", "load"),
     "reactor.mountinfo": ("MountInfo", "is_shared", "mounts"),
     "reactor.resource.base": ("Meta", "Resource"),
@@ -121,14 +130,15 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "ARCHIVE_SUFFIXES", "Absence", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic",
-    "Diff", "DistrustedError", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag",
-    "Graph", "GroupError", "Heard", "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need",
-    "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate", "Reference",
-    "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError",
-    "UnpackingLimits", "Watch", "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts",
-    "fragile_mounts", "in_thread", "is_shared", "load", "mounts", "open_input", "printable", "remember",
-    "remember_headers", "remember_url", "require_input_directory", "say", "size_in_words", "template_engine", "unpack",
+    "ARCHIVE_SUFFIXES", "Absence", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "ConnectionLostError",
+    "Diagnostic", "Diff", "DistrustedError", "Duration", "EdgeKind", "Engine", "Event", "Finding",
+    "Flag", "Graph", "GroupError", "Heard", "HttpAnswer", "HttpError", "HttpLimits", "HttpRequest",
+    "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place",
+    "Plan", "Program", "PropertyProblem", "Rate", "Reference", "References", "Resource", "ResourceError",
+    "Result", "Status", "TemplateError", "TimerWatch", "TooLargeError", "UnpackingError", "UnpackingLimits", "Watch",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "http_answer",
+    "in_thread", "is_shared", "load", "mounts", "open_input", "printable", "remember", "remember_headers",
+    "remember_url", "require_input_directory", "say", "size_in_words", "template_engine", "unpack",
 ]  # fmt: skip
 
 

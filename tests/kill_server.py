@@ -11,10 +11,10 @@ import signal
 import subprocess
 import sys
 
-import httpx  # noqa: F401 - before the fork, so that no child has to
 import trio
 import zstandard  # noqa: F401
 
+import reactor.http.answer  # noqa: F401 - before the fork, so that no child has to
 from reactor.hostfs import fsync
 from resources.archive import Archive
 from resources.file import File

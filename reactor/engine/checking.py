@@ -55,6 +55,9 @@ class Run(Protocol):
     def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
         """``vertex`` owes a check for ``cause``, ``delay`` seconds from now."""
 
+    def lend(self, vertex: int) -> None:
+        """The check of ``vertex`` takes no job from now on."""
+
 
 class Checking:
     """What workers are for: the `Work` of a run."""
@@ -71,6 +74,7 @@ class Checking:
         self._fights = Fights()
         self._rehearsal = Rehearsal(run.roster, run.ledger, run.reversals, run.scheduler)
         self._parties = run.scheduler.groups.party
+        self._examiners = trio.CapacityLimiter(run.options.jobs)
         self._gatherings = Gatherings(self._parties)
         self.second_look = SecondLook(run.roster, run.ledger)
         self.following = Following(run)
@@ -155,7 +159,7 @@ class Checking:
                 apply=partial(self._gatherings.apply, vertex) if vertex in self._parties else None,
             )
         if resource.health_checks:
-            verdict = await examined(resource, verdict)
+            verdict = await self._examined(vertex, resource, verdict)
         if self._foregone.has_takers and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
             return await self._published(resource, verdict)
         return verdict
@@ -172,7 +176,7 @@ class Checking:
             await self._before_apply(vertex, None)
         resource = self._roster.resources[vertex]
         if resource.members and resource.health_checks:
-            return await examined(resource, verdict)
+            return await self._examined(vertex, resource, verdict)
         return verdict
 
     async def _followed(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict | None:
@@ -182,6 +186,12 @@ class Checking:
         if verdict.outcome in _DIFFERS:
             return await self.following.judged(vertex, resource, verdict)
         return verdict
+
+    async def _examined(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
+        """``verdict`` with the health of ``resource``. That takes no job: slow health checks keep no other from repairs."""
+        self._run.lend(vertex)
+        async with self._examiners:
+            return await examined(resource, verdict)
 
     async def _renewed(self, resource: Composite, verdict: Verdict) -> Verdict | None:
         """Load the manifest of ``resource`` if it has been made meanwhile: None when it is in force, else the failure."""

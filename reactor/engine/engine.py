@@ -286,9 +286,17 @@ class Engine:
                 self._allow_workers()
             self._workers.wake()
 
+    def lend(self, vertex: int) -> None:
+        """The check of ``vertex`` takes no job from now on: let another one begin, if there is anything to do."""
+        self.scheduler.lend(vertex)
+        self._allow_workers()
+        if self.scheduler.has_ready:
+            self._workers.wake()
+
     def _allow_workers(self) -> None:
-        """One for each job, and one for each vertex of a party, which is one job."""
-        self._workers.allow(self.scheduler.jobs + len(self.scheduler.groups.party))
+        """One for each job, one for each vertex of a party, which is one job, and those whose jobs are lent."""
+        scheduler = self.scheduler
+        self._workers.allow(scheduler.jobs + len(scheduler.groups.party) + len(scheduler.lent))
 
     def _redeclare(self, vertex: int) -> None:
         """The resource of ``vertex`` has other watches now. It is not checked before they are armed."""

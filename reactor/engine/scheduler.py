@@ -73,6 +73,8 @@ class Scheduler:
         self.groups = self._admission.groups
         self.refreshes = Refreshes(topology, self._admission, self.bursts, self.mark)
         self._owed = bytearray(topology.size)
+        self.lent: set[int] = set()
+        """Vertices that run and leave their jobs to others."""
         self._running: dict[int, int] = {}
         self.running: Collection[int] = self._running.keys()
         self._gone: set[int] = set()
@@ -124,7 +126,7 @@ class Scheduler:
         """The next vertex that may start, now counted as running; None when there is none."""
         if self.groups.followers:
             return self.groups.followers.popleft()
-        while self._ready and self.active < self.jobs:
+        while self._ready and self._has_room:
             vertex = self._ready.popleft()
             if self._start(vertex, now):
                 self.active += 1
@@ -133,9 +135,19 @@ class Scheduler:
                 return vertex
         return None
 
+    def lend(self, vertex: int) -> None:
+        """From now on, the run of ``vertex`` takes no job of its own."""
+        if vertex not in self.groups.party:
+            self.lent.add(vertex)
+
+    @property
+    def _has_room(self) -> bool:
+        return self.active - len(self.lent) < self.jobs
+
     def finished(self, vertex: int, outcome: Outcome, now: float) -> float | None:
         """The run of ``vertex`` ended. Returns the seconds until it is retried, or None when it is not."""
         carried = self._running.pop(vertex)
+        self.lent.discard(vertex)
         job_ended, woken = self._admission.leave(vertex)
         if job_ended:
             self.active -= 1
@@ -207,7 +219,7 @@ class Scheduler:
     @property
     def has_ready(self) -> bool:
         """Whether `next_ready` is worth asking."""
-        return bool(self.groups.followers) or (bool(self._ready) and self.active < self.jobs)
+        return bool(self.groups.followers) or (bool(self._ready) and self._has_room)
 
     @property
     def under_way(self) -> bool:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         refuse_foreign_link,
     )
     from reactor.hostfs.stat_stamp import Stamp, settled, stamp_of
-    from reactor.hostfs.temp_files import find_litter, is_litter, lock_temporary
+    from reactor.hostfs.temp_files import find_litter, is_litter, is_temporary_name, lock_temporary
     from reactor.hostfs.tree import mount_points_in
     from reactor.hostfs.write import Validator, create_directory, remove, remove_litter, set_attributes, store
 
@@ -71,7 +71,7 @@ _HOMES = {
     "records": ("forget_record", "read_record", "write_record"),
     "safe_open": ("Parent", "first_made", "make_missing", "open_content", "open_directory", "open_path", "is_only_ours", "open_place", "open_source", "opened_listing", "others_may_write", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "settled", "stamp_of"),
-    "temp_files": ("find_litter", "is_litter", "lock_temporary"),
+    "temp_files": ("find_litter", "is_litter", "is_temporary_name", "lock_temporary"),
     "tree": ("mount_points_in",),
     "write": ("Validator", "create_directory", "remove", "remove_litter", "set_attributes", "store"),
 }  # fmt: skip
@@ -109,6 +109,7 @@ __all__ = [
     "is_id",
     "is_litter",
     "is_only_ours",
+    "is_temporary_name",
     "lock_temporary",
     "make_missing",
     "mount_points_in",

@@ -116,3 +116,8 @@ def _shortened(base: str) -> tuple[str, str]:
         stem = blake2b(encoded, digest_size=16).hexdigest()
         suffix = suffix if len(os.fsencode(suffix)) <= _LONGEST_SUFFIX else ""
     return stem, suffix
+
+
+def is_temporary_name(name: str) -> bool:
+    """Whether ``name``, as a whole, is one that `temporary_name` makes."""
+    return ".reactor" in name and _NAME.fullmatch(name) is not None

@@ -11,6 +11,9 @@ import trio
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")
 
+_MOST_HANGING = 16
+_hanging: trio.lowlevel.RunVar[trio.CapacityLimiter] = trio.lowlevel.RunVar("hanging")
+
 
 async def in_thread(
     work: Callable[[*_Arguments], _Result],
@@ -20,9 +23,13 @@ async def in_thread(
 ) -> _Result:
     """What ``work`` returns, called in a thread as `trio.to_thread.run_sync` does.
 
+    What may be abandoned is what may hang, and has threads of its own: however many hang, other work finds a thread.
+
     Raises what it raises; and OSError (EAGAIN) when no thread can be started. For Python that is a RuntimeError, which
     nobody expects: it would end a run that only has to wait.
     """
+    if limiter is None and abandon_on_cancel:
+        limiter = _limiter_of_what_may_hang()
     try:
         return await trio.to_thread.run_sync(
             work, *arguments, limiter=limiter, abandon_on_cancel=abandon_on_cancel
@@ -32,3 +39,11 @@ async def in_thread(
             raise
         reason = "no thread can be started, the limit of processes is reached"
         raise OSError(errno.EAGAIN, reason) from error
+
+
+def _limiter_of_what_may_hang() -> trio.CapacityLimiter:
+    try:
+        return _hanging.get()
+    except LookupError:
+        _hanging.set(limiter := trio.CapacityLimiter(_MOST_HANGING))
+        return limiter

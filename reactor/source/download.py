@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
-from reactor.source.address import Address
+from reactor.http.errors import HttpError
+from reactor.http.request import HttpLimits, HttpRequest
+from reactor.source.address import Address, is_archive
 
 if TYPE_CHECKING:
-    import httpx
-    import trio
+    from reactor.http.answer import HttpAnswer
 
 TIMEOUT = 60.0
 """Seconds for all of it, from the name of the host to the last byte; what keeps the pace gets more."""
@@ -49,58 +51,31 @@ def download(address: Address, known: Version, to: IO[bytes]) -> Version | None:
 
 
 async def _download(address: Address, known: Version, to: IO[bytes]) -> Version | None:
-    import httpx  # noqa: PLC0415 - it takes 90 ms to import
-    import trio  # noqa: PLC0415
+    from reactor.http.client import http_answer  # noqa: PLC0415 - it needs trio
 
-    with trio.move_on_after(TIMEOUT) as limit:
-        try:
-            return await _fetch(address, known, to, limit)
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # the last is about a host's name
-            raise DownloadError(f"HTTP request to {address.shown} failed: {_reason(error)}") from error
-    slow = f"took more than {TIMEOUT:g} s, and a second more for each {PACE:,} bytes"
-    raise DownloadError(f"HTTP request to {address.shown} {slow}")
-
-
-async def _fetch(address: Address, known: Version, to: IO[bytes], limit: trio.CancelScope) -> Version | None:
-    import httpx  # noqa: PLC0415
-
-    async def refuse_plain(request: httpx.Request) -> None:
-        if address.url.startswith("https:") and request.url.scheme == "http":
-            raise DownloadError(f"{address.shown} redirects from https to http, to {request.url.host}")
-
-    credentials = None if address.user is None else httpx.BasicAuth(address.user, address.password or "")
-    client = httpx.AsyncClient(
-        auth=credentials,
-        timeout=TIMEOUT,
-        follow_redirects=True,
-        max_redirects=MAX_REDIRECTS,
-        headers=known.headers(),
-        event_hooks={"request": [refuse_plain]},
-    )
-    async with client, client.stream("GET", address.url) as response:
-        if response.status_code == _NOT_MODIFIED:
-            return None
-        if response.status_code != _OK:
-            raise DownloadError(f"HTTP request to {address.shown} failed with status {response.status_code}")
-        await _copy(response, to, address, limit)
-        return Version(response.headers.get("ETag", ""), response.headers.get("Last-Modified", ""))
+    credentials = None if address.user is None else (address.user, address.password or "")
+    conditions = tuple(known.headers().items())
+    request = HttpRequest(address.url, conditions=conditions, credentials=credentials)
+    limits = HttpLimits(MAX_BYTES, TIMEOUT, TIMEOUT, PACE, MAX_REDIRECTS)
+    try:
+        async with http_answer(request, limits) as answer:
+            if answer.status == _NOT_MODIFIED:
+                return None
+            if answer.status != _OK:
+                raise DownloadError(f"HTTP request to {address.shown} failed with status {answer.status}")
+            if not is_archive(address.url):  # many servers take the packing of an archive for an encoding
+                answer.refuse_encoding()
+            await _copy(answer, to, address)
+            return Version(answer.field("etag"), answer.field("last-modified"))
+    except HttpError as error:
+        raise DownloadError(f"HTTP request to {address.shown} failed: {error}") from error
 
 
-async def _copy(response: httpx.Response, to: IO[bytes], address: Address, limit: trio.CancelScope) -> None:
-    size = 0
-    async for chunk in response.aiter_bytes():
-        size += len(chunk)
-        limit.deadline += len(chunk) / PACE
-        if size > MAX_BYTES:
-            raise DownloadError(f"{address.shown} is larger than {MAX_BYTES // 2**20} MiB")
-        to.write(chunk)
-    if size == 0:
+async def _copy(answer: HttpAnswer, to: IO[bytes], address: Address) -> None:
+    empty = True
+    async with aclosing(answer.pieces()) as pieces:
+        async for piece in pieces:
+            to.write(piece)
+            empty = False
+    if empty:
         raise DownloadError(f"HTTP response from {address.shown} is empty")
-
-
-def _reason(error: BaseException) -> str:
-    """The innermost words: those around them tell only that all attempts have failed."""
-    causes = [error]
-    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
-        causes.append(cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause)
-    return next((str(each) for each in reversed(causes) if str(each)), type(error).__name__)

@@ -11,7 +11,7 @@ from functools import partial
 
 import trio
 
-from reactor import Diff, Heard, ResourceError
+from reactor import Diff, Heard, ResourceError, say
 from reactor.hostfs import (
     Change,
     Explaining,
@@ -75,12 +75,14 @@ class Builder:
             await write.set_attributes(directory.path, directory.attributes)
         await self._write_all(state.changed)
         await self._catch_up(state)
-        await self._remove([*state.litter, *purged])
+        await self._remove_litter(state.litter)
+        await self._remove(purged)
 
     async def clear(self, state: ScaffoldState) -> None:
         """Remove what belongs to the scaffold, and the directories that this leaves empty."""
         self.touched.lose()
-        await self._remove([*state.litter, *state.managed])
+        await self._remove_litter(state.litter)
+        await self._remove(state.managed)
         with suppress(OSError):
             os.rmdir(self._target.root)
 
@@ -155,6 +157,12 @@ class Builder:
             for command in commands:
                 await _perform(command.arguments(path), path)
             self._target.accept(path)
+
+    async def _remove_litter(self, paths: Sequence[str]) -> None:
+        """Remove temporary files, and say so of each. One that a living process has taken up meanwhile stays."""
+        for path in filter(self._target.is_litter, paths):
+            await self._remove((path,))
+            say(f"removed {path}, a temporary file of an interrupted run")
 
     async def _remove(self, paths: Sequence[str]) -> None:
         """Remove files, and the directories below the root that this leaves empty."""

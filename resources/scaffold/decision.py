@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
 from reactor import Action, Diff, Plan
 from resources.scaffold.state import ScaffoldState
 
-_LITTER = "temporary files of an interrupted run"
+_NAMED = 10
+"""Temporary files that a sentence names; each is also told of when it is removed."""
 
 
 class Hands(Protocol):
@@ -27,19 +29,20 @@ class Hands(Protocol):
 def decide(ensure: str, state: ScaffoldState, hands: Hands, *, purge: bool) -> Plan:
     """Nothing, or one action that does it all."""
     if ensure == "absent":
-        if not (state.managed or state.litter):
+        done = [f"removed {len(state.managed)} scaffold files"] if state.managed else []
+        words = ", ".join([*done, *_litter_in_words(state.litter)])
+        if not words:
             return ()
-        words = f"{len(state.managed)} scaffold files" if state.managed else _LITTER
-        return (Action(f"Would have removed {words}", f"removed {words}", partial(hands.clear, state)),)
+        return (Action(f"Would have {words}", words, partial(hands.clear, state)),)
     files = len(state.changed) + (len(state.purged) if purge else 0)
-    if not (files or state.directories or state.litter):
-        return ()
+    done = []
     if files:
-        words = f"changed {files} scaffold files"
+        done = [f"changed {files} scaffold files"]
     elif state.directories:
-        words = f"changed {len(state.directories)} scaffold directories"
-    else:
-        words = f"removed {_LITTER}"
+        done = [f"changed {len(state.directories)} scaffold directories"]
+    words = ", ".join([*done, *_litter_in_words(state.litter)])
+    if not words:
+        return ()
     return (
         Action(
             f"Would have {words}",
@@ -48,3 +51,13 @@ def decide(ensure: str, state: ScaffoldState, hands: Hands, *, purge: bool) -> P
             partial(hands.diff, state, purge=purge),
         ),
     )
+
+
+def _litter_in_words(litter: Sequence[str]) -> list[str]:
+    """The sentence about temporary files that are removed, if there are any."""
+    if not litter:
+        return []
+    named, more = ", ".join(litter[:_NAMED]), len(litter) - _NAMED
+    return [
+        f"removed temporary files of an interrupted run: {named}" + (f" and {more} more" if more > 0 else "")
+    ]

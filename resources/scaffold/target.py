@@ -17,6 +17,7 @@ from reactor.hostfs import (
     Explaining,
     Stamp,
     is_litter,
+    is_temporary_name,
     mount_points_in,
     open_path,
     opened_listing,
@@ -125,7 +126,7 @@ class TargetTree:
             managed=tuple(path for name, path in self._paths.items() if name not in self._missing)
             if self._missing
             else tuple(self._paths.values()),
-            litter=tuple(path for path in map(self.absolute, temporary) if self._is_litter(path)),
+            litter=tuple(path for path in map(self.absolute, sorted(temporary)) if self.is_litter(path)),
         )
 
     def _is_left_alone(self, path: str) -> bool:
@@ -139,7 +140,8 @@ class TargetTree:
             return frozenset(os.path.relpath(point, top) for point in points if point != top)
         return frozenset()
 
-    def _is_litter(self, path: str) -> bool:
+    def is_litter(self, path: str) -> bool:
+        """Whether the temporary file at the absolute ``path`` is ours or the owner's, and no living process writes it."""
         return is_litter(path, 0 if self._wish is None else self._wish.uid or 0)
 
     def doubt(self, path: str) -> None:
@@ -275,8 +277,7 @@ def _directories_of(files: Iterable[str]) -> list[str]:
 
 
 def _is_temporary(path: str) -> bool:
-    name = os.path.basename(path)
-    return name.startswith(".") and ".reactor" in name
+    return is_temporary_name(os.path.basename(path))
 
 
 def _attributes(

@@ -187,9 +187,6 @@ async def test_a_silent_server_is_given_up(server, path, monkeypatch):
     assert "the server has been silent for 0.2 s" in check.error
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # httpx leaves iterators to trio
 @pytest.mark.parametrize("manner", ["good", "endless"])
 async def test_what_is_too_large_is_not_taken(server, path, manner):
     server.serve(BODY)

@@ -31,6 +31,7 @@ def found(*, changed=0, purged=0, managed=0, directories=0):
 
 
 LITTERED = ScaffoldState(litter=("/t/.a.0123456789ab.reactor",))
+LITTER = "temporary files of an interrupted run: /t/.a.0123456789ab.reactor"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,8 @@ LITTERED = ScaffoldState(litter=("/t/.a.0123456789ab.reactor",))
         ("present", found(changed=2, directories=1), False, "Would have changed 2 scaffold files"),
         ("present", found(directories=1), False, "Would have changed 1 scaffold directories"),
         ("present", found(directories=2), False, "Would have changed 2 scaffold directories"),
-        ("present", LITTERED, False, "Would have removed temporary files of an interrupted run"),
+        ("present", LITTERED, False, f"Would have removed {LITTER}"),
+        ("absent", LITTERED, False, f"Would have removed {LITTER}"),
     ],
 )
 def test_what_is_done_about_what_was_found(ensure, state, purge, sentence):

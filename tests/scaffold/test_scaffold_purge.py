@@ -79,4 +79,5 @@ def test_what_is_mounted_in_the_target_is_not_purged(tmp_path):
     grow(tmp_path / "data", {".killed.0123456789ab.reactor": ""})
     after = {"made/b": "B", "made/other": "O", "mnt/data/deep/precious": "P", "one": "1"}
     told = run_in_namespaces(IN_A_NAMESPACE.format(top=str(tmp_path)))
-    assert told == [f"['changed 2 scaffold files'] {after}", "[]"]
+    litter = f"temporary files of an interrupted run: {tmp_path}/out/mnt/data/.killed.0123456789ab.reactor"
+    assert told == [f"['changed 2 scaffold files, removed {litter}'] {after}", "[]"]

@@ -252,7 +252,10 @@ async def test_a_command_that_failed_is_run_again(tmp_path):
     with pytest.raises(ResourceError, match="post: exit code 1 of test"):
         await action.run()
     (tmp_path / "ready").touch()
-    assert await converge(scaffold) == ["changed 1 scaffold files"]
+    [note] = (tmp_path / "out").glob(".post.*.reactor")
+    words = f"changed 1 scaffold files, removed temporary files of an interrupted run: {note}"
+    assert await converge(scaffold) == [words]
+    assert not note.exists()
     assert await look(scaffold) == ()
 
 

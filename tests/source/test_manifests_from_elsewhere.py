@@ -169,9 +169,6 @@ def test_a_server_that_drips_is_given_up(server, tmp_path, monkeypatch, drips):
     assert scratch(tmp_path) == set()
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # httpx leaves iterators to trio
 def test_a_slow_server_that_keeps_the_pace_is_waited_for(server, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "TIMEOUT", 1)
     monkeypatch.setattr(download, "PACE", 1)

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 
 from reactor import Flag, remember, remember_headers, remember_url
 from resources.health.goss.matchers import Expected, Text
+from resources.health.goss.request import fetch
 from resources.health.goss.rule import Milliseconds, Rule, answer_within
 
 
@@ -68,8 +69,7 @@ class HttpRule(Rule):
 
     async def find(self, key: str) -> Mapping[str, Any]:
         """Make the request. Raises ResourceError when there is no answer."""
-        from resources.health.goss.request import fetch  # noqa: PLC0415 - httpx is slow to import, and rarely needed
-
         with answer_within(self.timeout):
             status, headers, body = await fetch(self, self.url or key)
-        return {"status": status, "headers": Text(headers), "body": Text(body)}
+        found = {"status": status, "headers": Text(headers)}
+        return found if body is None else {**found, "body": Text(body)}

@@ -1,47 +1,48 @@
-"""Makes the request of an `HttpRule`. httpx runs on the trio loop."""
+"""Makes the request of an `HttpRule`."""
 
 from __future__ import annotations
 
 import ssl
+from functools import partial
 from typing import TYPE_CHECKING
 
-import httpx
-
-from reactor import ResourceError, in_thread
+from reactor import HttpError, HttpLimits, HttpRequest, ResourceError, http_answer
 from resources.health.goss.rule import MILLISECOND
 
 if TYPE_CHECKING:
     from resources.health.goss.http import HttpRule
 
-_MOST_BODY = 16 << 20
+_MOST_BODY = 1 << 20
 
 
-async def fetch(rule: HttpRule, url: str) -> tuple[int, str, str]:
-    """Status, headers and body, the headers a line each. Raises ResourceError when there is no answer."""
+async def fetch(rule: HttpRule, url: str) -> tuple[int, str, str | None]:
+    """Status, headers and body, the headers a line each; no body where none is expected.
+
+    Raises ResourceError when there is no answer, or its body is larger than `_MOST_BODY`; OSError for a certificate
+    that can't be read.
+    """
+    headers = tuple((name.strip(), value.strip()) for name, _, value in _split(rule.request_headers))
+    request = HttpRequest(
+        url,
+        rule.method,
+        headers,
+        content=None if rule.request_body is None else rule.request_body.encode(),
+        credentials=(rule.username, rule.password) if rule.username or rule.password else None,
+        proxy=rule.proxy,
+        trust=partial(_trust, rule),
+        may_leave_tls=True,
+    )
+    seconds = rule.timeout * MILLISECOND
+    limits = HttpLimits(_MOST_BODY, seconds, seconds, redirects=0 if rule.no_follow_redirects else 20)
     try:
-        client = httpx.AsyncClient(
-            verify=await in_thread(_trust, rule),  # 20 ms of reading the authorities
-            follow_redirects=not rule.no_follow_redirects,
-            auth=(rule.username, rule.password) if rule.username or rule.password else None,
-            proxy=rule.proxy or None,
-            timeout=rule.timeout * MILLISECOND,  # for each step; the rule itself bounds all of it
-            trust_env=False,
-        )
-        headers = [(name.strip(), value.strip()) for name, _, value in _split(rule.request_headers)]
-        async with (
-            client,
-            client.stream(rule.method, url, headers=headers, content=rule.request_body) as response,
-        ):
-            return response.status_code, _lines(response.headers), await _body(response)
-    except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
-        raise ResourceError(_reason(error)) from error
-
-
-def _reason(error: BaseException) -> str:
-    """What httpx says, or where it says nothing, what it heard."""
-    while not str(error) and (deeper := error.__cause__ or error.__context__) is not None:
-        error = deeper
-    return str(error) or type(error).__name__
+        async with http_answer(request, limits) as answer:
+            told = "\n".join(
+                f"{name.title()}: {value}" for name, value in answer.fields
+            )  # as goss spells them
+            body = None if rule.body is None else (await answer.read()).decode(errors="backslashreplace")
+            return answer.status, told, body
+    except HttpError as error:
+        raise ResourceError(str(error)) from error
 
 
 def _split(headers: tuple[str, ...]) -> list[tuple[str, str, str]]:
@@ -57,18 +58,3 @@ def _trust(rule: HttpRule) -> ssl.SSLContext:
     if rule.cert_file:
         context.load_cert_chain(rule.cert_file, rule.key_file or None)
     return context
-
-
-def _lines(headers: httpx.Headers) -> str:
-    """The headers with their names spelt as goss does: ``Content-Type: text/html``."""
-    return "\n".join(f"{name.title()}: {value}" for name, value in headers.multi_items())
-
-
-async def _body(response: httpx.Response) -> str:
-    """The body, or so much of it as anyone would want to search."""
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > _MOST_BODY:
-            break
-    return body.decode(errors="backslashreplace")

@@ -10,11 +10,14 @@ from typing import Annotated, Any
 import trio
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from reactor import Flag, ResourceError
-from resources.health.goss.matchers import complaint, matches
+from reactor import Flag, ResourceError, in_thread
+from resources.health.goss.matchers import Text, complaint, matches
 
 MILLISECOND = 0.001
 """In seconds."""
+
+_SHORT = 4096
+"""Characters that may be matched where the event loop runs; more of them take a thread."""
 
 Milliseconds = Annotated[int, Field(gt=0)]
 """goss writes times as whole numbers."""
@@ -69,8 +72,14 @@ class Rule(BaseModel, ABC):
 
     async def failures(self, key: str) -> list[str]:
         """What is not as expected, a sentence each. Raises as `find` does."""
+        found = await self.find(key)
+        if sum(len(value) for value in found.values() if isinstance(value, Text)) <= _SHORT:
+            return self._complaints(found)
+        return await in_thread(self._complaints, found, abandon_on_cancel=True)
+
+    def _complaints(self, found: Mapping[str, Any]) -> list[str]:
         return [
             f"{hyphenated(name)} {complaint(value, expected)}"
-            for name, value in (await self.find(key)).items()
+            for name, value in found.items()
             if (expected := getattr(self, name)) is not None and not matches(value, expected)
         ]

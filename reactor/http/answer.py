@@ -1,0 +1,174 @@
+"""One request and its answer, carried out by httpcore. It takes 50 ms to import: only `reactor.http.client` does, in a thread."""
+
+from __future__ import annotations
+
+import base64
+import ssl
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
+
+import httpcore
+import trio
+
+from reactor.http.errors import ConnectionLostError, HttpError, TooLargeError, reason
+from reactor.http.request import HttpLimits, HttpRequest
+from reactor.http.turns import my_turn
+from reactor.http.url import Url, environment_proxy, parse_url
+from reactor.http.wire import Meter, Wire
+from reactor.resource.threads import in_thread
+
+_SLICE = 0.002
+"""Seconds of uninterrupted work on pieces of a body that are there already."""
+_SHOWN = 40
+"""Characters of a field that an error shows."""
+
+_ERRORS = (
+    httpcore.TimeoutException,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.UnsupportedProtocol,
+    ValueError,  # of the resolver and the TLS library, for names that no host has
+)
+
+
+class HttpAnswer:
+    """Status, header fields (names in lower case) and body of an answer."""
+
+    def __init__(
+        self, response: httpcore.Response, meter: Meter, limits: HttpLimits, limit: trio.CancelScope
+    ) -> None:
+        self.status = response.status
+        self.fields = tuple((_text(name).lower(), _text(value)) for name, value in response.headers)
+        self._response = response
+        self._meter = meter
+        self._limits = limits
+        self._limit = limit
+
+    def field(self, name: str) -> str:
+        """The values of the field with this name, in lower case; "" when there is none."""
+        return ", ".join(value for each, value in self.fields if each == name)
+
+    async def read(self) -> bytes:
+        """The whole body, which must not be encoded. Raises as `refuse_encoding` and `pieces` do."""
+        self.refuse_encoding()
+        body = bytearray()
+        async with aclosing(self.pieces()) as pieces:
+            async for piece in pieces:
+                body += piece
+        return bytes(body)
+
+    def refuse_encoding(self) -> None:
+        """Raises HttpError when the body would have to be decoded: a few bytes may become any number of them."""
+        encoding = self.field("content-encoding").strip().lower()
+        if encoding not in ("", "identity"):
+            raise HttpError(
+                f"the answer has a Content-Encoding that was not asked for: {encoding[:_SHOWN]!r}"
+            )
+
+    async def pieces(self) -> AsyncGenerator[bytes]:
+        """The body, as it was sent. Raises TooLargeError, and HttpError when it breaks off.
+
+        Use it with `contextlib.aclosing` where it may not be read to its end.
+        """
+        size, slice_end = 0, time.perf_counter() + _SLICE
+        stream = self._response.aiter_stream()
+        try:
+            with _explained(self._limits.silence):
+                async for piece in stream:
+                    size += len(piece)
+                    self._meter.delivered(len(piece))
+                    if size > self._limits.size:
+                        raise TooLargeError(f"the answer is larger than {self._limits.size / 2**20:.3g} MiB")
+                    if self._limits.pace is not None:
+                        self._limit.deadline += len(piece) / self._limits.pace
+                    yield piece
+                    if time.perf_counter() > slice_end:
+                        await my_turn()
+                        slice_end = time.perf_counter() + _SLICE
+        finally:
+            self._meter.close()
+            await _exhaust(stream)
+
+
+async def _exhaust(stream: AsyncIterator[bytes]) -> None:
+    """Let ``stream``, of which nothing can come any more, end by itself: trio complains of one that is dropped."""
+    with suppress(HttpError, *_ERRORS):
+        async for _ in stream:
+            pass
+
+
+@asynccontextmanager
+async def answer_of(
+    url: Url, request: HttpRequest, limits: HttpLimits, limit: trio.CancelScope
+) -> AsyncIterator[HttpAnswer]:
+    """The answer of the server at ``url``, on a connection of its own. Raises HttpError, and OSError of ``trust``."""
+    meter = Meter()
+    context = await in_thread(request.trust or ssl.create_default_context) if url.scheme == "https" else None
+    steps = dict.fromkeys(("connect", "read", "write", "pool"), limits.silence)
+    async with AsyncExitStack() as open_:
+        with _explained(limits.silence):
+            pool = httpcore.AsyncConnectionPool(context, _proxy(url, request), network_backend=Wire(meter))
+            await open_.enter_async_context(pool)
+            stream = pool.stream(
+                request.method.encode(),
+                httpcore.URL(scheme=url.scheme, host=url.host, port=url.port, target=url.target),
+                headers=_fields(url, request),
+                content=request.content,
+                extensions={"timeout": steps},
+            )
+            response = await open_.enter_async_context(stream)
+        meter.begin_body()
+        yield HttpAnswer(response, meter, limits, limit)
+
+
+def _fields(url: Url, request: HttpRequest) -> list[tuple[bytes, bytes]]:
+    """All header fields of a request; those that the user names win."""
+    usual = {
+        "Host": url.authority,
+        "User-Agent": "reactor",
+        "Accept": "*/*",
+        "Accept-Encoding": "identity",
+        "Connection": "close",
+    }
+    if request.credentials is not None:
+        usual["Authorization"] = f"Basic {base64.b64encode(':'.join(request.credentials).encode()).decode()}"
+    named = (*request.fields, *request.conditions)
+    taken = {name.lower() for name, _ in named}
+    fields = [(name, value) for name, value in usual.items() if name.lower() not in taken]
+    return [(name.encode(), value.encode()) for name, value in (*fields, *named)]
+
+
+def _proxy(url: Url, request: HttpRequest) -> httpcore.Proxy | None:
+    """The proxy on the way to ``url``. Raises HttpError for one that can't be used."""
+    text = environment_proxy(url) if request.proxy is None else request.proxy
+    if not text:
+        return None
+    try:
+        proxy = parse_url(text)
+    except HttpError as error:
+        raise HttpError(f"the proxy can't be used: {error}") from error
+    return httpcore.Proxy(
+        httpcore.URL(scheme=proxy.scheme, host=proxy.host, port=proxy.port, target="/"), proxy.credentials
+    )
+
+
+@contextmanager
+def _explained(silence: float) -> Iterator[None]:
+    """Raises HttpError for what httpcore, the TLS library or the resolver of names raise."""
+    try:
+        yield
+    except httpcore.TimeoutException as error:
+        raise ConnectionLostError(f"the server has been silent for {silence:g} s") from error
+    except (httpcore.NetworkError, httpcore.RemoteProtocolError) as error:
+        raise ConnectionLostError(reason(error)) from error
+    except _ERRORS as error:
+        raise HttpError(reason(error)) from error
+
+
+def _text(field: bytes) -> str:
+    try:
+        return field.decode()
+    except UnicodeDecodeError:
+        return field.decode("latin-1")

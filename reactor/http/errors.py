@@ -1,0 +1,27 @@
+"""Why there is no answer."""
+
+from __future__ import annotations
+
+_LONGEST = 200
+"""Characters of a reason: some quote what the server has sent."""
+
+
+class HttpError(Exception):
+    """A request that has no answer, or one that is refused. The text is for people."""
+
+
+class ConnectionLostError(HttpError):
+    """The connection could not be made, or broke: another attempt may have better luck."""
+
+
+class TooLargeError(HttpError):
+    """The body is larger than the request allows."""
+
+
+def reason(error: BaseException) -> str:
+    """The innermost words of ``error``: those around them tell only that all attempts have failed."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause)
+    words = next((str(each) for each in reversed(causes) if str(each)), type(error).__name__)
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."

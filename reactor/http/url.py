@@ -1,0 +1,83 @@
+"""What a URL says, where a redirect leads, and which proxy the environment names for it."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+from reactor.http.errors import HttpError
+
+_PORTS = {"http": 80, "https": 443}
+_SAFE = "%/:@!$&'()*+,;=~-._"
+_HOST = re.compile(r"[0-9A-Za-z._~%:-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """An absolute http or https URL, as it goes over the wire: all of it is ASCII."""
+
+    text: str
+    scheme: str
+    host: str
+    """Without the brackets of an address of version 6."""
+    port: int
+    target: str
+    """The path and the query."""
+    credentials: tuple[str, str] | None = None
+    """User and password, where the URL names them."""
+
+    @property
+    def authority(self) -> str:
+        """What the field ``Host`` says."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    def trusts(self, other: Url) -> bool:
+        """Whether ``other`` may be told what is meant for this one: the same server, or its usual port with TLS."""
+        mine, its = (self.scheme, self.host, self.port), (other.scheme, other.host, other.port)
+        return mine == its or (mine == ("http", self.host, 80) and its == ("https", self.host, 443))
+
+
+def parse_url(text: str) -> Url:
+    """Raises HttpError for what is no http or https URL; its text never quotes the URL, which may hold a password."""
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+        if not host.isascii():
+            host = host.encode("idna").decode()
+        elif host.startswith("xn--") or ".xn--" in host:
+            host.encode().decode("idna")
+    except (ValueError, UnicodeError) as error:
+        raise HttpError("the URL has a host or a port that can't be") from error
+    if parts.scheme not in _PORTS or not _HOST.fullmatch(host) or port == 0:
+        raise HttpError("that is no http or https URL")
+    query = f"?{quote(parts.query, safe=_SAFE + '?')}" if parts.query else ""
+    target = quote(parts.path, safe=_SAFE) or "/"
+    credentials = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
+    return Url(text, parts.scheme, host, port or _PORTS[parts.scheme], target + query, credentials)
+
+
+def redirected(url: Url, location: str, *, may_leave_tls: bool) -> Url:
+    """Where a redirect from ``url`` leads. Raises HttpError where it must not."""
+    try:
+        target = parse_url(urljoin(url.text, location))
+    except (ValueError, HttpError) as error:
+        raise HttpError("the server redirects to something that is no http or https URL") from error
+    if (url.scheme, target.scheme) == ("https", "http") and not may_leave_tls:
+        raise HttpError(f"the server redirects from https to http, to {target.host}")
+    return target
+
+
+def environment_proxy(url: Url) -> str | None:
+    """The proxy that ``https_proxy`` and its like name for ``url``, unless ``no_proxy`` excepts it."""
+    if not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - slow to import, and rarely needed
+
+    proxies = getproxies()
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(f"{url.host}:{url.port}"):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
