@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.secrecy import remember
-    from reactor.resource.speech import say
+    from reactor.resource.speech import note, say
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import Heard, PathWatch, TimerWatch, Watch, Watcher, WatchSink, WatchState
     from reactor.templates.engines import template_engine
@@ -98,7 +98,7 @@ _HOMES = {
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.secrecy": ("remember",),
-    "reactor.resource.speech": ("say",),
+    "reactor.resource.speech": ("note", "say"),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("Heard", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.templates.engines": ("template_engine",),
@@ -114,7 +114,7 @@ __all__ = [
     "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard",
     "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "is_shared", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "is_shared", "load", "mounts", "note", "remember", "say", "size_in_words", "template_engine",
     "unpack",
 ]  # fmt: skip
 

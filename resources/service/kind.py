@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import PrivateAttr
 
-from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, Watch, say
+from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, Watch, note
 from resources.service.decision import DAEMON_RELOAD, Desired, Step, counts_as_enabled, decide, done
 from resources.service.names import ALLOWED, fault_of, full_name
 from resources.service.on_bus import systemd_on_bus
@@ -90,12 +90,12 @@ class Service(Resource, kind="service", providers=("systemd",)):
         state = await self._state(files=self._desired.wants_files)
         if (
             self.enable
-            and (note := state.boot_note) != self._told
+            and (found := state.boot_note) != self._told
             and counts_as_enabled(self._desired, state)
         ):
-            self._told = note
-            if note is not None:
-                say(note)
+            self._told = found
+            if found is not None:
+                note(found)
         return state
 
     async def present(self) -> Mapping[str, Any]:
@@ -105,8 +105,8 @@ class Service(Resource, kind="service", providers=("systemd",)):
             return {"ensure": "absent"}
         running = "running" if state.is_running else "stopped"
         found = {"ensure": running, "enable": state.at_boot, "masked": state.is_masked}
-        note = {} if state.boot_note is None else {"at_boot": state.boot_note}
-        return {**found, **note, "active": state.active, "sub": state.sub}
+        at_boot = {} if state.boot_note is None else {"at_boot": state.boot_note}
+        return {**found, **at_boot, "active": state.active, "sub": state.sub}
 
     @classmethod
     def obstacle(cls, provider: str) -> str | None:  # noqa: ARG003 - there is one

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from unit_worlds import ETC, Unit, systemctl
 
-from reactor.engine.events import Output, Result
+from reactor.engine.events import Noted, Result
 from reactor.engine.options import Options
 from reactor.testing.story import converge_once
 from resources.service import Service
@@ -31,7 +33,7 @@ async def converge(service, **options):
     """The check of a service in one run, and what it said."""
     _, story = await converge_once(service, options=Options(**options))
     (check,) = story.checks(service.ref)
-    return check, [event.line for event in story.all(Output)]
+    return check, [event.line for event in story.all(Noted)]
 
 
 def in_ccm(service):
@@ -173,3 +175,24 @@ async def test_a_sysv_script_gets_its_links_and_loses_them(form):
     finally:
         script.unlink()
         systemctl("daemon-reload")
+
+
+def test_show_and_why_say_how_a_unit_is_enabled(tmp_path):
+    unit = without_install(Unit())
+    (tmp_path / "m.yaml").write_text(
+        f"resources:\n  - service:\n      - {unit.name}: {{ensure: stopped, enable: true}}\n"
+    )
+
+    def reactor(*arguments):
+        command = [sys.executable, "-m", "reactor", *arguments]
+        environment = os.environ | {"REACTOR_STATE_DIR": str(tmp_path / "state")}
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    state = ("--state-dir", str(tmp_path / "state"))
+    run = reactor("run", "--converge-once", *state, "m.yaml")
+    assert run.returncode == 0, run.stderr
+    assert f"service#{unit.name} | {REASONS['static']}" in run.stdout
+    assert REASONS["static"] in reactor("why", f"service#{unit.name}", *state).stdout
+    assert REASONS["static"] in reactor("show", "service", unit.name).stdout
