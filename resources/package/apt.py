@@ -51,6 +51,7 @@ class Apt(Provider):
 
     name = "apt"
     program = "apt-get"
+    simulates_for_all = True
     locks = "apt-mark showhold"
     fetch_complaints = ("Unable to fetch some archives",)
 

@@ -53,6 +53,7 @@ class Dnf(Provider):
 
     name = "dnf"
     program = "dnf"
+    simulates_for_all = False
     locks = "dnf versionlock list"
     fetch_complaints = (
         "Error downloading packages",

@@ -42,6 +42,8 @@ class Provider(ABC):
     program: str
     fetch_complaints: tuple[str, ...]
     """What the program says when it can't fetch a package that is in its lists."""
+    simulates_for_all: bool
+    """Whether the program simulates a transaction also for users who could not make it."""
     locks: str
     """The command that lists what the administrator keeps back."""
     settings: tuple[str, ...]
@@ -106,6 +108,8 @@ class Provider(ABC):
         """
         if not self._has_lists():
             return "; what else would change is not known: there are no package lists"
+        if missing_rights() is not None and not self.simulates_for_all:
+            return f"; what else would change is not known: {self.program} tells it to root only"
         return await self._foresight.tell(wish)
 
     async def fetch_from(self, file: str) -> None:

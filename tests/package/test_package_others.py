@@ -196,6 +196,14 @@ async def test_without_lists_a_rehearsal_says_that_it_can_not_tell(tmp_path, mon
     )
 
 
+async def test_to_other_users_than_root_dnf_does_not_tell(dnf, monkeypatch):
+    monkeypatch.setattr("resources.package.provider.missing_rights", lambda: "run as root")
+    said = await said_of(package(dnf, "dependent"), options=NOOP)
+    assert said["dependent"] == (
+        "Would have installed version present; what else would change is not known: dnf tells it to root only"
+    )
+
+
 async def test_nothing_is_simulated_when_there_is_nothing_to_do(host, monkeypatch):
     host.install("dependent")
     resource = package(host, "dependent")
