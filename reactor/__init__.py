@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from reactor.resource.printable import printable
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
     from reactor.resource.secrecy import remember
-    from reactor.resource.speech import say
+    from reactor.resource.speech import note, say
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import Heard, PathWatch, TimerWatch, Watch, Watcher, WatchSink, WatchState
     from reactor.templates.absence import Absence
@@ -116,7 +116,7 @@ _HOMES = {
     "reactor.resource.printable": ("printable",),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
     "reactor.resource.secrecy": ("remember",),
-    "reactor.resource.speech": ("say",),
+    "reactor.resource.speech": ("note", "say"),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("Heard", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.templates.absence": ("Absence",),
@@ -137,8 +137,8 @@ __all__ = [
     "Plan", "Program", "PropertyProblem", "Rate", "Reference", "References", "Resource", "ResourceError",
     "Result", "Status", "TemplateError", "TimerWatch", "TooLargeError", "UnpackingError", "UnpackingLimits", "Watch",
     "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "http_answer",
-    "in_thread", "is_shared", "load", "mounts", "open_input", "printable", "remember", "remember_headers",
-    "remember_url", "require_input_directory", "say", "size_in_words", "template_engine", "unpack",
+    "in_thread", "is_shared", "load", "mounts", "note", "open_input", "printable", "remember",
+    "remember_headers", "remember_url", "require_input_directory", "say", "size_in_words", "template_engine", "unpack",
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from reactor.engine.events import (
     Event,
     EventsLost,
     Flapping,
+    Noted,
     Output,
     Paused,
     Reloaded,
@@ -64,7 +65,7 @@ class TextSink:
                 yield self._line(event.ref, "blocked", self.ledger.troubles[event.ref].reason)
             case Unblocked() if before is not None and before.result is Result.BLOCKED:
                 yield f"{printable(event.ref)}  {self._style('ok', 'unblocked')}\n"
-            case Output():
+            case Output() | Noted():
                 yield f"{printable(event.ref)} | {printable(event.line)}\n"
             case WatcherChanged():
                 yield from self._watcher(event)

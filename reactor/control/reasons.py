@@ -36,12 +36,17 @@ class Reasons:
         if last is None and not self._history.knows(ref):
             return None
         lines = [f"{ref} is not in the manifest any more."] if self._history.has_left(ref) else []
-        return [*lines, *(self._entry(last, "") if last else self._calm(ref)), *self._consequences(ref)]
+        story = self._entry(last, "") if last else self._calm(ref)
+        return [*lines, *story, *self._note(ref), *self._consequences(ref)]
 
     def _calm(self, ref: str) -> Iterator[str]:
         since = self._history.applied_since(ref)
         when = f" since {self._when(since)}" if since else ""
         yield f"{ref} is as desired{when}: no check has found anything to do."
+
+    def _note(self, ref: str) -> Iterator[str]:
+        if (noted := self._history.last_note(ref)) is not None:
+            yield f"What to know of it, as of {self._when(noted.time)}: {noted.record['line']}."
 
     def _entry(self, entry: Entry, indent: str) -> Iterator[str]:
         """What happened, then why. Nothing is told twice."""

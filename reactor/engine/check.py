@@ -70,7 +70,7 @@ async def check(
             seen = await _looked(resource, plan) if diff else ()
             await before_apply(state)
             if noop:
-                would = tuple(action.would for action in plan)
+                would = tuple([await action.planned() for action in plan])
                 return Verdict(Outcome.WOULD_CHANGE, would, await _texts(seen))
             await (perform(plan, done) if apply is None else apply(resource, plan, done))
             return await _verified(resource, seen, done)
@@ -114,7 +114,7 @@ async def perform(plan: Plan, done: list[str]) -> None:
     """Make the changes of ``plan`` in order, and add to ``done`` what each was. Raises what they raise."""
     for action in plan:
         await action.run()
-        done.append(action.did)
+        done.append(action.made())
 
 
 async def _verified(resource: Resource, seen: tuple[Diff, ...], done: list[str]) -> Verdict:

@@ -330,3 +330,7 @@ class Checking:
     def say(self, vertex: int, line: str) -> None:
         """Pass on a line that the running check of ``vertex`` said."""
         self._herald.said(vertex, line)
+
+    def note(self, vertex: int, line: str) -> None:
+        """Pass on what the running check of ``vertex`` said of it that is kept."""
+        self._herald.noted(vertex, line)

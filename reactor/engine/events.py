@@ -137,6 +137,14 @@ class Output(Event):
 
 
 @dataclass(repr=False, eq=False)
+class Noted(Event):
+    """Something that stays true of a resource which is as desired, and that people may not expect."""
+
+    ref: str
+    line: str
+
+
+@dataclass(repr=False, eq=False)
 class WatcherChanged(Event):
     """A watcher hears better or worse now, for one resource or (``ref`` is None) as a whole."""
 

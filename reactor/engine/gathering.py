@@ -24,7 +24,7 @@ class _Member:
         """It was applied with others, or kept from it by ``refusal``."""
         self.error = refusal
         if refusal is None:
-            self.done += (action.did for action in self.plan)
+            self.done += (action.made() for action in self.plan)
 
     async def has_work(self) -> bool:
         """Whether something is left to do after a failure; whoever can't tell finds out when it tries."""

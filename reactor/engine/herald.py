@@ -16,6 +16,7 @@ from reactor.engine.events import (
     Ended,
     Event,
     Flapping,
+    Noted,
     Output,
     Reloaded,
     Result,
@@ -87,6 +88,10 @@ class Herald:
     def said(self, vertex: int, line: str) -> None:
         """The running check said a line."""
         self._emit(Output(time.time(), self._roster.refs[vertex], line))
+
+    def noted(self, vertex: int, line: str) -> None:
+        """The running check said what stays true of the vertex."""
+        self._emit(Noted(time.time(), self._roster.refs[vertex], line))
 
     def flapping(self, vertex: int, actions: dict[str, int]) -> None:
         """Something else changes the vertex back."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import trio
 
-from reactor.resource.speech import speaker
+from reactor.resource.speech import noter, speaker
 
 SLICE = 0.0005
 """Seconds of uninterrupted work after which a worker lets the event descriptors be read."""
@@ -41,6 +41,9 @@ class Work(Protocol):
 
     def say(self, vertex: int, line: str) -> None:
         """The check of a vertex said a line."""
+
+    def note(self, vertex: int, line: str) -> None:
+        """The check of a vertex said something of it that is kept."""
 
 
 class Workers:
@@ -197,9 +200,13 @@ class _Voice:
         self._work = work
         self.vertex = -1
         speaker.set(self._say)
+        noter.set(self._note)
 
     def _say(self, line: str) -> None:
         self._work.say(self.vertex, line)
+
+    def _note(self, line: str) -> None:
+        self._work.note(self.vertex, line)
 
 
 class _Ear:

@@ -37,6 +37,10 @@ SELECT id, time, event, ref, result, generation, record FROM events
 WHERE ref = :ref AND result IS NOT NULL AND (:result IS NULL OR result = :result)
 AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT 1
 """
+_LAST_NOTE = """
+SELECT id, time, event, ref, result, generation, record FROM events
+WHERE ref = :ref AND event = 'noted' ORDER BY id DESC LIMIT 1
+"""
 _LATEST = """
 SELECT id, time, event, ref, result, generation, record FROM events
 WHERE (:ref IS NULL OR ref = :ref) AND time < :before ORDER BY id DESC LIMIT :most
@@ -151,6 +155,10 @@ class History:
         """The last check of ``ref`` or word of it being blocked; with that result, with an id below ``before``."""
         found = self._query(_LAST, {"ref": ref, "result": result, "before": before})
         return next(map(_entry, found), None)
+
+    def last_note(self, ref: str) -> Entry | None:
+        """What was noted last of ``ref``."""
+        return next(map(_entry, self._query(_LAST_NOTE, {"ref": ref})), None)
 
     def latest(self, most: int, *, ref: str | None = None, before: float = math.inf) -> list[Entry]:
         """The last ``most`` entries, of ``ref`` and of a time before ``before``, oldest first."""

@@ -16,13 +16,25 @@ class Action:
     ``would`` is the sentence for noop (``Would have created the file``), ``did`` the one for a change made
     (``created the file``). ``run`` makes the change, and raises `ResourceError` or `OSError` when it can't.
     ``diff`` looks at what is about to change, without changing anything, and returns what makes a unified diff of that:
-    the change need not wait for it.
+    the change need not wait for it. ``foresee`` ends the sentence ``would`` with what else would change, and is asked by a
+    rehearsal only, since that may take long; it raises `ResourceError` when the change would be refused. ``happened`` ends
+    the sentence ``did`` with what else has changed, once ``run`` is done.
     """
 
     would: str
     did: str
     run: Callable[[], Awaitable[None]] = field(compare=False, repr=False)
     diff: Callable[[], Awaitable[Diff]] | None = field(default=None, compare=False, repr=False)
+    foresee: Callable[[], Awaitable[str]] | None = field(default=None, compare=False, repr=False)
+    happened: Callable[[], str] | None = field(default=None, compare=False, repr=False)
+
+    async def planned(self) -> str:
+        """The whole sentence of a rehearsal. Raises ResourceError when the change would be refused."""
+        return self.would if self.foresee is None else self.would + await self.foresee()
+
+    def made(self) -> str:
+        """The whole sentence for a change that was made."""
+        return self.did if self.happened is None else self.did + self.happened()
 
 
 Plan = tuple[Action, ...]

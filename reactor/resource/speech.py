@@ -8,8 +8,17 @@ from contextvars import ContextVar
 speaker: ContextVar[Callable[[str], None] | None] = ContextVar("speaker", default=None)
 """Set by the engine for the task that runs a check."""
 
+noter: ContextVar[Callable[[str], None] | None] = ContextVar("noter", default=None)
+"""As `speaker`, for what is kept."""
+
 
 def say(line: str) -> None:
     """Pass one line on to whoever watches this check; outside of a check it goes nowhere."""
     if (speak := speaker.get()) is not None:
         speak(line)
+
+
+def note(line: str) -> None:
+    """Say something that stays true of the resource of this check: it is kept in the journal, for `reactor why`."""
+    if (keep := noter.get()) is not None:
+        keep(line)

@@ -12,6 +12,7 @@ from reactor.hostfs import Explaining
 PASSWD = "/etc/passwd"  # noqa: S105 - a path
 GROUP = "/etc/group"
 SHADOW = "/etc/shadow"
+LOGIN_DEFS = "/etc/login.defs"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).date()
 
@@ -65,6 +66,16 @@ def groups() -> Iterator[GroupLine]:
 def find_group(name: str) -> GroupLine | None:
     """The group of this name; None when there is none. Raises ResourceError when the file can't be read."""
     return next((group for group in groups() if group.name == name), None)
+
+
+def has_user_groups() -> bool:
+    """Whether each user has a group of the same name, which goes with the user: ``USERGROUPS_ENAB`` of login.defs(5)."""
+    try:
+        with open(LOGIN_DEFS, encoding="utf-8", errors="replace") as lines:
+            words = [line.split() for line in lines]
+    except OSError:
+        return False
+    return any(word[:2] == ["USERGROUPS_ENAB", "yes"] for word in words)
 
 
 def find_shadow(name: str) -> ShadowLine | None:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class UserState:
     """What was found. ``shadow`` is None where it was not asked for; ``numbers`` are those of all groups.
 
-    ``lacks_group``: nobody knows a group of the number that is the primary one.
+    ``lacks_group``: nobody knows a group of the number that is the primary one. ``losses``: what userdel(8) would remove with
+    a user who is to go, in words.
     """
 
     account: PasswdLine | None = None
@@ -30,12 +31,13 @@ class UserState:
     groups: tuple[str, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
     lacks_group: bool = False
+    losses: tuple[str, ...] = ()
 
 
 def decide(user: User, state: UserState) -> Plan:
     """What to do about ``state``. Raises ResourceError rather than removing who must stay."""
     if user.ensure == "absent":
-        return () if state.account is None else (_remove(user, state.account),)
+        return () if state.account is None else (_remove(user, state),)
     if state.account is None:
         return (_create(user, state), *_set_password(user, state))
     return (
@@ -112,15 +114,14 @@ def _set_password(user: User, state: UserState) -> Plan:
     )
 
 
-def _remove(user: User, account: PasswdLine) -> Action:
-    if account.uid in (0, os.geteuid()):
-        who = "root" if account.uid == 0 else "whom reactor runs as"
+def _remove(user: User, state: UserState) -> Action:
+    if state.account is not None and state.account.uid in (0, os.geteuid()):
+        who = "root" if state.account.uid == 0 else "whom reactor runs as"
         raise ResourceError(
             f"{user.name} is {who}; refusing to remove the user", "name the user that is to go"
         )
-    if not user.manage_home:
-        return _step(user, "removed the user", "userdel")
-    return _step(user, f"removed the user and {account.home}", "userdel", ["--remove"])
+    words = " and ".join(("removed the user", *state.losses))
+    return _step(user, words, "userdel", ["--remove"] if user.manage_home else [])
 
 
 _OPTIONS = {

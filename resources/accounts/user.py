@@ -27,10 +27,14 @@ from resources.accounts.database import (
     GROUP,
     PASSWD,
     SHADOW,
+    GroupLine,
+    PasswdLine,
     find_shadow,
     find_user,
     groups,
+    has_user_groups,
     is_date,
+    users,
 )
 from resources.accounts.decision import UserState, decide
 from resources.accounts.membership import Membership
@@ -174,10 +178,26 @@ class User(Resource, kind="user"):
             shadow=secret,
             groups=tuple(group.name for group in all_groups if self.name in group.members),
             numbers=numbers,
+            losses=() if account is None or self.ensure == "present" else self._losses(account, all_groups),
             lacks_group=account is not None
             and account.gid not in numbers.values()
             and not await in_thread(partial(_is_known, account.gid), abandon_on_cancel=True),
         )
+
+    def _losses(self, account: PasswdLine, all_groups: Iterable[GroupLine]) -> tuple[str, ...]:
+        """What goes with the user: the home directory and the mail if asked for, and the group of the same name.
+
+        userdel(8) removes that, where login.defs(5) says that users have one of their own, if nobody else is in it.
+        """
+        own = [group for group in all_groups if (group.name, group.gid) == (self.name, account.gid)]
+        is_shared = any(set(group.members) - {self.name} for group in own)
+        is_shared |= any(user.gid == account.gid and user.name != self.name for user in users())
+        losses = [account.home] if self.manage_home else []
+        if self.manage_home and os.path.exists(f"/var/mail/{self.name}"):
+            losses.append(f"/var/mail/{self.name}")
+        if own and not is_shared and has_user_groups():
+            losses.append(f"the group {self.name}")
+        return tuple(losses)
 
     def plan(self, state: UserState, *, refresh: bool) -> Plan:  # noqa: ARG002  a user has nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from reactor import Action, Claim, Need, Plan, PropertyProblem, Resource, ResourceError, Watch
+from reactor import Action, Claim, Flag, Need, Plan, PropertyProblem, Resource, ResourceError, Watch
 from resources.network.addresses import FoundAddress, addresses_of
 from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversation, explained, message
 from resources.network.links import check_ipv6_fits, find_index, index_of
+from resources.network.losses import NONE, Losses, listed, lost_with_addresses
+from resources.network.promotion import remove_alone
 from resources.network.properties import (
     FAMILIES,
     IPV6,
@@ -26,11 +28,23 @@ from resources.network.properties import (
     parse_cidr,
     qualified,
 )
+from resources.network.sources import routes_from, set_source_again
 from watchers.netlink import NetlinkWatch
-from watchers.netlink_socket import Frame
-from watchers.netlink_subjects import RTM_DELADDR, RTM_NEWADDR, Subject, Topic
+from watchers.netlink_subjects import RTM_NEWADDR, Subject, Topic
 
 _SCOPE_GLOBAL, _SCOPE_HOST = 0, 254
+
+
+class AddressState(NamedTuple):
+    """The forms in which the address is on its link: IPv4 allows it with several prefix lengths.
+
+    ``beside`` has, for each that is to go, the secondary addresses that the kernel would drop with it, which are kept;
+    ``losses`` is what goes with them.
+    """
+
+    found: tuple[FoundAddress, ...] = ()
+    beside: Mapping[FoundAddress, tuple[str, ...]] = {}
+    losses: Losses = NONE
 
 
 class Address(Resource, kind="address"):
@@ -45,6 +59,8 @@ class Address(Resource, kind="address"):
     """The link that has the address."""
     netns: NamespaceName | None = None
     """The network namespace to act in."""
+    force: Flag = False
+    """Whether it may be removed where the default route goes with it."""
 
     def conflicts(self) -> Iterable[PropertyProblem]:
         """Adds a name that is no address."""
@@ -80,44 +96,67 @@ class Address(Resource, kind="address"):
         if self.ensure == "present":
             yield Claim("path", self._path, {"ensure": self.ensure})
 
-    async def observe(self) -> tuple[FoundAddress, ...]:
-        """Every form in which the address is on the link: IPv4 allows it with several prefix lengths."""
+    async def observe(self) -> AddressState:
+        """Every form in which the address is on the link, and what would go with those that are to go."""
         with Conversation(self.netns) as kernel, explained(f"read the addresses of {self.link}"):
             index = await find_index(kernel, self.link)
             if index is None:
-                return ()
+                return AddressState()
             packed = self._wanted.packed
             found = await addresses_of(kernel, index, self._family, holding=packed)
-            return tuple(each for each in found if each.packed == packed)
+            same = tuple(each for each in found if each.packed == packed)
+            going = [each for each in same if self._is_to_go(each)]
+            return await self._endangered(kernel, index, same, going) if going else AddressState(same)
 
     async def present(self) -> Mapping[str, Any]:
         """Whether it is there, and with which prefix lengths."""
-        found = await self.observe()
+        found = (await self.observe()).found
         addresses = [f"{self._wanted.ip}/{each.prefix_length}" for each in found]
         return {"ensure": "present" if found else "absent", "link": self.link, "addresses": addresses}
 
-    def plan(self, state: tuple[FoundAddress, ...], *, refresh: bool) -> Plan:  # noqa: ARG002  no refresh
-        """Add it, remove it, or mend its prefix length: the same address is never kept twice on one link.
+    def plan(self, state: AddressState, *, refresh: bool) -> Plan:  # noqa: ARG002  no refresh
+        """Add it, remove it, or correct its prefix length: the same address is never kept twice on one link.
 
-        Raises ResourceError when another host has it.
+        Raises ResourceError when another host has it, and when the default route would go with it.
         """
+        wrong = [found for found in state.found if self._is_to_go(found)]
+        removals = tuple(self._removal(found, state, is_last=found is wrong[-1]) for found in wrong)
         if self.ensure == "absent":
-            return tuple(self._removal(found) for found in state)
-        wanted = self._wanted.network.prefixlen
-        wrong = [found for found in state if found.prefix_length != wanted]
-        if any(found.is_taken for found in state if found not in wrong):
+            self._refuse_to_cut_off(state)
+            return removals
+        right = [found for found in state.found if found not in wrong]
+        if any(found.is_taken for found in right):
             again = f"ip address delete {self._wanted} dev {self.link}"
             raise ResourceError(
                 f"another host on {self.link} has {self._wanted.ip}, so the kernel does not use it here",
                 f"take it from there, then from here, to have it added and tried again: {again}",
             )
-        removals = tuple(self._removal(found) for found in wrong)
-        if len(wrong) < len(state):
+        if right:
             return removals
         # IPv6 refuses an address twice. IPv4 drops the routes of a link that loses its last one.
-        return (
-            (*removals, self._addition()) if self._wanted.version == IPV6 else (self._addition(), *removals)
+        if self._wanted.version == IPV6 and wrong:
+            return (self._replacement(wrong),)
+        return (self._addition(wrong), *removals)
+
+    def _is_to_go(self, found: FoundAddress) -> bool:
+        return self.ensure == "absent" or found.prefix_length != self._wanted.network.prefixlen
+
+    async def _endangered(
+        self, kernel: Conversation, index: int, same: tuple[FoundAddress, ...], going: Sequence[FoundAddress]
+    ) -> AddressState:
+        """The state, with what the kernel would take along of all that the link has."""
+        others = [each for each in await addresses_of(kernel, index, self._family) if each not in going]
+        beside = {each: tuple(map(str, each.secondaries(others))) for each in going}
+        if self.ensure == "present":  # another form of the address is there before these go
+            return AddressState(same, beside)
+        return AddressState(
+            same, beside, await lost_with_addresses(kernel, index, self._family, going, others)
         )
+
+    def _refuse_to_cut_off(self, state: AddressState) -> None:
+        if state.losses.default and not self.force:
+            words = f"refusing to remove {self._wanted} from {self.link}: the default route goes with it"
+            raise ResourceError(words, "set force: true if that is meant")
 
     @cached_property
     def _wanted(self) -> IPInterface:
@@ -131,34 +170,64 @@ class Address(Resource, kind="address"):
     def _path(self) -> str:
         return addresses_path(self.netns, self.link, self._wanted.version)
 
-    def _addition(self) -> Action:
+    def _addition(self, wrong: Sequence[FoundAddress]) -> Action:
         words = f"{self._wanted} to {self.link}"
-        return Action(f"Would have added {words}", f"added {words}", self._add)
+        former = wrong[0] if wrong else None
+        return Action(f"Would have added {words}", f"added {words}", partial(self._add, former))
 
-    def _removal(self, found: FoundAddress) -> Action:
+    def _replacement(self, wrong: Sequence[FoundAddress]) -> Action:
+        lengths = " and ".join(f"/{found.prefix_length}" for found in wrong)
+        words = f"changed the prefix length of {self._wanted.ip} on {self.link} from {lengths} to /{self._wanted.network.prefixlen}"
+        return Action(f"Would have {words}", words, partial(self._replace, wrong))
+
+    def _removal(self, found: FoundAddress, state: AddressState, *, is_last: bool) -> Action:
         words = f"removed {self._wanted.ip}/{found.prefix_length} from {self.link}"
+        beside = state.beside.get(found, ())
+        if beside:
+            words += f", which keeps {listed(beside)} of its network"
+        if is_last:
+            words += str(state.losses)
         return Action(f"Would have {words}", words, partial(self._remove, found))
 
-    async def _add(self) -> None:
+    async def _add(self, former: FoundAddress | None) -> None:
         with Conversation(self.netns) as kernel, explained(f"add {self._wanted} to {self.link}"):
+            await self._put(kernel, await index_of(kernel, self.link), former, nodad=False)
+
+    async def _replace(self, wrong: Sequence[FoundAddress]) -> None:
+        """IPv6 takes the address from the routes that had it as their source. They get it back."""
+        with Conversation(self.netns) as kernel, explained(f"change the prefix length of {self._wanted.ip}"):
             index = await index_of(kernel, self.link)
-            ip = str(self._wanted.ip)
-            request = message(
-                RTM_NEWADDR,
-                [("IFA_LOCAL", ip), ("IFA_ADDRESS", ip)],
-                header=NLM_F_CREATE | NLM_F_EXCL,
-                family=self._family,
-                prefixlen=self._wanted.network.prefixlen,
-                scope=_SCOPE_HOST if self._wanted.is_loopback else _SCOPE_GLOBAL,
-                index=index,
-            )
-            try:
-                await kernel.change(request)
-            except OSError as error:
-                if error.errno == errno.EINVAL and self._wanted.version == IPV6:
-                    await check_ipv6_fits(kernel, self.link)
-                raise
+            routes = await routes_from(kernel, self._family, self._wanted.packed)
+            for found in wrong:
+                await remove_alone(kernel, index, found, beside=False)
+            # It was in use here a moment ago: to be a source again at once, it must not wait for neighbours to object.
+            await self._put(kernel, index, wrong[0], nodad=bool(routes))
+            await set_source_again(kernel, routes)
+
+    async def _put(
+        self, kernel: Conversation, index: int, former: FoundAddress | None, *, nodad: bool
+    ) -> None:
+        """Add the address, with all that ``former`` has beside its prefix length."""
+        ip = str(self._wanted.ip)
+        request = message(
+            RTM_NEWADDR,
+            [("IFA_LOCAL", ip), ("IFA_ADDRESS", ip)],
+            header=NLM_F_CREATE | NLM_F_EXCL,
+            family=self._family,
+            prefixlen=self._wanted.network.prefixlen,
+            scope=former.scope if former else _SCOPE_HOST if self._wanted.is_loopback else _SCOPE_GLOBAL,
+            index=index,
+        )
+        kept = b"" if former is None else former.kept_attributes(nodad=nodad)
+        try:
+            await kernel.change(request._replace(body=request.body + kept))
+        except OSError as error:
+            if error.errno == errno.EINVAL and self._wanted.version == IPV6:
+                await check_ipv6_fits(kernel, self.link)
+            raise
 
     async def _remove(self, found: FoundAddress) -> None:
         with Conversation(self.netns) as kernel, explained(f"remove {self._wanted.ip} from {self.link}"):
-            await kernel.change(Frame(RTM_DELADDR, 0, 0, found.body))
+            index = await index_of(kernel, self.link)
+            beside = found.secondaries(await addresses_of(kernel, index, self._family))
+            await remove_alone(kernel, index, found, beside=bool(beside))

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import ipaddress
 import socket
+import struct
+import sys
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from resources.network.conversation import Conversation, message
-from watchers.netlink_socket import Frame, attributes
+from watchers.netlink_socket import Frame, attributes, pack_attribute
 
 _RTM_GETADDR = 22
 _FIXED_SIZE = 8
-_IFA_ADDRESS, _IFA_LOCAL = 1, 2
-_IFA_F_DADFAILED = 0x08
+_IFA_ADDRESS, _IFA_LOCAL, _IFA_LABEL, _IFA_CACHEINFO, _IFA_FLAGS, _IFA_RT_PRIORITY, _IFA_PROTO = (
+    1,
+    2,
+    3,
+    6,
+    8,
+    9,
+    11,
+)
+_IFA_F_SECONDARY, _IFA_F_NODAD, _IFA_F_DADFAILED = 0x01, 0x02, 0x08
+_KEPT_FLAGS: Final = _IFA_F_NODAD | 0x10 | 0x100 | 0x200 | 0x400
+"""Those that whoever adds an address may set: nodad, home, mngtmpaddr, noprefixroute, mcautojoin."""
+_LIFETIMES: Final = struct.Struct("=II")
+"""Seconds for which it is preferred, and valid, at the start of a longer record."""
 
 
 class FoundAddress(NamedTuple):
@@ -26,6 +42,38 @@ class FoundAddress(NamedTuple):
     def is_taken(self) -> bool:
         """Whether another host was found to have it, so that the kernel does not use it. Only IPv6 looks."""
         return bool(self.body[2] & _IFA_F_DADFAILED)
+
+    @property
+    def scope(self) -> int:
+        """How far it is valid, by the kernel's number."""
+        return self.body[3]
+
+    def secondaries(self, others: Iterable[FoundAddress]) -> list[FoundAddress]:
+        """Those of ``others`` that the kernel drops with it, unless the link promotes them: of IPv4, in its network."""
+        if self.body[0] != socket.AF_INET or self.body[2] & _IFA_F_SECONDARY:
+            return []
+        return [each for each in others if each.body[2] & _IFA_F_SECONDARY and each.network == self.network]
+
+    def kept_attributes(self, *, nodad: bool) -> bytes:
+        """The attributes that another form of the address takes over: label, lifetimes, flags, metric, origin.
+
+        ``nodad``: the kernel has asked already whether another host has it, and need not again.
+        """
+        said = dict(attributes(self.body, _FIXED_SIZE))
+        flags = int.from_bytes(said.get(_IFA_FLAGS, b""), sys.byteorder) & _KEPT_FLAGS
+        if nodad:
+            flags |= _IFA_F_NODAD
+        said[_IFA_FLAGS] = flags.to_bytes(4, sys.byteorder)
+        kinds = [_IFA_LABEL, _IFA_FLAGS, _IFA_RT_PRIORITY, _IFA_PROTO]
+        if _IFA_CACHEINFO in said and _LIFETIMES.unpack_from(said[_IFA_CACHEINFO])[1]:
+            kinds.append(_IFA_CACHEINFO)
+        return b"".join(pack_attribute(kind, said[kind]) for kind in kinds if kind in said)
+
+    @property
+    def network(self) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+        """The network it is in; of a peer-to-peer address, that of the other end."""
+        address = dict(attributes(self.body, _FIXED_SIZE))[_IFA_ADDRESS]
+        return ipaddress.ip_network((address, self.prefix_length), strict=False)
 
     def __str__(self) -> str:
         """As `ip` writes it."""

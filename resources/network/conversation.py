@@ -127,6 +127,15 @@ class Conversation:
         self._socket.send(_with_answer(request))
         await self._answers()
 
+    async def change_together(self, *requests: Frame) -> None:
+        """Have ``requests`` done in one send: the kernel goes through all of them, also if this process is killed.
+
+        Raises OSError for the first that it refuses; those after it are done all the same.
+        """
+        self._socket.send(b"".join(map(_with_answer, requests)))
+        for _ in requests:
+            await self._answers()
+
     async def change_slowly(self, request: Frame) -> None:
         """Have ``request`` done from a thread: for what keeps the kernel busy before it returns from a send.
 

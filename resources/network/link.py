@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from reactor import Claim, Need, Plan, Watch
 from resources.network.conversation import Conversation, explained
-from resources.network.link_decision import decide
+from resources.network.link_decision import decide, impending_loss
 from resources.network.link_properties import LinkProperties
 from resources.network.link_state import LinkState, observe
+from resources.network.links import index_of
+from resources.network.losses import lost_with_link
 from resources.network.properties import link_path, needs_in, qualified
 from watchers.netlink import NetlinkWatch
 from watchers.netlink_subjects import Subject, Topic
@@ -34,7 +37,12 @@ class Link(LinkProperties, kind="link"):
     async def observe(self) -> LinkState | None:
         """The link as it is, or None. Raises ResourceError when the kernel can't be asked."""
         with Conversation(self.netns) as kernel, explained(f"read the link {self.interface}"):
-            return await observe(kernel, self)
+            state = await observe(kernel, self)
+            loss = None if state is None else impending_loss(self, state)
+            if state is None or loss is None:
+                return state
+            index = await index_of(kernel, self.interface)
+            return replace(state, losses=await lost_with_link(kernel, index, loss))
 
     def plan(self, state: LinkState | None, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 from resources.network.conversation import Conversation
 from resources.network.link_properties import BOND_MODES, LinkProperties
 from resources.network.links import find_link, name_of
+from resources.network.losses import NONE, Losses
 from resources.network.routes import carries_default_route
 
 IFF_UP = 0x1
@@ -20,8 +21,8 @@ _REMOTE = ("IFLA_VXLAN_GROUP", "IFLA_VXLAN_GROUP6")
 class LinkState:
     """A link that is there. None for what it has not, or was not asked for.
 
-    ``carries_default`` is told only where the link is to go or to go down. ``joins_down``: the wanted master
-    takes a link only while that is down.
+    ``carries_default`` is told only where the link is to go or to go down, ``losses`` (what the kernel takes along) where
+    that or the like is about to happen to it. ``joins_down``: the wanted master takes a link only while that is down.
     """
 
     state: str
@@ -34,6 +35,7 @@ class LinkState:
     mode: str | None = None
     remote: str | None = None
     carries_default: bool = False
+    losses: Losses = NONE
     joins_down: bool = False
 
 

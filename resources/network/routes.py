@@ -32,7 +32,7 @@ _RTPROT_STATIC = 4
 _RTN_UNICAST = 1
 _SCOPE_UNIVERSE, _SCOPE_LINK = 0, 253
 _FIXED_SIZE, _TYPE_AT = 12, 7
-_RTA_DST, _RTA_PRIORITY, _RTA_TABLE, _RTA_NH_ID = 1, 6, 15, 30
+_RTA_DST, _RTA_PRIORITY, _RTA_PREFSRC, _RTA_METRICS, _RTA_TABLE, _RTA_NH_ID = 1, 6, 7, 8, 15, 30
 _WAYS_OF_A_NEXTHOP = frozenset((4, 5, 9, 18, 21, 22))  # OIF, GATEWAY, MULTIPATH, VIA, ENCAP_TYPE, ENCAP
 _DEFAULTS = {socket.AF_INET: ipaddress.ip_network("0.0.0.0/0"), socket.AF_INET6: ipaddress.ip_network("::/0")}
 
@@ -76,6 +76,12 @@ class FoundRoute(NamedTuple):
         (found,) = self.ways
         return found.gateway == way.gateway and way.link in (None, found.link)
 
+    def kept_attributes(self) -> bytes:
+        """What a route that replaces it takes over: its source and its metrics."""
+        said = attributes(self.body, _FIXED_SIZE)
+        kept = (_RTA_PREFSRC, _RTA_METRICS)
+        return b"".join(pack_attribute(kind, value) for kind, value in said if kind in kept)
+
     def __str__(self) -> str:
         return " and ".join(map(str, self.ways)) or "nowhere"
 
@@ -94,21 +100,21 @@ async def read(kernel: Conversation, wanted: WantedRoute) -> RouteState:
     """Look for the route. Raises OSError as the kernel does."""
     frames = await _dump(kernel, wanted.family, wanted.table, wanted.network)
     same = [frame for frame in frames if _number(frame, _RTA_PRIORITY, 0) == wanted.metric]
-    found = [await _found(kernel, frame) for frame in same]
+    found = [await found_route(kernel, frame) for frame in same]
     return RouteState(tuple(found), has_others=len(frames) > len(same))
 
 
 async def put(kernel: Conversation, wanted: WantedRoute, found: Sequence[FoundRoute]) -> None:
     """Add the route. One that was found is replaced in place, so that packets have a way at any time.
 
-    Raises ResourceError when its link is not there, or the kernel refuses.
+    It keeps the source and the metrics (mtu, window and the like) that it had: nothing is said of those. Raises ResourceError when its link is not there, or the kernel refuses.
     """
     for extra in found[1:]:
         await remove(kernel, wanted, extra)
     with explained(f"route {wanted.network} {wanted.way}"):
         oif = None if wanted.way.link is None else await index_of(kernel, wanted.way.link)
         try:
-            await kernel.change(addition(wanted, oif, replace=bool(found)))
+            await kernel.change(addition(wanted, oif, found[0].kept_attributes() if found else None))
         except OSError as error:
             if error.errno == errno.ENODEV and wanted.way.link is not None and wanted.network.version == IPV6:
                 await check_ipv6_fits(kernel, wanted.way.link)
@@ -131,8 +137,11 @@ def _named(body: bytes) -> bytes:
     return without_type + b"".join(kept)
 
 
-def addition(wanted: WantedRoute, oif: int | None, *, replace: bool) -> Frame:
-    """The request for a route, through the link of that number."""
+def addition(wanted: WantedRoute, oif: int | None, kept: bytes | None) -> Frame:
+    """The request for a route, through the link of that number.
+
+    ``kept``: the attributes that it takes over from one that it replaces; None if there is none.
+    """
     gateway = wanted.way.gateway
     attrs = {
         "RTA_DST": str(wanted.network.network_address) if wanted.network.prefixlen else None,
@@ -142,16 +151,17 @@ def addition(wanted: WantedRoute, oif: int | None, *, replace: bool) -> Frame:
         "RTA_TABLE": wanted.table,
     }
     is_direct = gateway is None and wanted.network.version == IPV4
-    return message(
+    request = message(
         RTM_NEWROUTE,
         [(name, value) for name, value in attrs.items() if value is not None],
-        header=NLM_F_CREATE | (NLM_F_REPLACE if replace else NLM_F_EXCL),
+        header=NLM_F_CREATE | (NLM_F_EXCL if kept is None else NLM_F_REPLACE),
         family=wanted.family,
         dst_len=wanted.network.prefixlen,
         proto=_RTPROT_STATIC,
         type=_RTN_UNICAST,
         scope=_SCOPE_LINK if is_direct else _SCOPE_UNIVERSE,
     )
+    return request._replace(body=request.body + (kept or b""))
 
 
 async def carries_default_route(kernel: Conversation, index: int) -> bool:
@@ -206,7 +216,8 @@ def _number(frame: Frame, kind: int, default: int) -> int:
     return default if value is None else int.from_bytes(value, sys.byteorder)
 
 
-async def _found(kernel: Conversation, frame: Frame) -> FoundRoute:
+async def found_route(kernel: Conversation, frame: Frame) -> FoundRoute:
+    """The entry of a routing table that an answer tells of. Raises OSError as the kernel does."""
     ways = [Way(gateway, await name_of(kernel, oif)) for oif, gateway in _ways(frame)]
     return FoundRoute(tuple(ways), frame.body)
 

@@ -12,14 +12,17 @@ from typing import Final
 
 from reactor import ResourceError
 from resources.package.apt_policy import parse_policy
+from resources.package.apt_simulation import parse_search, parse_simulation
 from resources.package.catalog import Catalog, Offer
-from resources.package.complaints import complaint
+from resources.package.complaints import complaint, complaint_in
 from resources.package.database import stamp_of, stamps_of
 from resources.package.decision import Changes, Step, Wish
 from resources.package.dpkg_database import DpkgDatabase
 from resources.package.locks import released
+from resources.package.own_packages import own_files, refusal_of_own
 from resources.package.programs import Programs
 from resources.package.provider import Provider
+from resources.package.transaction import Others
 from resources.package.versions import dpkg
 from resources.process import Completed, missing_rights
 
@@ -36,6 +39,7 @@ _OPTIONS: Final = (
     "-o", "APT::Cmd::Pattern-Only=true",  # an unknown name is no regular expression
     "-o", "APT::Get::AutomaticRemove=false",  # what nobody needs any more may be wanted by a resource
 )  # fmt: skip
+_REMOVAL_NEEDED: Final = "Packages need to be removed but remove is disabled"
 _STATUS: Final = "-oAPT::Status-Fd="
 _OPTION_FOR: Final = {Step.DOWNGRADE: "--allow-downgrades", Step.REINSTALL: "--reinstall"}
 _NO_LISTS: Final = frozenset(("lock", "partial", "auxfiles"))
@@ -47,6 +51,7 @@ class Apt(Provider):
 
     name = "apt"
     program = "apt-get"
+    simulates_for_all = True
     locks = "apt-mark showhold"
     fetch_complaints = ("Unable to fetch some archives",)
 
@@ -60,6 +65,7 @@ class Apt(Provider):
         self.settings = (f"{root}/etc/apt/", f"{root}/usr/share/keyrings/")
         self._programs = Programs({**_QUESTIONS, **(environment or {})})
         self._refreshed = 0.0
+        self._own: frozenset[str] | None = None
         self._dpkg = DpkgDatabase(f"{root}/var/lib/dpkg")
         super().__init__(self._dpkg, Catalog(self._policy, self._catalog_stamp))
 
@@ -141,24 +147,60 @@ class Apt(Provider):
             await self._programs.run("dpkg", "--force-confold", "--configure", "-a")
 
     async def _install(self, changes: Changes) -> Completed:
+        """What would remove others is looked at first. That is rare: apt says so, and does nothing."""
+        command, *arguments = self._installation(changes)
+        completed = await self._apt_get(command, "--no-remove", *arguments)
+        if completed.exit_code == 0 or _REMOVAL_NEEDED not in completed.stdout + completed.stderr:
+            return completed
+        await self._simulate(changes)
+        return await self._apt_get(command, *arguments)
+
+    async def _remove(self, changes: Changes) -> Completed:
+        await self._simulate(changes)
+        return await self._apt_get(*self._removal(changes))
+
+    async def _simulate(self, changes: Changes) -> Others:
+        is_removal = any(change.step is Step.REMOVE for change in changes.values())
+        arguments = self._removal(changes) if is_removal else self._installation(changes)
+        code, text = await self._programs.simulate("apt-get", "--simulate", *arguments)
+        names = [change.name for change in changes.values()]
+        if code != 0:
+            verb = "uninstall" if is_removal else "install"
+            raise ResourceError(f"can't {verb} {', '.join(names)}: apt-get refuses it{complaint_in(text)}")
+        others = parse_simulation(text, names, self.compare)
+        await self._refuse_to_take((*names, *others.removed) if is_removal else others.removed, asked=names)
+        return others
+
+    async def _refuse_to_take(self, names: Collection[str], asked: Collection[str]) -> None:
+        """Raise ResourceError if this process runs on one of the packages. What is held or essential, apt refuses itself."""
+        if names and (needed := (await self._own_packages()).intersection(names)):
+            raise refusal_of_own(min(needed), asked)
+
+    async def _own_packages(self) -> frozenset[str]:
+        """Those that have files which this process runs on. What no package has is left out, with a complaint."""
+        if self._own is None:
+            _, text = await self._programs.simulate("dpkg-query", "--search", *own_files())
+            self._own = parse_search(text)
+        return self._own
+
+    def _installation(self, changes: Changes) -> tuple[str, ...]:
         steps = {change.step for change in changes.values()}
         options = [option for step, option in _OPTION_FOR.items() if step in steps]
         packages = (
             f"{change.name}={change.version}" if change.version else change.name
             for change in changes.values()
         )
-        return await self._apt_get("install", *options, *packages)
+        return ("install", *_OPTIONS, *options, *packages)
 
-    async def _remove(self, changes: Changes) -> Completed:
+    def _removal(self, changes: Changes) -> tuple[str, ...]:
         """What is there in part goes too, which dpkg refuses otherwise: there is nothing to install it from, maybe."""
         force = ("-o", "DPkg::Options::=--force-remove-reinstreq")
-        names = (change.name for change in changes.values())
-        return await self._apt_get("remove", *force, *names)
+        return ("remove", *_OPTIONS, *force, *(change.name for change in changes.values()))
 
-    async def _apt_get(self, command: str, *words: str) -> Completed:
+    async def _apt_get(self, *words: str) -> Completed:
         """Who only downloads holds just the lock of the archives, for which apt-get does not wait."""
         await released(self._archives_lock)
-        return await self._programs.run("apt-get", command, *_OPTIONS, *words, status=_STATUS)
+        return await self._programs.run("apt-get", *words, status=_STATUS)
 
     async def _policy(self, names: Collection[str]) -> dict[str, Offer]:
         """The answer leaves out the architecture of the host, also where it was asked for."""

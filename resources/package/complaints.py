@@ -20,11 +20,16 @@ _WIDTH: Final = 200
 
 def complaint(completed: Completed) -> str:
     """The lines that tell why a program failed, each on a line of its own, and once; else its last words."""
-    lines = [line.rstrip() for line in f"{completed.stdout}\n{completed.stderr}".splitlines() if line.strip()]
+    return complaint_in(f"{completed.stdout}\n{completed.stderr}") or last_words(
+        completed.stdout, completed.stderr
+    )
+
+
+def complaint_in(text: str) -> str:
+    """The telling lines of what a program has written, each on a line of its own, and once; else nothing."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     # What is tried several times is complained of several times.
     telling = list(dict.fromkeys(lines[number][:_WIDTH] for number in sorted(_telling(lines))))
-    if not telling:
-        return last_words(completed.stdout, completed.stderr)
     if len(telling) > _MOST:
         telling[_MOST:] = [f"... and {len(telling) - _MOST} lines more"]
     return "".join(f"\n  {line}" for line in telling)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from reactor import Watch
 from resources.package.state import PackageState
+from resources.package.transaction import Versions
 
 
 class Stamp(NamedTuple):
@@ -58,6 +59,10 @@ class Database(ABC):
     @abstractmethod
     def find(self, name: str) -> PackageState:
         """The state of a package, as of the last `load`."""
+
+    @abstractmethod
+    def versions(self) -> Versions:
+        """All packages that are there, as of the last `load`."""
 
     def units(self, name: str) -> list[str]:  # noqa: ARG002 - rpm's database does not tell without a process
         """The paths of the systemd units that the installed package ``name`` has brought, where that is cheap to tell."""

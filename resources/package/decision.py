@@ -51,6 +51,11 @@ Refusals = dict[str, ResourceError]
 def decide(wish: Wish, state: PackageState, compare: Compare) -> Change | None:
     """The change to make, or None. Raises ResourceError when the package is held as it is."""
     change = _change(wish, state, compare)
+    if change is not None and change.step is Step.REMOVE and state.is_essential:
+        raise ResourceError(
+            f"refusing to remove {wish.name}, which is essential: this host does not work without it",
+            "if that is meant, do it by hand",
+        )
     if change is not None and state.is_held:
         how = f"at {state.version}" if state.version else "as not installed"
         raise ResourceError(

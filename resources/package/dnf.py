@@ -8,19 +8,28 @@ import os
 import re
 import time
 from collections.abc import Collection, Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from reactor import ResourceError, say
 from resources.package.catalog import Catalog, Offer
-from resources.package.complaints import complaint
+from resources.package.complaints import complaint, complaint_in
 from resources.package.database import stamp_of, stamps_of
-from resources.package.decision import Changes, Wish
-from resources.package.dnf_answers import QUERY_FORMAT, left_out, parse_query, parse_upgrades
+from resources.package.decision import Changes, Step, Wish
+from resources.package.dnf_answers import (
+    QUERY_FORMAT,
+    left_out,
+    parse_query,
+    parse_transaction,
+    parse_upgrades,
+)
+from resources.package.own_packages import own_files
 from resources.package.programs import Programs
 from resources.package.provider import Provider
 from resources.package.rpm_database import RpmDatabase
 from resources.package.state import PackageState
+from resources.package.transaction import Others
 from resources.package.versions import rpm
 from resources.process import Completed, missing_rights
 
@@ -31,6 +40,12 @@ _NO_MATCH: Final = "Unable to find a match"
 _SECTION: Final = re.compile(r"^\[(.+)\]\s*$", re.MULTILINE)
 _ARCHITECTURES: Final = {"noarch", "x86_64", "i686", "aarch64", "armv7hl", "ppc64le", "s390x", "riscv64"}
 _ASK_AGAIN: Final = 60.0
+_ABORTED: Final = "Operation aborted"
+"""What dnf says when it was told to assume that nobody wants the transaction."""
+_PROTECTED: Final = "dnf rpm glob:/etc/yum/protected.d/*.conf glob:/etc/dnf/protected.d/*.conf"
+"""dnf's own setting where none is configured, and rpm."""
+_PROTECTION: Final = re.compile(r"^protected_packages\s*=\s*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
+_OWNER: Final = re.compile(r"^owner\|(\S+)$", re.MULTILINE)
 
 
 class Dnf(Provider):
@@ -38,6 +53,7 @@ class Dnf(Provider):
 
     name = "dnf"
     program = "dnf"
+    simulates_for_all = False
     locks = "dnf versionlock list"
     fetch_complaints = (
         "Error downloading packages",
@@ -58,6 +74,7 @@ class Dnf(Provider):
         self._options = ("-y", *((f"--installroot={root}",) if root else ()), *options)
         self._programs = Programs({**_AT_ONCE, **(environment or {})})
         self._refreshed = -math.inf
+        self._own: frozenset[str] | None = None
         database = RpmDatabase(root, self._programs)
         super().__init__(database, Catalog(self._query, self._catalog_stamp))
         self._duplicates = Catalog(self._query_duplicates, lambda: stamp_of(database.file))
@@ -130,14 +147,43 @@ class Dnf(Provider):
     async def _install(self, changes: Changes) -> Completed:
         """`install` moves to a version that is named, up or down, and leaves alone what is installed otherwise."""
         self._upgrades.forget()
-        return await self._dnf(
-            "install", *(_specification(change.name, change.version) for change in changes.values())
-        )
+        return await self._dnf(*await self._transaction(changes))
 
     async def _remove(self, changes: Changes) -> Completed:
-        """What nobody needs any more stays, as with apt: it may be what another resource wants to be there."""
-        keep = "--setopt=clean_requirements_on_remove=0"
-        return await self._dnf(keep, "remove", *(change.name for change in changes.values()))
+        return await self._dnf(*await self._transaction(changes))
+
+    async def _simulate(self, changes: Changes) -> Others:
+        arguments = [option for option in self._options if option != "-y"]
+        transaction = await self._transaction(changes)
+        code, text = await self._programs.simulate("dnf", *arguments, "--assumeno", *transaction)
+        names = [change.name for change in changes.values()]
+        if code != 0 and _ABORTED not in text:
+            raise ResourceError(
+                f"dnf refuses a transaction for {', '.join(names)}{complaint_in(text)}", missing_rights()
+            )
+        return parse_transaction(text, names, self.database.versions())
+
+    async def _transaction(self, changes: Changes) -> tuple[str, ...]:
+        """The arguments for it. dnf itself refuses to take what is protected, and what this process runs on is.
+
+        What nobody needs any more stays, as with apt: it may be what another resource wants to be there.
+        """
+        configured = _protected(f"{self.root}/etc/dnf/dnf.conf") or _PROTECTED
+        guard = f"--setopt=protected_packages={' '.join([configured, *sorted(await self._own_packages())])}"
+        if any(change.step is Step.REMOVE for change in changes.values()):
+            keep = "--setopt=clean_requirements_on_remove=0"
+            return (guard, keep, "remove", *(change.name for change in changes.values()))
+        specifications = (_specification(change.name, change.version) for change in changes.values())
+        return (guard, "install", *specifications)
+
+    async def _own_packages(self) -> frozenset[str]:
+        """Those that have files which this process runs on."""
+        if self._own is None:
+            root = ("--root", self.root) if self.root else ()
+            words = ("-qf", "--queryformat", "owner|%{NAME}\n", *own_files())
+            _, text = await self._programs.simulate("rpm", *root, *words)
+            self._own = frozenset(_OWNER.findall(text))
+        return self._own
 
     async def _let_through(self, name: str, installed: str, newest: str) -> str:  # noqa: ARG002 - dnf knows it
         """What the plugin `versionlock` keeps back is newest for `repoquery`, and no upgrade for `check-update`."""
@@ -176,6 +222,14 @@ def _repositories(file: str) -> list[str]:
     """The names of those that a file describes."""
     with open(file, encoding="utf-8", errors="replace") as lines:
         return _SECTION.findall(lines.read())
+
+
+def _protected(file: str) -> str:
+    """The packages that the configuration protects; empty where it says nothing of them."""
+    with suppress(OSError), open(file, encoding="utf-8", errors="replace") as lines:
+        found = _PROTECTION.search(lines.read())
+        return "" if found is None else " ".join(found[1].replace(",", " ").split())
+    return ""
 
 
 def _tell_left_out(text: str) -> None:

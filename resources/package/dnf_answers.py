@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cmp_to_key
+from itertools import zip_longest
 from typing import Final
 
 from resources.package.catalog import Offer
+from resources.package.transaction import Others, Versions, moved
 from resources.package.versions import rpm
 
 QUERY_FORMAT: Final = "%{name}|%{arch}|%{epoch}:%{version}-%{release}\n"
@@ -16,6 +18,24 @@ _QUERIED: Final = re.compile(r"^(\S+)\|(\S+)\|(?:0:)?(\S+)$", re.MULTILINE)
 _UPGRADE: Final = re.compile(r"^(\S+)\.(\S+)\n?[ \t]+(?:0:)?(\S+)\n?[ \t]+\S+[ \t]*$", re.MULTILINE)
 """An entry of `check-update`, of more than one line where it is long."""
 _OBSOLETING: Final = "\nObsoleting Packages"
+_SECTIONS: Final = {
+    "Installing": "installed",
+    "Installing dependencies": "installed",
+    "Installing weak dependencies": "installed",
+    "Upgrading": "upgraded",
+    "Downgrading": "downgraded",
+    "Removing": "removed",
+    "Removing dependent packages": "removed",
+    "Removing unused dependencies": "removed",
+}
+"""The headings in the table of a transaction, and the field of `Others` that they are about."""
+_HEADING: Final = re.compile(
+    rf"^({'|'.join(_SECTIONS)}|Reinstalling|Skipping packages.*|Transaction Summary):?$", re.MULTILINE
+)
+_ENTRY: Final = re.compile(
+    r"^ (?! )(\S+)\s+(\S+)\s+(?:0:)?(\S+)\s+\S+\s+[\d.]+ ?[kMGKTiB]*[ \t]*$", re.MULTILINE
+)
+_REPLACED: Final = re.compile(r"^ +replacing +(\S+?)\.(?:noarch|\w+) +(\S+)$", re.MULTILINE)
 _LEFT_OUT: Final = re.compile(r"^Ignoring repositories: (.+)$", re.MULTILINE)
 
 
@@ -34,6 +54,33 @@ def left_out(text: str) -> str | None:
     """The repositories that are down, or badly signed, and that dnf goes on without: untold with ``-q``."""
     found = _LEFT_OUT.search(text)
     return None if found is None else found[1]
+
+
+def parse_transaction(text: str, asked: Collection[str], before: Versions) -> Others:
+    """What a transaction would change beside the packages that were ``asked`` for, from the table that dnf shows."""
+    found: dict[str, list[str]] = {kind: [] for kind in Others._fields}
+    found["removed"] = [name for name, _ in _REPLACED.findall(text)]
+    headings = list(_HEADING.finditer(text))
+    for heading, following in zip_longest(headings, headings[1:]):
+        kind = _SECTIONS.get(heading[1])
+        if kind is None:
+            continue
+        section = text[heading.end() : following.start() if following else len(text)]
+        for name, architecture, version in _ENTRY.findall(section):
+            if name not in asked and f"{name}.{architecture}" not in asked:
+                _put(found, kind, (name, version), before)
+    return Others(**{kind: tuple(sorted(texts)) for kind, texts in found.items()})
+
+
+def _put(found: dict[str, list[str]], kind: str, entry: tuple[str, str], before: Versions) -> None:
+    """Add the words for one package, of a name and a version, of the section that is about what is called ``kind``."""
+    name, version = entry
+    there = sorted(before.get(name, ()), key=cmp_to_key(rpm.compare))
+    if kind in ("upgraded", "downgraded") and there:
+        kind, words = moved(name, there[-1], version, rpm.compare)
+    else:
+        words = name if kind == "removed" else f"{name} {version}"
+    found[kind].append(words)
 
 
 def _offers(found: Iterable[tuple[str, str, str]]) -> dict[str, Offer]:

@@ -10,8 +10,14 @@ from contextlib import suppress
 from reactor import PathWatch, ResourceError, Watch, in_thread
 from resources.package.database import UNITS_BELOW, Database
 from resources.package.state import NOT_INSTALLED, PackageState
+from resources.package.transaction import Versions
 
-_FIELDS = re.compile(r"^(Package|Status|Architecture|Version): (.*)", re.MULTILINE)
+_FIELDS = re.compile(
+    r"^(Package|Status|Architecture|Version|Essential|Protected|Important): (.*)", re.MULTILINE
+)
+_VITAL = ("Essential", "Protected", "Important")
+"""The fields by which a package says that the host needs it."""
+_MANAGERS = ("apt", "dpkg")
 
 _ABSENT = {"not-installed", "config-files"}
 
@@ -46,6 +52,17 @@ class DpkgDatabase(Database):
         if architecture in ("", "all", self._native):
             return entries.get(self._native) or entries.get("all", NOT_INSTALLED)
         return entries.get(architecture, NOT_INSTALLED)
+
+    def versions(self) -> Versions:
+        """A package of another architecture than the host's is named with that."""
+        return {
+            name if architecture in ("all", self._native) else f"{name}:{architecture}": frozenset(
+                (state.version,)
+            )
+            for name, entries in self._entries.items()
+            for architecture, state in entries.items()
+            if state.version is not None
+        }
 
     def units(self, name: str) -> list[str]:
         """As dpkg lists them."""
@@ -117,5 +134,6 @@ def _state(fields: dict[str, str]) -> PackageState:
     return PackageState(
         version=None if status in _ABSENT else fields.get("Version", ""),
         is_whole=status == "installed",
+        is_essential=fields["Package"] in _MANAGERS or any(fields.get(field) == "yes" for field in _VITAL),
         is_held=selection == "hold",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from reactor import Action, Duration, Plan, PropertyProblem, Resource, ResourceError, TimerWatch, Watch
 from resources.package.database import UNITS
@@ -25,6 +25,8 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     """``present``, ``absent``, ``latest`` or a version."""
     interval: Annotated[Duration, Field(gt=0)] = 3600.0
     """How often `latest` looks for a newer version; package lists that are older are fetched first."""
+    _others: str = PrivateAttr(default="")
+    """What else the last transaction has changed, in words."""
 
     def conflicts(self) -> Iterable[PropertyProblem]:
         """Adds names and versions that a package manager would not take as such."""
@@ -75,7 +77,10 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     def plan(self, state: PackageState, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to a package
         """One change or none. Raises ResourceError when the package is held as it is."""
         change = decide(self._wish, state, self._provider.compare)
-        return () if change is None else (Action(f"Would have {change.did}", change.did, self._apply),)
+        if change is None:
+            return ()
+        would = f"Would have {change.did}"
+        return (Action(would, change.did, self._apply, foresee=self._foresee, happened=lambda: self._others),)
 
     async def rehearse(self, state: PackageState) -> None:  # noqa: ARG002 - the provider knows it as well
         """Ask whether a repository has what would be installed."""
@@ -88,7 +93,10 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     @classmethod
     async def apply_group(cls, members: Sequence[Self]) -> Mapping[str, ResourceError]:
         """Ask the package manager for all changes at once."""
-        return await members[0]._provider.apply({member.ref: member._wish for member in members})  # noqa: SLF001 - its own
+        applied = await members[0]._provider.apply({member.ref: member._wish for member in members})  # noqa: SLF001
+        for member in members:
+            member._others = applied.others.get(member.ref, "")  # noqa: SLF001
+        return applied.refusals
 
     async def reversal(self, state: PackageState) -> Self:
         """The same package, in the version found, or none."""
@@ -101,6 +109,9 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     @property
     def _provider(self) -> Provider:
         return provider_of(self.provider)
+
+    async def _foresee(self) -> str:
+        return await self._provider.foresee(self._wish)
 
     async def _apply(self) -> None:
         for refusal in (await self.apply_group([self])).values():

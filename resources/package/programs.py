@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from io import FileIO
+from typing import Final
 
 import trio
 
@@ -12,6 +14,9 @@ from reactor import ResourceError
 from resources.package.complaints import complaint
 from resources.package.narration import Narration
 from resources.process import ENVIRONMENT, Command, Completed, memory_file, run
+
+SIMULATION_PATIENCE: Final = 120.0
+"""Seconds that a simulation may take."""
 
 
 class Programs:
@@ -40,8 +45,18 @@ class Programs:
             )
         return "\n".join(lines)
 
+    async def simulate(self, *arguments: str) -> tuple[int, str]:
+        """The exit code of a program that changes nothing, and all lines it writes. Raises ResourceError if it takes long."""
+        lines: list[str] = []
+        completed = await self._run(arguments, lines.append, patience=SIMULATION_PATIENCE)
+        return completed.exit_code, "\n".join(lines)
+
     async def _run(
-        self, arguments: Sequence[str], tell: Callable[[str], None] | None = None, status: str = ""
+        self,
+        arguments: Sequence[str],
+        tell: Callable[[str], None] | None = None,
+        status: str = "",
+        patience: float = math.inf,
     ) -> Completed:
         narration = Narration(arguments[0], tell)
         failure: ResourceError | None = None
@@ -49,7 +64,9 @@ class Programs:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(narration.speak, progress)
                 try:
-                    completed = await run(self._command(arguments, status, progress), narration.hear)
+                    completed = await run(
+                        self._command(arguments, status, progress, patience), narration.hear
+                    )
                 except ResourceError as error:  # a nursery would wrap it
                     failure = error
                 nursery.cancel_scope.cancel()
@@ -57,10 +74,12 @@ class Programs:
             raise failure
         return completed
 
-    def _command(self, arguments: Sequence[str], status: str, progress: FileIO | None) -> Command:
+    def _command(
+        self, arguments: Sequence[str], status: str, progress: FileIO | None, patience: float
+    ) -> Command:
         """It comes to its end also if we don't: half a transaction is worse than none."""
         if progress is None:
-            return Command(arguments, "/", self._environment, left_alone=True)
+            return Command(arguments, "/", self._environment, patience, left_alone=math.isinf(patience))
         program, *others = arguments
         descriptor = progress.fileno()
         told = (program, f"{status}{descriptor}", *others)

@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import trio
 
@@ -16,12 +16,21 @@ from resources.package.choice import choose
 from resources.package.complaints import complaint
 from resources.package.database import Database, stamps_of
 from resources.package.decision import Change, Changes, Refusals, Step, Wish, decide
+from resources.package.foresight import Foresight
 from resources.package.locks import released
 from resources.package.state import PackageState
+from resources.package.transaction import Others, Versions, beginning, others_between
 from resources.process import Completed, missing_rights
 
 FRESH: Final = 300.0
 """Seconds for which lists are new enough to say that a package is in no repository."""
+
+
+class Applied(NamedTuple):
+    """What became of wishes, by the refs of the resources: why some can't be made true, and what else was changed."""
+
+    refusals: Refusals
+    others: Mapping[str, str]
 
 
 class Provider(ABC):
@@ -33,6 +42,8 @@ class Provider(ABC):
     program: str
     fetch_complaints: tuple[str, ...]
     """What the program says when it can't fetch a package that is in its lists."""
+    simulates_for_all: bool
+    """Whether the program simulates a transaction also for users who could not make it."""
     locks: str
     """The command that lists what the administrator keeps back."""
     settings: tuple[str, ...]
@@ -45,6 +56,7 @@ class Provider(ABC):
         self._catalog = catalog
         self._one_at_a_time = trio.Lock()
         self._told: set[str] = set()
+        self._foresight = Foresight(self._simulate_wishes, self._one_at_a_time)
 
     async def look(self, wish: Wish) -> PackageState:
         """The state of a package. Starts no process unless something has changed, or the newest is wanted.
@@ -58,20 +70,25 @@ class Provider(ABC):
         async with self._one_at_a_time:
             return await self._look(wish)
 
-    async def apply(self, wishes: Mapping[str, Wish]) -> Refusals:
-        """Make all wishes true in as few transactions as can be; return those that can't be, and why.
+    async def apply(self, wishes: Mapping[str, Wish]) -> Applied:
+        """Make all wishes true in as few transactions as can be.
 
         Raises GroupError when a transaction failed, and it is not known because of which.
         """
         async with self._one_at_a_time:
             await released(self.database.lock)
+            await self.database.load()
+            before = self.database.versions()
             await self._mend([wish for wish in wishes.values() if not (await self._look(wish)).is_whole])
             changes, refusals = await self._decide(wishes)
             try:
                 await self._change(wishes, changes, refusals)
             except ResourceError as error:
+                if told := (await self._others(before, wishes)).told("it has also"):
+                    say(f"the transaction failed{told}")
                 raise GroupError(error.message, error.hint, refusals=refusals) from error
-            return refusals
+            others = await self._others(before, wishes)
+            return Applied(refusals, _told_to_each({ref: wishes[ref] for ref in changes}, others))
 
     async def rehearse(self, wish: Wish) -> None:
         """Raise what `apply` would for want of a package in the repositories; lists are fetched as that would."""
@@ -83,6 +100,17 @@ class Provider(ABC):
             _, refusals = await self._choose({wish.name: change})
             if refusals and self._has_lists():
                 raise refusals[wish.name]
+
+    async def foresee(self, wish: Wish) -> str:
+        """What else would change with the package, as the end of a sentence.
+
+        Raises ResourceError when the transaction would be refused.
+        """
+        if not self._has_lists():
+            return "; what else would change is not known: there are no package lists"
+        if missing_rights() is not None and not self.simulates_for_all:
+            return f"; what else would change is not known: {self.program} tells it to root only"
+        return await self._foresight.tell(wish)
 
     async def fetch_from(self, file: str) -> None:
         """Fetch what one repository offers, of which nobody else knows yet: ``file`` describes it, alone in its directory.
@@ -124,6 +152,25 @@ class Provider(ABC):
 
     @abstractmethod
     async def _remove(self, changes: Changes) -> Completed: ...
+
+    @abstractmethod
+    async def _simulate(self, changes: Changes) -> Others:
+        """What one transaction would change beside what it is asked for. Raises ResourceError when it would be refused."""
+
+    async def _simulate_wishes(self, wishes: Mapping[str, Wish]) -> Others:
+        changes, refusals = await self._decide(wishes)
+        if any(change.step is not Step.REMOVE for change in changes.values()):
+            changes, unavailable = await self._choose(changes)
+            refusals |= unavailable
+        for refusal in refusals.values():
+            raise refusal
+        return await self._simulate(changes)
+
+    async def _others(self, before: Versions, wishes: Mapping[str, Wish]) -> Others:
+        """What has changed since, beside what was asked for."""
+        await self._catch_up()
+        asked = {wish.name for wish in wishes.values()}
+        return others_between(before, self.database.versions(), asked, self.compare)
 
     async def _find(self, name: str) -> PackageState:
         """The state of a package as of the last `load`."""
@@ -257,6 +304,15 @@ class Provider(ABC):
             f'{self.program} succeeded, but package "{change.name}" is not {change.step}',
             f"another may have taken its place: see what {self.program} {command} {change.name} says",
         )
+
+
+def _told_to_each(changed: Mapping[str, Wish], others: Others) -> dict[str, str]:
+    """What each of those that were changed in one transaction tells of what else that did."""
+    told = {}
+    for ref in changed:
+        companions = [wish.name for other, wish in changed.items() if other != ref]
+        told[ref] = others.told(beginning(companions, would=False))
+    return told
 
 
 def _tell(text: str) -> None:

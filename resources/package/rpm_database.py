@@ -10,6 +10,7 @@ from reactor import PathWatch, ResourceError, Watch
 from resources.package.database import Database
 from resources.package.programs import Programs
 from resources.package.state import NOT_INSTALLED, PackageState
+from resources.package.transaction import Versions
 from resources.package.versions import rpm
 
 _DIRECTORIES = ("/usr/lib/sysimage/rpm", "/var/lib/rpm")
@@ -46,6 +47,13 @@ class RpmDatabase(Database):
         newest = max(found, key=lambda each: _AGE(each[1]))
         beside = (version for arch, version in found if arch == newest[0] and version != newest[1])
         return PackageState(newest[1], beside=tuple(beside))
+
+    def versions(self) -> Versions:
+        """As rpm tells them; those of several architectures are one package."""
+        return {
+            name: frozenset(version.removeprefix("0:") for _, version in found)
+            for name, found in self._packages.items()
+        }
 
     def _files(self) -> tuple[str, ...]:
         return (self.file,)

@@ -12,6 +12,8 @@ class PackageState:
     version: str | None = None
     is_whole: bool = True
     """Whether what is there was unpacked and configured to the end."""
+    is_essential: bool = False
+    """Whether the host, or the package manager, does not work without it."""
     is_held: bool = False
     """Whether the administrator has forbidden to change it."""
     beside: tuple[str, ...] = ()

@@ -103,14 +103,18 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
 
     async def observe(self) -> RepositoryState:
         """What its files hold. Raises ResourceError when they can't be read."""
-        return RepositoryState(*map(textfile.read, self._files))
+        file, key_file = self._files
+        text = textfile.read(file)
+        return RepositoryState(text, textfile.read(key_file) if self._has_own_key(text) else None)
 
     def plan(self, state: RepositoryState, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to a file
         """Write both files or remove them."""
         if state == self._desired:
             return ()
         if self.ensure == "absent":
-            return (Action("Would have removed the repository", "removed the repository", self._remove),)
+            key = "" if state.key is None else f" and its key {self._files[1]}"
+            words = f"removed the repository{key}"
+            return (Action(f"Would have {words}", words, self._remove),)
         what = "added the repository" if state.text is None else "changed the repository"
         return (Action(f"Would have {what}", what, self._add, self._diff),)
 
@@ -139,6 +143,15 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
     @property
     def _has_key_text(self) -> bool:
         return self.key is not None and self.key.lstrip().startswith(_KEY)
+
+    def _has_own_key(self, text: str | None) -> bool:
+        """Whether the file of its key is its own: it is given as text, or the file ``text`` of the repository names it.
+
+        Others may have put a key there, and for something else.
+        """
+        key_file = self._files[1]
+        is_named = text is not None and any(word.endswith(key_file) for word in text.split())
+        return self._has_key_text or (self.key != key_file and is_named)
 
     @property
     def _provider(self) -> Provider:
@@ -176,11 +189,12 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
             with Explaining(f"create {os.path.dirname(path)}"):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
         await self._try(key)
-        if key is None:
-            _unlink(key_file)
-        else:
+        had_own_key = self._has_own_key(textfile.read(file))
+        if key is not None:
             await textfile.replace(key_file, key)
         await textfile.replace(file, text or "")
+        if key is None and had_own_key:
+            _unlink(key_file)
 
     async def _try(self, key: str | None) -> None:
         """Fetch its lists with copies of both files.
@@ -210,8 +224,11 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
             raise ResourceError(f"the key {self.key} does not exist", hint)
 
     async def _remove(self) -> None:
-        for path in self._files:
-            _unlink(path)
+        """The key first: without the file, nobody would know whose it is."""
+        file, key_file = self._files
+        if self._has_own_key(textfile.read(file)):
+            _unlink(key_file)
+        _unlink(file)
 
     async def _diff(self) -> Diff:
         text = self._desired.text or ""

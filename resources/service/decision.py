@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from reactor import ResourceError
-from resources.service.state import NOT_FOUND, UnitState
+from resources.service.state import NOT_FOUND, UnitState, listed
 from resources.service.systemd import FileChange, Job
 
 Step = Job | FileChange | Literal["daemon-reload"]
@@ -41,6 +41,8 @@ class Desired:
     enable: bool | None
     masked: bool | None
     on_refresh: Job
+    by_table: bool = False
+    """Whether what counts as enabled is left as it is, as users of the ``ccm:`` form are used to."""
 
     @property
     def wants_files(self) -> bool:
@@ -48,9 +50,18 @@ class Desired:
         return self.enable is not None or self.masked is not None
 
 
-def done(step: Step) -> str:
-    """What a person is told when the step was made."""
+def done(step: Step, state: UnitState) -> str:
+    """What a person is told when the step was made to what was found."""
+    if state.also and step in (FileChange.ENABLE, FileChange.DISABLE):
+        is_on = step is FileChange.DISABLE
+        changed = [name for name, files in state.also if files.startswith("enabled") is is_on]
+        return f"{_DONE[step]} what it names: {listed(changed)}"
     return _DONE[step]
+
+
+def counts_as_enabled(desired: Desired, state: UnitState) -> bool:
+    """Whether ``enable: true`` leaves the unit as it is."""
+    return state.at_boot if desired.by_table else state.for_good
 
 
 def decide(desired: Desired, state: UnitState, *, refresh: bool) -> list[Step]:
@@ -93,7 +104,7 @@ def _refuse_switching(desired: Desired, state: UnitState) -> None:
             f"{unit} is an alias, which can't be disabled: its link would go, and the unit have no such name",
             f"name the unit that it stands for, as told by: systemctl show --property=Id {unit}",
         )
-    if desired.enable is False and state.files in _FIXED:
+    if desired.enable is False and state.files in _FIXED and (desired.by_table or not state.also):
         raise ResourceError(
             f"{unit} is {state.files}, which can't be disabled",
             "leave `enable` out, or write masked: true with ensure: stopped",
@@ -121,7 +132,9 @@ def _running(desired: Desired, state: UnitState, *, refresh: bool) -> Iterator[S
 
 
 def _after(desired: Desired, state: UnitState) -> Iterator[Step]:
-    if desired.enable is not None and desired.enable != state.at_boot:
-        yield FileChange.ENABLE if desired.enable else FileChange.DISABLE
+    if desired.enable and not counts_as_enabled(desired, state):
+        yield FileChange.ENABLE
+    if desired.enable is False and state.can_be_undone:
+        yield FileChange.DISABLE
     if desired.masked and state.files != "masked":  # a mask at runtime is gone after the next boot
         yield FileChange.MASK

@@ -7,8 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, Watch
-from resources.service.decision import DAEMON_RELOAD, Desired, Step, decide, done
+from pydantic import PrivateAttr
+
+from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, Watch, note
+from resources.service.decision import DAEMON_RELOAD, Desired, Step, counts_as_enabled, decide, done
 from resources.service.names import ALLOWED, fault_of, full_name
 from resources.service.on_bus import systemd_on_bus
 from resources.service.state import UnitState
@@ -36,6 +38,15 @@ class Service(Resource, kind="service", providers=("systemd",)):
     """What happens to a running unit when something that it subscribes to has changed."""
     scope: Literal["system", "user"] = "system"
     """Whether it is a unit of the machine, or of the user who runs reactor."""
+
+    _keeps_to_ccm: bool = PrivateAttr(default=False)
+    _told: str | None = PrivateAttr(default=None)
+    """What was said last of how it is enabled."""
+
+    def keep_to_ccm(self, *, in_order: bool) -> None:
+        """There, all that systemd does not call disabled counts as enabled."""
+        super().keep_to_ccm(in_order=in_order)
+        self._keeps_to_ccm = True
 
     @property
     def unit(self) -> str:
@@ -76,7 +87,16 @@ class Service(Resource, kind="service", providers=("systemd",)):
 
     async def observe(self) -> UnitState:
         """The state of the unit, after whatever transition it is in. Raises ResourceError when systemd does not tell."""
-        return await self._state(files=self._desired.wants_files)
+        state = await self._state(files=self._desired.wants_files)
+        if (
+            self.enable
+            and (found := state.boot_note) != self._told
+            and counts_as_enabled(self._desired, state)
+        ):
+            self._told = found
+            if found is not None:
+                note(found)
+        return state
 
     async def present(self) -> Mapping[str, Any]:
         """Also whether it is enabled, which a check only asks when that is managed."""
@@ -85,7 +105,8 @@ class Service(Resource, kind="service", providers=("systemd",)):
             return {"ensure": "absent"}
         running = "running" if state.is_running else "stopped"
         found = {"ensure": running, "enable": state.at_boot, "masked": state.is_masked}
-        return {**found, "active": state.active, "sub": state.sub}
+        at_boot = {} if state.boot_note is None else {"at_boot": state.boot_note}
+        return {**found, **at_boot, "active": state.active, "sub": state.sub}
 
     @classmethod
     def obstacle(cls, provider: str) -> str | None:  # noqa: ARG003 - there is one
@@ -94,11 +115,12 @@ class Service(Resource, kind="service", providers=("systemd",)):
 
     def plan(self, state: UnitState, *, refresh: bool) -> Plan:
         """What to do, by the decision table. Raises ResourceError where that says so."""
-        return tuple(map(self._action, decide(self._desired, state, refresh=refresh)))
+        return tuple(self._action(step, state) for step in decide(self._desired, state, refresh=refresh))
 
     @property
     def _desired(self) -> Desired:
-        return Desired(self.unit, self.ensure, self.enable, self.masked, Job(self.on_refresh))
+        refresh = Job(self.on_refresh)
+        return Desired(self.unit, self.ensure, self.enable, self.masked, refresh, by_table=self._keeps_to_ccm)
 
     async def _state(self, *, files: bool) -> UnitState:
         return await self._with_systemd(lambda systemd: systemd.state(self.unit, self.ensure, files=files))
@@ -113,9 +135,10 @@ class Service(Resource, kind="service", providers=("systemd",)):
         except NoBusError:
             return await work(Systemctl(Scope(self.scope)))
 
-    def _action(self, step: Step) -> Action:
+    def _action(self, step: Step, state: UnitState) -> Action:
         run = partial(self._with_systemd, partial(self._do, step))
-        return Action(f"Would have {done(step)}", done(step), run)
+        words = done(step, state)
+        return Action(f"Would have {words}", words, run)
 
     async def _do(self, step: Step, systemd: Systemd) -> None:
         if step == DAEMON_RELOAD:

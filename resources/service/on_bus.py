@@ -12,8 +12,9 @@ from typing import Any, Final, NamedTuple
 import trio
 
 from reactor import ResourceError
-from resources.service import trouble
+from resources.service import sysv, trouble
 from resources.service.drop_ins import drop_ins_of, has_unread
+from resources.service.install import also_of
 from resources.service.reloads import Reloads
 from resources.service.state import NOT_FOUND, UnitState
 from resources.service.systemd import FileChange, Job
@@ -82,10 +83,14 @@ class SystemdOnBus:
             state, path = _found(unit, await running.answer())
             if state.is_on_its_way(ensure):
                 state = await self._settled(unit, path, ensure)
+            kept = "" if enablement is None else await _file_state(enablement)
+            if kept == sysv.GENERATED and self._scope is Scope.SYSTEM and sysv.has_script(unit):
+                kept = await sysv.file_state(unit)
             return replace(
                 state,
                 stale=await staleness.answer() and not self._reloads.cover(unit, reloads),
-                files="" if enablement is None else await _file_state(enablement),
+                files=kept,
+                also=await self._also(unit) if kept == "indirect" else (),
             )
 
     async def run(self, job: Job, unit: str) -> None:
@@ -106,6 +111,9 @@ class SystemdOnBus:
         """Do it, for this boot and for all others, and have systemd know of it: soon, or before the next job."""
         async with self._working_on(unit):
             with self._reloads.changing(unit):
+                if change in (FileChange.ENABLE, FileChange.DISABLE) and await self._is_script(unit):
+                    await sysv.change_links(change, unit)
+                    return
                 match change:
                     case FileChange.ENABLE:
                         can_be_enabled, _ = await self._call("EnableUnitFiles", "asbb", [unit], False, False)
@@ -167,6 +175,20 @@ class SystemdOnBus:
                     while (state := (await self._look(unit))[0]).is_running:
                         await _some(news)
         return state.is_running or (state.is_on_its_way("running") and not state.awaits_restart)
+
+    async def _is_script(self, unit: str) -> bool:
+        """Whether what enables the unit are the links of a script: a unit file of its own hides that."""
+        if self._scope is not Scope.SYSTEM or not sysv.has_script(unit):
+            return False
+        return await _file_state(await self._ask("GetUnitFileState", "s", unit)) == sysv.GENERATED
+
+    async def _also(self, unit: str) -> tuple[tuple[str, str], ...]:
+        """What the files of the unit name to be enabled with it, and whether that is."""
+        (fragment,) = await (await self._ask_of(unit, UNIT, "FragmentPath")).answer()
+        (drop_ins,) = await (await self._ask_of(unit, UNIT, "DropInPaths")).answer()
+        names = also_of(unit, [fragment, *drop_ins])
+        questions = [(name, await self._ask("GetUnitFileState", "s", name)) for name in names]
+        return tuple([(name, await _file_state(question)) for name, question in questions])
 
     # ---- asking ----
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _RESTING = {"active", "inactive", "failed", "maintenance"}
@@ -9,6 +10,17 @@ _DOWN = {"inactive", "failed"}
 _AT_BOOT = {"enabled", "enabled-runtime", "alias", "static", "indirect", "generated", "transient"}
 _NOT_AT_BOOT = {"linked", "linked-runtime", "masked", "masked-runtime", "disabled"}
 _MASKED = {"masked", "masked-runtime"}
+
+_ENABLED = {"enabled", "static", "alias", "indirect", "generated", "transient"}
+_REASONS = {
+    "static": "it has no [Install], others start it",
+    "alias": "it is another name of a unit, enable that",
+    "generated": "a generator makes it at each boot, others start it",
+    "transient": "it was made at run time, and is gone after a reboot",
+    "enabled-runtime": "it is enabled until the next boot only",
+    "indirect": "its [Install] has nothing that starts it",
+}
+"""Why a unit that counts as enabled may not start at boot."""
 
 NOT_FOUND = "not-found"
 
@@ -18,7 +30,8 @@ class UnitState:
     """A unit, in systemd's own words; empty where it says nothing.
 
     ``job`` is the type of the job that is queued or runs. ``files`` is what ``is-enabled`` says, and empty when nobody
-    asked. ``stale`` tells that systemd has not read the unit's files since they changed.
+    asked. ``stale`` tells that systemd has not read the unit's files since they changed. ``also`` has, for an indirect unit,
+    the units that its [Install] names, each with what ``is-enabled`` says of it.
     """
 
     load: str
@@ -27,6 +40,7 @@ class UnitState:
     job: str = ""
     files: str = ""
     stale: bool = False
+    also: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_up(self) -> bool:
@@ -54,6 +68,26 @@ class UnitState:
         return self.files in _AT_BOOT
 
     @property
+    def for_good(self) -> bool:
+        """Whether everything is done that makes it start at every boot; of an indirect unit, with what it names."""
+        return self.files in _ENABLED and all(state in _ENABLED for _, state in self.also)
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether something is done that makes it start at a boot, and that disabling takes away."""
+        if self.files == "indirect":
+            return any(state in {"enabled", "enabled-runtime"} for _, state in self.also)
+        return self.at_boot
+
+    @property
+    def boot_note(self) -> str | None:
+        """What people should know of a unit that counts as enabled without being so; None where it simply is."""
+        if self.also:
+            return f"{self.files}: its [Install] only names {listed([name for name, _ in self.also])}"
+        reason = _REASONS.get(self.files)
+        return None if reason is None else f"{self.files}: {reason}"
+
+    @property
     def is_switchable(self) -> bool:
         """Whether `enable` is a question at all."""
         return self.files in _AT_BOOT | _NOT_AT_BOOT
@@ -68,3 +102,9 @@ class UnitState:
         if ensure == "stopped":
             return self.active == "deactivating" or self.job == "stop"
         return bool(self.job) or self.active not in _RESTING
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names as people list them."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

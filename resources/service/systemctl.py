@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import trio
@@ -10,6 +11,7 @@ from reactor import ResourceError
 from resources.process import ENVIRONMENT, Command, Completed, last_words, run
 from resources.service import trouble
 from resources.service.drop_ins import drop_ins_of, has_unread
+from resources.service.install import also_of
 from resources.service.state import NOT_FOUND, UnitState
 from resources.service.systemd import FileChange, Job
 from watchers.dbus import Scope
@@ -37,8 +39,9 @@ class Systemctl:
             await trio.sleep(_INTERVAL)
         if not files:
             return state
-        answer = (await self._systemctl("is-enabled", unit)).stdout.strip()
-        return UnitState(state.load, state.active, state.sub, state.job, answer or NOT_FOUND, state.stale)
+        kept = await self._file_state(unit)
+        also = await self._also(unit) if kept == "indirect" else ()
+        return replace(state, files=kept, also=also)
 
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""
@@ -63,6 +66,17 @@ class Systemctl:
             await self._systemctl("daemon-reload")
             if (await self._look(unit)).stale:
                 raise trouble.still_stale(unit)
+
+    async def _file_state(self, unit: str) -> str:
+        """What systemctl says first: of a script in /etc/init.d, more lines may follow."""
+        answer = (await self._systemctl("is-enabled", unit)).stdout.strip()
+        return answer.partition("\n")[0] or NOT_FOUND
+
+    async def _also(self, unit: str) -> tuple[tuple[str, str], ...]:
+        """What the files of the unit name to be enabled with it, and whether that is."""
+        shown = await self._show(unit, "FragmentPath,DropInPaths")
+        names = also_of(unit, [shown["FragmentPath"], *shown["DropInPaths"].split()])
+        return tuple([(name, await self._file_state(name)) for name in names])
 
     async def _look(self, unit: str) -> UnitState:
         state = await self._glance(unit)

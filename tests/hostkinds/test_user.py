@@ -124,7 +124,7 @@ NUMBERS = {"alice": 1000, "staff": 50, "web": 60, "www": 60}
         ({"expires": "never"}, {"shadow": ShadowLine("!", "2030-01-01")}, ["changed expires from 2030-01-01 to never"]),
         ({"ensure": "absent"}, {"account": None}, []),
         ({"ensure": "absent"}, {}, ["removed the user"]),
-        ({"ensure": "absent", "manage_home": True}, {}, ["removed the user and /home/alice"]),
+        ({"ensure": "absent"}, {"losses": ("/home/alice", "the group alice")}, ["removed the user and /home/alice and the group alice"]),
     ],
 )  # fmt: skip
 def test_decisions(properties, found, steps):
@@ -188,6 +188,36 @@ async def test_a_home_directory_that_is_not_managed_is_left_alone():
     shell("mkdir /home/alice; touch /home/alice/letter")
     await converge_once(User(name="alice", ensure="absent"))
     assert Path("/home/alice/letter").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ("true", "removed the user and the group alice"),
+        ("sed -i s/yes/no/ /etc/login.defs", "removed the user"),
+        ("useradd --gid alice bob", "removed the user"),
+        ("useradd bob; gpasswd -a bob alice >/dev/null", "removed the user"),
+        ("usermod --gid staff alice", "removed the user"),
+    ],
+)
+async def test_what_goes_with_a_removed_user_is_named(before, words):
+    await converge_once(User(name="alice"))
+    shell(before)
+    absent = User(name="alice", ensure="absent")
+    for options, said in ((Options(noop=True), f"Would have {words}"), (Options(), words)):
+        _, story = await converge_once(absent, options=options)
+        assert story.checks("user#alice")[0].actions == (said,)
+    assert (line("group", "alice") is None) is ("group" in words)
+
+
+async def test_the_home_and_the_mail_that_go_with_a_removed_user_are_named():
+    await converge_once(User(name="alice", home="/home/a", manage_home=True))
+    shell("touch /var/mail/alice; chown alice /var/mail/alice")
+    _, story = await converge_once(User(name="alice", ensure="absent", manage_home=True))
+    assert story.checks("user#alice")[0].actions == (
+        "removed the user and /home/a and /var/mail/alice and the group alice",
+    )
+    assert not Path("/var/mail/alice").exists()
 
 
 async def test_a_group_of_the_same_name_that_is_there_becomes_the_primary_one():

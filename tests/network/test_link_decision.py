@@ -5,8 +5,10 @@ import pytest
 from reactor import ResourceError
 from resources.network import Link
 from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, decoded
+from resources.network.link_decision import impending_loss
 from resources.network.link_requests import change, creation
 from resources.network.link_state import LinkState
+from resources.network.losses import Loss
 
 UP = LinkState("up", 1500, "02:00:00:00:00:01")
 DOWN = LinkState("down", 1500, "02:00:00:00:00:01")
@@ -130,3 +132,23 @@ def test_only_what_differs_is_asked_for(names, attributes, flags):
     assert found["index"] == 3
     assert plain(found["attrs"]) == attributes
     assert (found["flags"], found["change"]) == flags
+
+
+LOSSES = [
+    ({}, UP, None),
+    ({"mtu": 1400}, UP, None),
+    ({"mtu": 1200}, UP, Loss.NO_IPV6),
+    ({"mtu": 1200}, LinkState("up", 1200), None),
+    ({"state": "down"}, UP, Loss.DOWN),
+    ({"state": "down"}, DOWN, None),
+    ({"master": "bond0"}, LinkState("up", joins_down=True), Loss.DOWN),
+    ({"master": "bond0"}, LinkState("down", joins_down=True), None),
+    ({"master": "br0"}, UP, None),
+    ({"ensure": "absent"}, DOWN, Loss.REMOVED),
+    ({"type": "bridge", "force": True}, UP, Loss.REMOVED),
+]
+
+
+@pytest.mark.parametrize(("wanted", "state", "loss"), LOSSES)
+def test_what_makes_the_kernel_take_more_along(wanted, state, loss):
+    assert impending_loss(Link(name="x", **wanted), state) is loss

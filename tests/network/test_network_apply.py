@@ -130,7 +130,7 @@ ADDRESSES = [
     ),
     (
         ["2001:db8::1/128"], "2001:db8::1/64", "present",
-        ["removed 2001:db8::1/128 from v0", "added 2001:db8::1/64 to v0"], {"2001:db8::1/64"},
+        ["changed the prefix length of 2001:db8::1 on v0 from /128 to /64"], {"2001:db8::1/64"},
     ),
     (["192.0.2.1/24", "192.0.2.2/24"], "192.0.2.2/24", "absent", ["removed 192.0.2.2/24 from v0"], {"192.0.2.1/24"}),
     (["2001:db8::1/64"], "2001:db8::1/64", "absent", ["removed 2001:db8::1/64 from v0"], set()),
@@ -372,7 +372,8 @@ async def test_the_link_that_carries_the_default_route_is_not_cut_off(world):
             assert check.hint == "set force: true if that is meant"
     assert world.everything() == before
     check = await apply(Link(name="m0", ensure="absent", force=True, netns=world.name))
-    assert check.actions == ("removed the link",)
+    along = "the address 192.0.2.1/24 and the route default via 192.0.2.9 on m0"
+    assert check.actions == (f"removed the link; with it go {along}",)
 
 
 async def test_a_link_that_carries_no_default_route_is_taken_down_and_removed(world):

@@ -21,6 +21,8 @@ class Deb:
     version: str = "1.0"
     depends: str = ""
     provides: str = ""
+    conflicts: str = ""
+    essential: bool = False
     multi_arch: str = ""
     phased: int = 100
     architecture: str = "all"
@@ -31,6 +33,7 @@ class Deb:
     @property
     def control(self) -> str:
         fields = {"Depends": self.depends, "Provides": self.provides, "Multi-Arch": self.multi_arch}
+        fields |= {"Conflicts": self.conflicts, "Essential": "yes" * self.essential}
         if self.phased < 100:
             fields["Phased-Update-Percentage"] = str(self.phased)
         others = "".join(f"{field}: {text}\n" for field, text in fields.items() if text)

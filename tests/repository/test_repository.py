@@ -127,7 +127,8 @@ async def test_an_absent_one_is_removed_with_its_key(apt, signer):
     await converge_once(of_apt(apt, key=signer.key))
     assert len(files(apt)) == len(before) + 2
     _, story = await converge_once(Repository(name="tiny", provider="apt", ensure="absent"))
-    assert story.checks("repository#tiny")[0].actions == ("removed the repository",)
+    key = apt.root / "etc/apt/keyrings/tiny.asc"
+    assert story.checks("repository#tiny")[0].actions == (f"removed the repository and its key {key}",)
     assert files(apt) == before
 
 
@@ -211,3 +212,39 @@ OF_APT = {"name": "a", "url": "https://example.com", "provider": "apt"}
 def test_what_would_end_up_in_the_file_as_something_else_is_refused(properties, message):
     with pytest.raises(ValidationError, match=message):
         Repository(**properties)
+
+
+@pytest.mark.parametrize("ensure", ["present", "absent"])
+async def test_a_key_of_the_same_name_that_was_brought_by_others_is_kept(apt, signer, ensure):
+    """It lies where a key that is given as text would be written."""
+    signer.sign(apt.repository)
+    key = apt.root / "etc/apt/keyrings/tiny.asc"
+    key.write_text(signer.key)
+    await converge_once(of_apt(apt, key=str(key)))
+    assert key.read_text() == signer.key
+    resource = of_apt(apt, key=str(key), ensure=ensure)
+    await converge_once(resource)
+    assert key.read_text() == signer.key
+    ended, _ = await converge_once(resource)
+    assert ended.counts[Result.OK] == 1
+
+
+async def test_a_key_that_no_repository_of_that_name_has_is_not_removed_with_it(apt):
+    key = apt.root / "etc/apt/keyrings/tiny.asc"
+    key.write_text("of something else")
+    ended, _ = await converge_once(Repository(name="tiny", provider="apt", ensure="absent"))
+    assert ended.counts[Result.OK] == 1
+    assert key.read_text() == "of something else"
+    await converge_once(of_apt(apt, trusted=True))
+    await converge_once(Repository(name="tiny", provider="apt", ensure="absent"))
+    assert key.read_text() == "of something else"
+
+
+async def test_a_removed_repository_takes_the_key_along_that_came_with_it(apt, signer):
+    signer.sign(apt.repository)
+    await converge_once(of_apt(apt, key=signer.key))
+    key = apt.root / "etc/apt/keyrings/tiny.asc"
+    assert key.exists()
+    _, story = await converge_once(Repository(name="tiny", provider="apt", ensure="absent"))
+    assert story.checks("repository#tiny")[0].actions == (f"removed the repository and its key {key}",)
+    assert not key.exists()

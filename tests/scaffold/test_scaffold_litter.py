@@ -6,8 +6,8 @@ import os
 import pytest
 from scaffold_worlds import converge, grow, look, make, tree
 
+from reactor.hostfs.temp_files import temporary_name
 from reactor.resource.speech import speaker
-from resources.file.litter import temporary_name
 
 FOREIGN = (
     ".env.reactor",

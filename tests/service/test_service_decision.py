@@ -63,7 +63,15 @@ DISABLED = ["linked", "linked-runtime", "disabled"]
 
 @pytest.mark.parametrize("files", ENABLED)
 def test_what_counts_as_enabled(files):
-    assert would(with_files(UP, files), enable=True) == []
+    """In the native form, what is enabled until the next boot only is enabled for good."""
+    assert would(with_files(UP, files), enable=True) == (["enabled"] if files == "enabled-runtime" else [])
+
+
+@pytest.mark.parametrize("files", ENABLED)
+def test_what_counts_as_enabled_in_the_ccm_form(files):
+    service = Service(name="app", enable=True)
+    service.keep_to_ccm(in_order=True)
+    assert service.plan(with_files(UP, files), refresh=False) == ()
 
 
 @pytest.mark.parametrize("files", [*DISABLED, "masked", "masked-runtime"])

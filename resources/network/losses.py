@@ -1,0 +1,151 @@
+"""What the kernel takes along with an address or a link, without anybody having asked for it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Collection, Iterable, Sequence
+from enum import Enum, auto
+from typing import Any, Final, NamedTuple
+
+from resources.network.addresses import FoundAddress, addresses_of
+from resources.network.conversation import Conversation, decoded, message
+from resources.network.links import name_of
+from resources.network.properties import FAMILIES, IPV4, IPV6
+from resources.network.route_entries import RouteEntry, all_routes
+from resources.network.routes import MAIN_TABLE
+from watchers.netlink_subjects import RTM_GETLINK
+
+_MOST_NAMED: Final = 8
+_SCOPE_LINK: Final = 253
+_ON_TOP: Final = frozenset(("vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "vxlan", "veth"))
+"""The types of links that go with the one they are on, and with the other end."""
+_GO_DOWN_WITH: Final = frozenset(("vlan",))
+
+
+class Loss(Enum):
+    """What becomes of a link."""
+
+    REMOVED = auto()
+    DOWN = auto()
+    NO_IPV6 = auto()
+    """Its mtu is too small for that."""
+
+
+class Losses(NamedTuple):
+    """What goes along, in words; ``default`` tells of a default route of the main table."""
+
+    links: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    routes: tuple[str, ...] = ()
+    default: bool = False
+
+    def __str__(self) -> str:
+        """The end of a sentence; empty when there are none."""
+        parts = (("link", self.links), ("address", self.addresses), ("route", self.routes))
+        told = [
+            f"the {noun if len(some) == 1 else _plural(noun)} {listed(some)}" for noun, some in parts if some
+        ]
+        if not told:
+            return ""
+        is_one = len(self.links) + len(self.addresses) + len(self.routes) == 1
+        return f"; with it {'goes' if is_one else 'go'} {' and '.join(told)}"
+
+
+NONE: Final = Losses()
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names as people list them, and how many more there are."""
+    shown = list(names[:_MOST_NAMED])
+    if len(names) > len(shown):
+        shown.append(f"{len(names) - len(shown)} more")
+    *first, last = shown
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+async def lost_with_addresses(
+    kernel: Conversation,
+    index: int,
+    family: int,
+    going: Collection[FoundAddress],
+    left: Collection[FoundAddress],
+) -> Losses:
+    """What goes with the addresses ``going`` of the link of that number, which keeps those that are ``left``.
+
+    Of IPv4, the routes from such an address, and with the last one all routes through the link. IPv6 only takes their
+    source from routes. Raises OSError as the kernel does.
+    """
+    if family != socket.AF_INET:
+        return NONE
+    sources = {each.packed for each in going} - {each.packed for each in left}
+    lost = [
+        route
+        for route in await all_routes(kernel, family)
+        if (not left and route.goes_only_through({index}))
+        or (route.source in sources and route.table == MAIN_TABLE)
+    ]
+    return Losses(routes=await _in_words(kernel, lost), default=any(route.is_default for route in lost))
+
+
+async def lost_with_link(kernel: Conversation, index: int, loss: Loss) -> Losses:
+    """What goes along when that becomes of the link of that number. Raises OSError as the kernel does."""
+    is_removed = loss is Loss.REMOVED
+    versions = (IPV6,) if loss is Loss.NO_IPV6 else (IPV4, IPV6)
+    types = _ON_TOP if is_removed else _GO_DOWN_WITH if loss is Loss.DOWN else frozenset()
+    links = [decoded(frame) for frame in await kernel.dump(message(RTM_GETLINK))]
+    on_top = _on_top(links, index, types)
+    affected = {index, *(link["index"] for link in on_top)}
+    routes = [route for version in versions for route in await all_routes(kernel, FAMILIES[version])]
+    lost = [route for route in routes if route.goes_only_through(affected)]
+    return Losses(
+        tuple(link.get_attr("IFLA_IFNAME") for link in on_top) if is_removed else (),
+        await _lost_addresses(kernel, index, affected, versions if is_removed else (IPV6,)),
+        await _in_words(kernel, lost),
+        any(route.is_default for route in lost),
+    )
+
+
+def _on_top(links: Iterable[Any], index: int, types: Collection[str]) -> list[Any]:
+    """The links of these ``types`` that rest on the one of that number, or on such a link, in the order found."""
+    found: list[Any] = []
+    numbers = {index}
+    links, before = list(links), -1
+    while len(found) > before:
+        before = len(found)
+        for link in links:
+            is_here = link.get_attr("IFLA_LINK_NETNSID") is None
+            if link["index"] not in numbers and is_here and _kind(link) in types and _parent(link) in numbers:
+                found.append(link)
+                numbers.add(link["index"])
+    return found
+
+
+def _kind(link: Any) -> Any:
+    return link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND")
+
+
+def _parent(link: Any) -> Any:
+    if _kind(link) == "vxlan":
+        return link.get_nested("IFLA_LINKINFO", "IFLA_INFO_DATA", "IFLA_VXLAN_LINK")
+    return link.get_attr("IFLA_LINK")
+
+
+async def _lost_addresses(
+    kernel: Conversation, index: int, affected: Iterable[int], versions: Collection[int]
+) -> tuple[str, ...]:
+    """Those that somebody gave to the ``affected`` links: not those of the link alone, which the kernel makes itself."""
+    lost = []
+    for number in sorted(affected):
+        where = "" if number == index else f" on {await name_of(kernel, number)}"
+        for version in versions:
+            found = await addresses_of(kernel, number, FAMILIES[version])
+            lost += [f"{each}{where}" for each in found if each.scope != _SCOPE_LINK]
+    return tuple(lost)
+
+
+async def _in_words(kernel: Conversation, routes: Iterable[RouteEntry]) -> tuple[str, ...]:
+    return tuple([await route.in_words(kernel) for route in routes])
+
+
+def _plural(noun: str) -> str:
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"

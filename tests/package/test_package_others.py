@@ -1,0 +1,217 @@
+"""What a package manager adds, takes or changes beside what it is asked for is told, and what all need is not taken."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+import pytest
+from apt_root import AptRoot
+from deb_packages import Deb
+
+from reactor.engine.events import Result
+from reactor.engine.options import Options
+from reactor.testing.story import converge_once
+from resources.package import Package, providers
+from resources.process import run
+
+RUN, NOOP = Options(), Options(noop=True)
+
+
+def package(host, name, ensure="present", **properties):
+    return Package(name=name, ensure=ensure, provider=host.manager, **properties)
+
+
+async def said_of(*resources, options=RUN):
+    """What each check says was done, or would be, or failed, by the name of the package."""
+    _, story = await converge_once(*resources, options=options)
+    checks = {name: story.checks(f"package#{name}")[0] for name in (resource.name for resource in resources)}
+    return {name: check.error or "; ".join(check.actions) for name, check in checks.items()}
+
+
+def without_release(text):
+    """As the tests write versions: of RPM packages, the release is another one."""
+    return re.sub(r"(\d)-\d+(\.el9)?", r"\1", text)
+
+
+async def test_what_goes_along_with_a_package_is_named_before_and_after(host):
+    host.install("dependent")
+    said = await said_of(package(host, "app", "absent"), options=NOOP)
+    assert said == {"app": "Would have uninstalled; would also have removed dependent"}
+    assert host.packages.keys() == {"app", "dependent"}
+    said = await said_of(package(host, "app", "absent"))
+    assert said == {"app": "uninstalled; also removed dependent"}
+    assert host.packages == {}
+
+
+async def test_what_comes_with_a_package_is_named_before_and_after(host):
+    newest = "2.1" if host.manager == "apt" else "2.1~rc1"
+    said = await said_of(package(host, "dependent"), options=NOOP)
+    assert without_release(said["dependent"]) == (
+        f"Would have installed version present; would also have installed app {newest}"
+    )
+    assert host.packages == {}
+    said = await said_of(package(host, "dependent"))
+    assert without_release(said["dependent"]) == f"installed version present; also installed app {newest}"
+    assert host.packages.keys() == {"app", "dependent"}
+
+
+async def test_what_is_upgraded_for_a_package_is_named(host):
+    old = next(version for version in ("1.0-1",))
+    await converge_once(package(host, "app", old))
+    said = await said_of(package(host, "dependent"), options=NOOP)
+    assert "; would also have upgraded app from 1.0-1 to 2.1" in said["dependent"]
+    said = await said_of(package(host, "dependent"))
+    assert "; also upgraded app from 1.0-1 to 2.1" in said["dependent"]
+
+
+async def test_a_package_that_comes_alone_says_nothing_more(host):
+    for options in (NOOP, Options()):
+        said = await said_of(package(host, "tiny0"), package(host, "tiny1"), options=options)
+        assert {text.removeprefix("Would have ") for text in said.values()} == {"installed version present"}
+
+
+async def test_each_event_of_a_transaction_tells_what_that_did_beside_what_was_asked(host):
+    said = await said_of(package(host, "tiny0"), package(host, "dependent"))
+    for name, other in (("tiny0", "dependent"), ("dependent", "tiny0")):
+        assert f"; one transaction with {other} also installed app 2.1" in said[name]
+    host_packages = host.packages.keys()
+    assert host_packages == {"tiny0", "dependent", "app"}
+
+
+async def test_a_rehearsal_of_many_packages_asks_once(host, monkeypatch):
+    asked = []
+
+    async def overhear(command, *more):
+        asked.extend({"--simulate", "--assumeno"}.intersection(command.arguments))
+        return await run(command, *more)
+
+    monkeypatch.setattr("resources.package.programs.run", overhear)
+    said = await said_of(*(package(host, f"tiny{number}") for number in range(4)), options=NOOP)
+    assert set(said.values()) == {"Would have installed version present"}
+    assert len(asked) == 1
+
+
+async def test_one_package_that_can_not_be_foreseen_hides_nothing_of_the_others(apt):
+    apt.offer(Deb("broken", depends="nosuch"), Deb("fine", depends="along"), Deb("along"))
+    apt.update()
+    said = await said_of(package(apt, "broken"), package(apt, "fine"), options=NOOP)
+    assert said["fine"] == "Would have installed version present; would also have installed along 1.0"
+    assert "Depends: nosuch but it is not installable" in said["broken"]
+    real = await said_of(package(apt, "broken"), package(apt, "fine"))
+    assert "Depends: nosuch but it is not installable" in real["broken"]
+
+
+async def test_what_conflicts_with_a_package_is_named_before_it_goes(apt):
+    apt.offer(Deb("old"), Deb("new", conflicts="old"))
+    apt.update()
+    apt.install("old")
+    said = await said_of(package(apt, "new"), options=NOOP)
+    assert said["new"] == "Would have installed version present; would also have removed old"
+    assert apt.packages.keys() == {"old"}
+    said = await said_of(package(apt, "new"))
+    assert said["new"] == "installed version present; also removed old"
+    assert apt.packages.keys() == {"new"}
+
+
+OWN = os.path.realpath(sys.executable)
+
+
+@pytest.mark.parametrize("ways", ["absent", "conflict", "dependency"])
+@pytest.mark.parametrize("options", [NOOP, Options()])
+async def test_what_reactor_itself_runs_on_is_not_taken(apt, ways, options):
+    """Whether it is named, goes with what it needs, or is in the way of another."""
+    apt.offer(
+        Deb("interpreter", files={OWN: ""}, depends="library"),
+        Deb("library"),
+        Deb("other", conflicts="interpreter"),
+    )
+    apt.update()
+    apt.install("interpreter")
+    before = apt.packages
+    wanted = {
+        "absent": package(apt, "interpreter", "absent"),
+        "dependency": package(apt, "library", "absent"),
+        "conflict": package(apt, "other"),
+    }[ways]
+    said = await said_of(wanted, package(apt, "nosuch", "absent"), options=options)
+    assert said[wanted.name].startswith("refusing to remove interpreter, which reactor itself runs on")
+    assert apt.packages == before
+
+
+@pytest.mark.parametrize("options", [NOOP, Options()])
+async def test_what_is_refused_keeps_no_other_package(apt, options):
+    apt.offer(Deb("interpreter", files={OWN: ""}), Deb("tiny"))
+    apt.update()
+    apt.install("interpreter", "tiny")
+    said = await said_of(
+        package(apt, "interpreter", "absent"), package(apt, "tiny", "absent"), options=options
+    )
+    assert said["interpreter"].startswith("refusing to remove interpreter")
+    assert said["tiny"] in ("Would have uninstalled", "uninstalled")
+    assert ("tiny" in apt.packages) is bool(options.noop)
+
+
+@pytest.mark.parametrize("options", [NOOP, Options()])
+async def test_the_package_manager_and_what_is_essential_are_not_taken(apt, options):
+    apt.offer(Deb("dpkg"), Deb("vital", essential=True), Deb("needs-vital", depends="vital"))
+    apt.update()
+    apt.install("dpkg", "vital")
+    said = await said_of(package(apt, "dpkg", "absent"), package(apt, "vital", "absent"), options=options)
+    assert said["dpkg"].startswith("refusing to remove dpkg, which is essential")
+    assert said["vital"].startswith("refusing to remove vital, which is essential")
+    assert apt.packages.keys() == {"dpkg", "vital"}
+
+
+@pytest.mark.parametrize("options", [NOOP, Options()])
+async def test_a_held_package_does_not_go_along(apt, options):
+    apt.install("dependent")
+    apt.run("apt-mark", "hold", "dependent")
+    said = await said_of(package(apt, "app", "absent"), options=options)
+    assert "dependent : Depends: app (>= 2.0) but it is not going to be installed" in said["app"]
+    assert apt.packages.keys() == {"app", "dependent"}
+
+
+@pytest.mark.parametrize("options", [NOOP, Options()])
+async def test_dnf_does_not_take_what_reactor_itself_runs_on_either(dnf, options, monkeypatch):
+    dnf.install("dependent")
+    monkeypatch.setattr("resources.package.dnf.Dnf._own_packages", lambda _: _names("dependent"))
+    said = await said_of(package(dnf, "app", "absent"), options=options)
+    assert "protected packages: dependent" in said["app"]
+    assert dnf.packages.keys() == {"app", "dependent"}
+
+
+async def _names(*names):
+    return frozenset(names)
+
+
+async def test_without_lists_a_rehearsal_says_that_it_can_not_tell(tmp_path, monkeypatch):
+    root = AptRoot(tmp_path / "system", Deb("app"))
+    (root.root / "etc/apt/sources.list").write_text("deb [trusted=yes] copy:/nowhere ./\n")
+    monkeypatch.setitem(providers.made, "apt", root.provider())
+    said = await said_of(package(root, "app"), options=NOOP)
+    assert said["app"] == (
+        "Would have installed version present; what else would change is not known: there are no package lists"
+    )
+
+
+async def test_to_other_users_than_root_dnf_does_not_tell(dnf, monkeypatch):
+    monkeypatch.setattr("resources.package.provider.missing_rights", lambda: "run as root")
+    said = await said_of(package(dnf, "dependent"), options=NOOP)
+    assert said["dependent"] == (
+        "Would have installed version present; what else would change is not known: dnf tells it to root only"
+    )
+
+
+async def test_nothing_is_simulated_when_there_is_nothing_to_do(host, monkeypatch):
+    host.install("dependent")
+    resource = package(host, "dependent")
+    await converge_once(resource)
+
+    async def refuse(*_):
+        raise AssertionError("a program was started")
+
+    monkeypatch.setattr("resources.package.programs.run", refuse)
+    ended, _ = await converge_once(resource, options=NOOP)
+    assert ended.counts[Result.OK] == 1
