@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from reactor.resource.speech import say
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import Heard, PathWatch, TimerWatch, Watch, Watcher, WatchSink, WatchState
-    from reactor.templates.engines import template_engine
+    from reactor.templates.confined import confined_engine
     from reactor.templates.errors import TemplateError
     from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format
     from reactor.unpacking.limits import UnpackingLimits, size_in_words
@@ -101,7 +101,7 @@ _HOMES = {
     "reactor.resource.speech": ("say",),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("Heard", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
-    "reactor.templates.engines": ("template_engine",),
+    "reactor.templates.confined": ("confined_engine",),
     "reactor.templates.errors": ("TemplateError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format"),
     "reactor.unpacking.limits": ("UnpackingLimits", "size_in_words"),
@@ -114,7 +114,7 @@ __all__ = [
     "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "Diagnostic", "Diff", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag", "Former", "Graph", "GroupError", "Heard",
     "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan", "Program", "PropertyProblem", "Rate",
     "Reference", "References", "Resource", "ResourceError", "Result", "Status", "TemplateError", "TimerWatch", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "is_shared", "load", "mounts", "remember", "say", "size_in_words", "template_engine",
+    "WatchSink", "WatchState", "Watcher", "archive_format", "confined_engine", "find", "follow_mounts", "fragile_mounts", "hold", "in_thread", "is_shared", "load", "mounts", "remember", "say", "size_in_words",
     "unpack",
 ]  # fmt: skip
 
