@@ -10,6 +10,8 @@ from __future__ import annotations
 from reactor.expression.errors import FunctionError
 
 STEPS = 1_000_000
+BRIEF_STEPS = 20_000
+"""What an evaluation may do where others wait for it: some milliseconds."""
 MAX_TEXT = 1 << 24
 """Characters of one text that an expression makes."""
 MAX_TOKENS = 10_000

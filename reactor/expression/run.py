@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reactor.expression.bounds import CHARACTERS_PER_STEP, MAX_NESTING
-from reactor.expression.errors import FunctionError
+from reactor.expression.bounds import BRIEF_STEPS, CHARACTERS_PER_STEP, MAX_NESTING
+from reactor.expression.errors import FunctionError, NotBrieflyError
 from reactor.expression.kinds import kind
 from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
@@ -23,7 +23,8 @@ class Run:
         self.scope = scope
         self.roots = scope.names
         self.functions = scope.functions
-        self.left = scope.steps
+        own = BRIEF_STEPS if scope.is_brief else scope.steps
+        self.left = own if scope.left is None else scope.left
         self.tainted = False
         self.variables: dict[str, Any] = {}
         self.item: Any = None
@@ -34,6 +35,8 @@ class Run:
         """Pay for work that is about to be done; raises FunctionError when there is nothing left to pay with."""
         self.left -= steps
         if self.left < 0:
+            if self.scope.is_brief:
+                raise NotBrieflyError
             hint = f"an expression may do {self.scope.steps} steps; make it smaller, or move it into a file"
             raise FunctionError("memory budget exceeded: the expression is too much work", hint)
 

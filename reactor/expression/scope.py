@@ -37,6 +37,10 @@ class Scope:
         self.secrets = secrets
         self.hide = hide
         self.steps = steps
+        self.is_brief = False
+        """Whether more than `BRIEF_STEPS` raise NotBrieflyError; a function of the host that takes long raises it too."""
+        self.left: int | None = None
+        """What the evaluation that goes on has left: one that a function of it begins takes from the same."""
 
     @cached_property
     def looked_up(self) -> Mapping[str, Any]:

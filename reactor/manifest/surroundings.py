@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from reactor.expression.errors import ExpressionError, FunctionError
+from reactor.expression.errors import ExpressionError, FunctionError, NotBrieflyError
 from reactor.expression.kinds import shown
 from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
@@ -23,6 +23,7 @@ from reactor.resource.secrecy import remember
 
 MAX_FILE = 16 * 1024 * 1024
 """Bytes of a file that an expression reads."""
+_BRIEFLY_READ = 256 * 1024
 MAX_TEMPLATES = 10
 """How deep templates may use each other."""
 
@@ -74,25 +75,34 @@ class Surroundings:
         return TemplateData.of(self.scope, {"lookup": self.lookup, **self._shared})
 
     @contextmanager
-    def reading(self, outputs: Outputs | None = None) -> Iterator[set[str]]:
+    def reading(self, outputs: Outputs | None = None, *, briefly: bool = False) -> Iterator[set[str]]:
         """Gives the set of files read while this lasts.
 
         With ``outputs``, a resource is being checked, and they can be had. Without, what is not there yet raises
-        NotYetError: it may be there when the resource is checked.
+        NotYetError: it may be there when the resource is checked. ``briefly``, what takes long raises NotBrieflyError.
         """
         before, self.reads, self._outputs, self._may_wait = self.reads, set(), outputs, outputs is None
+        self.scope.is_brief = briefly
         try:
             yield self.reads
         finally:
             self.reads, self._outputs, self._may_wait = before, None, False
+            self.scope.is_brief = False
+
+    def apart(self) -> Surroundings:
+        """The same for another thread: what goes on in one evaluation is not for two of them."""
+        return Surroundings(self.base, self.scope.names, self.scope.secrets)
 
     def read_file(self, path: str) -> str:
         """The text of a file; a relative path starts at the directory of the manifest."""
         full = os.path.normpath(os.path.join(self.base, _text(path, "file")))
         self.reads.add(full)
         try:
-            if not stat.S_ISREG(os.stat(full).st_mode):
+            found = os.stat(full)
+            if not stat.S_ISREG(found.st_mode):
                 raise FunctionError(f'failed to read file "{path}": not a regular file')
+            if self.scope.is_brief and found.st_size > _BRIEFLY_READ:
+                raise NotBrieflyError
             with Path(full).open("rb") as stream:
                 content = stream.read(MAX_FILE + 1)
         except (OSError, ValueError) as error:
@@ -132,6 +142,8 @@ class Surroundings:
             raise FunctionError("jet requires a string argument for template body")
         if not all(isinstance(each, str) for each in delimiters):
             raise FunctionError("jet requires string arguments for delimiters", "jet('x.jet', '[[', ']]')")
+        if self.scope.is_brief:
+            raise NotBrieflyError
         with self._deeper():
             return render(body, delimiters, self.for_templates(), self.read_file)
 

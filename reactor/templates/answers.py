@@ -77,9 +77,7 @@ class Answers:
         found: Any = self._maps[path[0]]
         for key in path[1:]:
             found = found[key]
-        if not isinstance(found, Mapping):
-            raise LookupError("there is no such map")
-        return found
+        return found if isinstance(found, Mapping) else {}
 
 
 def _encoded(value: Any, path: list[Any] | None) -> list[Any]:

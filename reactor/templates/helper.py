@@ -12,8 +12,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from reactor.templates.answers import Answers, plain
@@ -40,7 +41,7 @@ class Made(NamedTuple):
 
     text: str
     used: frozenset[str] = frozenset()
-    written: dict[str, str] = {}
+    written: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class Made(Protocol):
         """Also paths of templates that were not there."""
 
     @property
-    def written(self) -> dict[str, str]:
+    def written(self) -> Mapping[str, str]:
         """Texts by their paths below the target."""
 
 
@@ -49,7 +49,7 @@ class Rendered:
     text: str
     used: frozenset[str]
     """The paths it asked for, also those that were not there."""
-    written: dict[str, str]
+    written: Mapping[str, str]
     """Further files, from ``write()``."""
     read: dict[str, Stamp | None]
     """The files that functions have read, with stamps that prove that they have not changed since."""
