@@ -33,7 +33,7 @@ def _call(node: Call, below: Below) -> Evaluate:
 
 def _apply(run: Run, name: str, builtin: Builtin, values: list[Any]) -> Any:
     run.charge(1 + builtin.cost)
-    consume = run.touch if builtin.shallow else run.measure
+    consume = run.touch if builtin.shallow else run.take
     for value in values:
         consume(value)
     builtin.check(name, values)
