@@ -29,6 +29,11 @@ class Bounds:
 DEFAULT_BOUNDS = Bounds()
 
 
+def no_memory() -> BoundFault:
+    """What is said where memory ends: only a process with a limit hears of it before the host does."""
+    return BoundFault("the template needs more than 100 MB of memory", _HINT)
+
+
 class Budget:
     """What one rendering has used so far. Raises BoundFault when that is more than its bounds."""
 

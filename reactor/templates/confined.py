@@ -78,7 +78,12 @@ class _Pool:
 
 
 _pool = _Pool()
-atexit.register(_pool.end)
+
+
+@atexit.register
+def end_all() -> None:
+    """End the processes that have nothing to do; a rendering starts another one."""
+    _pool.end()
 
 
 class ConfinedTemplate:

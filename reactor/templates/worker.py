@@ -21,7 +21,10 @@ from reactor.templates.errors import TemplateError, TemplateSourceError
 from reactor.templates.questions import AbortedError, Questions
 from reactor.templates.tree import Tree
 
-_IMPORTED_LATE: Final = ("base64", "difflib", "re2", "unicodedata", "zoneinfo", "_strptime")
+_IMPORTED_LATE: Final = (
+    "_strptime", "base64", "difflib", "html", "inspect", "jinja2.debug", "logging", "pprint", "re2", "textwrap",
+    "unicodedata", "zoneinfo",
+)  # fmt: skip
 _CODECS: Final = (
     "ascii",
     "idna",

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, ClassVar
 
 from reactor.expression.errors import FunctionError
-from reactor.templates.bounds import Budget
+from reactor.templates.bounds import Budget, no_memory
 from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault, located
 from reactor.templates.go import nodes
@@ -49,6 +49,10 @@ class Run(Evaluator):
             self._walk(body, dot)
         except FunctionError as error:
             raise located(error, name, source, self._at) from error
+        except MemoryError as error:
+            self._variables, self._out = [], []
+            error.__traceback__ = None  # its frames hold what there is no memory for
+            raise located(no_memory(), name, source, self._at) from error
         except RecursionError as error:
             fault = Fault(
                 "the template is nested or calls itself too deep", "end the recursion with a condition"
