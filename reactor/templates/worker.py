@@ -13,7 +13,7 @@ import socket
 import sys
 from typing import Any, Final
 
-from reactor.templates.bounds import Bounds, spending
+from reactor.templates.bounds import Bounds, Relief, spending
 from reactor.templates.channel import Channel, ChannelError
 from reactor.templates.confinement import RECYCLED, Confinement
 from reactor.templates.engines import ENGINES, template_engine
@@ -126,6 +126,7 @@ def main() -> None:
     for name in ENGINES:
         template_engine(name)
     confinement = Confinement(parent)
+    Relief.lift = confinement.lift
     channel = Channel(socket.socket(fileno=descriptor))
     try:
         channel.send({"ready": os.getpid()})

@@ -50,8 +50,6 @@ class Run(Evaluator):
         except FunctionError as error:
             raise located(error, name, source, self._at) from error
         except MemoryError as error:
-            self._variables, self._out = [], []
-            error.__traceback__ = None  # its frames hold what there is no memory for
             raise located(no_memory(), name, source, self._at) from error
         except RecursionError as error:
             fault = Fault(

@@ -27,8 +27,6 @@ class Run(Blocks):
         except FunctionError as error:
             raise located(error, *self._place, self._at) from error
         except MemoryError as error:
-            self._out = []
-            error.__traceback__ = None  # its frames hold what there is no memory for
             raise located(no_memory(), *self._place, self._at) from error
         except RecursionError as error:
             fault = Fault(
