@@ -75,6 +75,7 @@ class _Pool:
             idle, self._idle = self._idle, []
         for each in idle:
             each.end()
+            each.wait()
 
 
 _pool = _Pool()

@@ -24,6 +24,7 @@ from reactor.templates.errors import TemplateError, TemplateSourceError
 from reactor.templates.interface import Delimiters, Loader
 
 _READY_SECONDS: Final = 30.0
+_REAPED_SECONDS: Final = 1.0
 _GRACE_SECONDS: Final = 0.25
 """By so much later than the engine itself we end a template: the engine knows the place."""
 _MOST_WORDS: Final = 4 << 20
@@ -70,11 +71,11 @@ class Helper:
         with theirs:
             started: list[subprocess.Popen[bytes] | OSError] = []
             event = threading.Event()
-            watching = threading.Thread(
+            self._reaping = threading.Thread(
                 target=_start_and_reap, args=(theirs.fileno(), started, event), daemon=True
             )
             try:
-                watching.start()
+                self._reaping.start()
             except RuntimeError as error:
                 ours.close()
                 raise HelperError("no thread can be started, the limit of processes is reached") from error
@@ -107,6 +108,10 @@ class Helper:
         if self.owner == os.getpid():  # in a child of ours, it is not ours
             self._process.kill()
         self._channel.close()
+
+    def wait(self) -> None:
+        """Wait until the process that was ended has gone."""
+        self._reaping.join(_REAPED_SECONDS)
 
     def render(self, work: Work) -> int:
         """Render the templates of ``work`` in their order; return how many it rendered before it wanted to be replaced.
