@@ -91,6 +91,11 @@ def write_manifest(world: World, path: Path) -> Path:
 
 def arguments(doc: str, count: int | None = None) -> argparse.Namespace:
     """The options every benchmark has: ``--quick`` and ``--dir``; with a ``count`` also how many, which is its default."""
+    return argument_parser(doc, count).parse_args()
+
+
+def argument_parser(doc: str, count: int | None = None) -> argparse.ArgumentParser:
+    """What reads `arguments`, for a benchmark that has further ones."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer and smaller runs, to see that it works")
     parser.add_argument(
@@ -102,7 +107,7 @@ def arguments(doc: str, count: int | None = None) -> argparse.Namespace:
         )
     # Ended from outside, still stop what was started and remove what was written.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    return parser.parse_args()
+    return parser
 
 
 @contextlib.contextmanager

@@ -77,8 +77,7 @@ if TYPE_CHECKING:
     from reactor.resource.speech import note, say
     from reactor.resource.threads import in_thread
     from reactor.resource.watch import Heard, PathWatch, TimerWatch, Watch, Watcher, WatchSink, WatchState
-    from reactor.templates.absence import Absence
-    from reactor.templates.engines import template_engine
+    from reactor.templates.confined import confined_engine
     from reactor.templates.errors import TemplateError
     from reactor.trust.inputs import open_input, require_input_directory
     from reactor.trust.rule import DistrustedError
@@ -119,8 +118,7 @@ _HOMES = {
     "reactor.resource.speech": ("note", "say"),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("Heard", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
-    "reactor.templates.absence": ("Absence",),
-    "reactor.templates.engines": ("template_engine",),
+    "reactor.templates.confined": ("confined_engine",),
     "reactor.templates.errors": ("TemplateError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format"),
     "reactor.unpacking.limits": ("UnpackingLimits", "size_in_words"),
@@ -130,15 +128,15 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "ARCHIVE_SUFFIXES", "Absence", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "ConnectionLostError",
-    "Diagnostic", "Diff", "DistrustedError", "Duration", "EdgeKind", "Engine", "Event", "Finding",
-    "Flag", "Graph", "GroupError", "Heard", "HttpAnswer", "HttpError", "HttpLimits", "HttpRequest",
-    "InvalidPropertiesError", "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place",
-    "Plan", "Program", "PropertyProblem", "Rate", "Reference", "References", "Resource", "ResourceError",
-    "Result", "Status", "TemplateError", "TimerWatch", "TooLargeError", "UnpackingError", "UnpackingLimits", "Watch",
-    "WatchSink", "WatchState", "Watcher", "archive_format", "find", "follow_mounts", "fragile_mounts", "http_answer",
+    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "ConnectionLostError", "Diagnostic",
+    "Diff", "DistrustedError", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag",
+    "Graph", "GroupError", "Heard", "HttpAnswer", "HttpError", "HttpLimits", "HttpRequest", "InvalidPropertiesError",
+    "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan",
+    "Program", "PropertyProblem", "Rate", "Reference", "References", "Resource", "ResourceError", "Result",
+    "Status", "TemplateError", "TimerWatch", "TooLargeError", "UnpackingError", "UnpackingLimits", "Watch", "WatchSink",
+    "WatchState", "Watcher", "archive_format", "confined_engine", "find", "follow_mounts", "fragile_mounts", "http_answer",
     "in_thread", "is_shared", "load", "mounts", "note", "open_input", "printable", "remember",
-    "remember_headers", "remember_url", "require_input_directory", "say", "size_in_words", "template_engine", "unpack",
+    "remember_headers", "remember_url", "require_input_directory", "say", "size_in_words", "unpack",
 ]  # fmt: skip
 
 

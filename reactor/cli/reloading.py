@@ -196,10 +196,12 @@ class Reloader:
     async def _loaded(self) -> Generation:
         """Raises ManifestError, also for what could be read when the run began and can't be now."""
         try:
-            return await _read(self._load_again)
+            generation = await _read(self._load_again)
+            await _read(partial(self._engine.prepare, generation.graph))
         except OSError as error:
             hint = "once there is room again, touch the manifest, or send SIGHUP"
             raise _refusal(f"can't load the manifest: {error.strerror}", hint) from error
+        return generation
 
     def _load_again(self) -> Generation:
         if Path(self._name).is_fifo():

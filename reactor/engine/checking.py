@@ -166,7 +166,7 @@ class Checking:
 
     async def _foregone_verdict(self, vertex: int, refresh: bool, noop: bool, monitor_only: bool) -> Verdict:
         """The same for a resource with late properties, or one that stands for others."""
-        verdict = self._foregone.verdict(vertex, self._scheduler.blame, refresh=refresh, noop=noop)
+        verdict = await self._foregone.verdict(vertex, self._scheduler.blame, refresh=refresh, noop=noop)
         # Watches that changed just now hold the vertex, which ends this check.
         await trio.lowlevel.checkpoint()
         if verdict is None:

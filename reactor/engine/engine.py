@@ -130,6 +130,10 @@ class Engine:
         """The refs whose checks run now."""
         return [self.roster.refs[vertex] for vertex in self._workers.checking()]
 
+    def prepare(self, graph: Graph) -> None:
+        """Evaluate what is late in ``graph``, which comes into force next. For a thread: it may take seconds."""
+        self._foregone.settle_all(graph.resources)
+
     def reload(self, graph: Graph, options: Options | None = None) -> Reloaded:
         """Go over to another generation at once; nothing waits for a check that runs.
 
@@ -139,7 +143,6 @@ class Engine:
         """
         if options is not None:
             self._adjust(options)
-        self._foregone.settle_all(graph.resources)
         topology, difference = self.roster.adopt(self.reversals.join(graph), self.scheduler.running)
         fresh = [*difference.changed, *difference.added]
         self._watching.forget([*difference.changed, *difference.gone])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from reactor.engine.blame import Blame
@@ -13,11 +15,14 @@ from reactor.engine.ledger import Ledger
 from reactor.engine.outcome import Outcome
 from reactor.engine.roster import Roster
 from reactor.resource.base import Resource
-from reactor.resource.late import Late
+from reactor.resource.late import Late, TooLongError
 from reactor.resource.plan import ResourceError
+from reactor.resource.threads import in_thread
 from reactor.resource.watch import Watch
 
 _NAMED = 3
+_BRIEF_SECONDS = 0.02
+"""For all conditions that are asked while a reload holds everything up."""
 _BAD = (Result.FAILED, Result.BLOCKED)
 
 
@@ -53,7 +58,7 @@ class Foregone:
         self.has_takers, self.has_wholes = bool(self._takers), bool(self._wholes)
         return self._wholes
 
-    def verdict(self, vertex: int, blame: Blame, *, refresh: bool, noop: bool) -> Verdict | None:
+    async def verdict(self, vertex: int, blame: Blame, *, refresh: bool, noop: bool) -> Verdict | None:
         """The verdict when there is nothing to check; None when the resource of ``vertex`` is to be checked as it is now."""
         resource = self._roster.resources[vertex]
         if resource.members:
@@ -62,38 +67,62 @@ class Foregone:
             return None
         watches = _watches(resource)
         try:
-            if (reason := late.declined(self._outputs.get)) is None:
-                resource = self._roster.resources[vertex] = late.settle(resource, self._outputs.get)
+            try:
+                reason, resource = self._settled(late, resource, briefly=True)
+            except TooLongError:
+                reason, resource = await in_thread(partial(self._settled, late, resource, briefly=False))
+            if self._roster.resources[vertex].late is late:  # a reload may have come in between
+                self._roster.resources[vertex] = resource
         except ResourceError as error:
             return Verdict(Outcome.FAILED, error=error.message, hint=error.hint, missing=error.missing)
+        except OSError as error:
+            return Verdict(Outcome.FAILED, error=f"its values can't be told: {error.strerror}")
         finally:
             if watches != _watches(resource):
                 self._changed(vertex)
         return None if reason is None else Verdict(Outcome.OK, declined=reason)
 
+    def _settled(self, late: Late, resource: Resource, *, briefly: bool) -> tuple[str | None, Resource]:
+        """Why ``resource`` is not managed here, or None; and how it is now. Raises ResourceError, and TooLongError."""
+        reason = late.declined(self._outputs.get, briefly=briefly)
+        if reason is None:
+            resource = late.settle(resource, self._outputs.get, briefly=briefly)
+        return reason, resource
+
     def settle_all(self, resources: dict[str, Resource]) -> None:
-        """Give the resources of another generation the values of now, so that they are compared by these."""
+        """Give the resources of another generation the values of now, so that they are compared by these.
+
+        May take seconds: it is for a thread, before that generation comes into force.
+        """
         for ref, resource in resources.items():
             if resource.late is not None:
                 with suppress(ResourceError):  # the check will say so
                     resources[ref] = resource.late.settle(resource, self._outputs.get)
 
     def reconsidered(self, kept: Collection[int]) -> list[int]:
-        """Of the vertices whose properties are what they were: those whose conditions have changed their mind."""
+        """Of the vertices whose properties are what they were: those whose conditions may have changed their mind.
+
+        Those that take too long to say are among them: their checks will tell.
+        """
+        deadline = time.monotonic() + _BRIEF_SECONDS
         found = []
         for vertex in kept:
             late = self._roster.resources[vertex].late
-            if late is not None and self._is_declined(late) != (
-                self._ledger.result(vertex, ()) is Result.SKIPPED
-            ):
+            if late is None:
+                continue
+            was_declined = self._ledger.result(vertex, ()) is Result.SKIPPED
+            if time.monotonic() > deadline or self._is_declined(late) is not was_declined:
                 found.append(vertex)
         return found
 
-    def _is_declined(self, late: Late) -> bool:
+    def _is_declined(self, late: Late) -> bool | None:
+        """Whether it is; None when that takes too long to say."""
         try:
-            return late.declined(self._outputs.get) is not None
+            return late.declined(self._outputs.get, briefly=True) is not None
         except ResourceError:
             return False
+        except TooLongError:
+            return None
 
     def _judge(self, resource: Resource, blame: Blame, *, refresh: bool, noop: bool) -> Verdict:
         members = [self._roster.number(ref) for ref in resource.members]

@@ -20,6 +20,10 @@ class FunctionError(Exception):
         self.hint = hint if hint is None or len(hint) <= _LONGEST else None
 
 
+class NotBrieflyError(Exception):
+    """An evaluation that must be brief is not: it goes on where it holds nobody up. No error of the expression."""
+
+
 class ExpressionError(Exception):
     """An expression is wrong, or failed.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from reactor.expression.bounds import STEPS, allow_text, integer
+from reactor.expression.bounds import MAX_WORKED, STEPS, allow_text, allow_work, integer
 from reactor.expression.errors import FunctionError
 from reactor.expression.kinds import kind, shown
 from reactor.expression.regex import matches
@@ -201,13 +201,22 @@ def _float(value: Any) -> float:
         return math.copysign(math.inf, value)
 
 
+def _contains(text: str, part: str) -> bool:
+    """Whether ``part`` is in ``text``, looked for in pieces: other work may go on between two of them."""
+    if len(text) <= MAX_WORKED:
+        return part in text
+    allow_work(part)
+    starts = range(0, len(text), MAX_WORKED)
+    return any(part in text[start : start + MAX_WORKED + len(part)] for start in starts)
+
+
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": add, "-": subtract, "*": multiply, "/": divide, "%": remainder, "**": power, "..": between,
     "==": equal, "!=": lambda left, right: not equal(left, right), "in": contained,
     "<": compared("<", operator.lt), ">": compared(">", operator.gt),
     "<=": compared("<=", operator.le), ">=": compared(">=", operator.ge),
     "matches": worded("matches", matches),
-    "contains": worded("contains", lambda text, part: part in text),
+    "contains": worded("contains", _contains),
     "startsWith": worded("startsWith", str.startswith), "endsWith": worded("endsWith", str.endswith),
 }  # fmt: skip
 UNARY: dict[str, Callable[[Any], Any]] = {"not": inverted, "-": negative, "+": positive}

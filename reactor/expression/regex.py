@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from reactor.expression.bounds import MAX_SEARCHED, allow_work
 from reactor.expression.errors import FunctionError
 
 _MEMORY = 1 << 20
@@ -13,6 +14,7 @@ _LONGEST = 1000
 
 def matches(text: str, pattern: str) -> bool:
     """Whether ``pattern`` is found anywhere in ``text``."""
+    allow_work(text, MAX_SEARCHED)
     try:
         return compiled(pattern).search(text) is not None
     except UnicodeEncodeError:

@@ -239,6 +239,9 @@ def _guarded(run: Run, evaluate: Callable[[], Any], length: int) -> Any:
         error = ExpressionError(failure.message, 0, length, failure.hint)
     except RecursionError:
         error = ExpressionError("the value is nested too deeply", 0, length)
+    finally:
+        if run.scope.left is not None:
+            run.scope.left = run.left
     raise ExpressionError(_HIDDEN, error.start, error.end) if run.tainted else error
 
 

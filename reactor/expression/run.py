@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from reactor.expression.bounds import CHARACTERS_PER_STEP, MAX_NESTING
-from reactor.expression.errors import ExpressionError, FunctionError
+from reactor.expression.bounds import (
+    BRIEF_STEPS,
+    CHARACTERS_PER_STEP,
+    MAX_NESTING,
+    MAX_TAKEN,
+    WIDE,
+    allow_work,
+)
+from reactor.expression.errors import ExpressionError, FunctionError, NotBrieflyError
 from reactor.expression.kinds import kind
 from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
@@ -34,7 +41,8 @@ class Run:
         self.scope = scope
         self.roots = scope.names
         self.functions = scope.functions
-        self.left = scope.steps
+        own = BRIEF_STEPS if scope.is_brief else scope.steps
+        self.left = own if scope.left is None else scope.left
         self.tainted = False
         self.slips: list[ExpressionError] = []
         self.variables: dict[str, Any] = {}
@@ -51,6 +59,8 @@ class Run:
         """Pay for work that is about to be done; raises FunctionError when there is nothing left to pay with."""
         self.left -= steps
         if self.left < 0:
+            if self.scope.is_brief:
+                raise NotBrieflyError
             hint = f"an expression may do {self.scope.steps} steps; make it smaller, or move it into a file"
             raise FunctionError("memory budget exceeded: the expression is too much work", hint)
 
@@ -60,7 +70,7 @@ class Run:
         if cls in _SMALL:
             return
         if isinstance(value, str):
-            self.charge(1 + len(value) // CHARACTERS_PER_STEP)
+            self.charge(1 + _weight(value))
             if cls is SecretText:
                 self.tainted = True
             return
@@ -75,10 +85,20 @@ class Run:
         for item in value if what == "array" else map(value.__getitem__, value):
             self.measure(item, levels - 1)
 
+    def take(self, value: Any) -> None:
+        """`measure` what a function is about to work on; raises FunctionError when that would hold everything up."""
+        if isinstance(value, str):
+            allow_work(value)
+        before = self.left
+        self.measure(value)
+        if before - self.left > MAX_TAKEN:
+            hint = f"a function takes lists of up to {MAX_TAKEN} elements"
+            raise FunctionError("memory budget exceeded: the list is too long to work on", hint)
+
     def made(self, value: Any) -> Any:
         """``value``, paid for by its size: an operator or a function made it of parts that were paid for."""
         if isinstance(value, str):
-            self.charge(len(value) // CHARACTERS_PER_STEP)
+            self.charge(_weight(value))
         elif type(value) is list:
             self.charge(len(value))
         return value
@@ -118,3 +138,8 @@ class Run:
     def marked(self, value: str) -> str:
         """``value``, a secret if this evaluation touched one."""
         return SecretText(value) if self.tainted else value
+
+
+def _weight(text: str) -> int:
+    """What a text costs by its length, and by how wide its characters may be."""
+    return (len(text) if text.isascii() else WIDE * len(text)) // CHARACTERS_PER_STEP

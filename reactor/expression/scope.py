@@ -21,6 +21,12 @@ class Slips:
         """Each once: the offset of its text in the file, that text, and what is wrong."""
         self._taken: set[tuple[str, int, int]] = set()
 
+    def apart(self) -> Slips:
+        """The same for another thread: what one has taken, the other does not take again."""
+        found = Slips()
+        found._taken = self._taken
+        return found
+
     def settle(self, at: int, text: str) -> None:
         """Say where the text stands that has just been evaluated."""
         for slip in self.pending:
@@ -78,6 +84,10 @@ class Scope:
         self.hide = hide
         self.blind = blind
         self.steps = steps
+        self.is_brief = False
+        """Whether more than `BRIEF_STEPS` raise NotBrieflyError; a function of the host that takes long raises it too."""
+        self.left: int | None = None
+        """What the evaluation that goes on has left: one that a function of it begins takes from the same."""
 
     @cached_property
     def looked_up(self) -> Mapping[str, Any]:

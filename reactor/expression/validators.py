@@ -37,6 +37,8 @@ def _version(value: str) -> int | None:
 
 def _is_duration(value: str) -> bool:
     """The durations of Go, and ``1d``, ``2w``, ``1M``, ``1y``."""
+    if len(value) > _LONGEST_NAME:
+        return False
     try:
         duration(_LONG_UNITS.sub(lambda match: f"{float(match[1]) * _HOURS[match[2].lower()]}h", value))
     except FunctionError:

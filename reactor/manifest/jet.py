@@ -26,13 +26,14 @@ def render(
     because the data are not strict. Raises FunctionError; NotYetError when it may be
     for a file that is not there yet.
     """
-    from reactor.templates import Absence, TemplateError, template_engine  # noqa: PLC0415 - few manifests have templates
+    from reactor.templates import Absence, TemplateError  # noqa: PLC0415 - few manifests have templates
+    from reactor.templates.confined import confined_engine  # noqa: PLC0415
 
     is_file = body.endswith(SUFFIX)
     source = read_file(body) if is_file else body
     loader, absence = _Loader(read_file), Absence(strict=data.strict)
     try:
-        compiled = template_engine("jet").compile(
+        compiled = confined_engine("jet").compile(
             source,
             name=body if is_file else "jet",
             delimiters=(delimiters[0], delimiters[1]) if delimiters else None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
-from reactor.expression.errors import ExpressionError
+from reactor.expression.errors import ExpressionError, NotBrieflyError
 from reactor.expression.secret import holds_secret
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.evaluation import (
@@ -25,7 +25,7 @@ from reactor.manifest.wording import shown
 from reactor.manifest.world import World
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import PropertyPath
-from reactor.resource.late import Late, Outputs
+from reactor.resource.late import Late, Outputs, TooLongError
 from reactor.resource.plan import ResourceError
 from reactor.resource.speech import say
 
@@ -117,38 +117,38 @@ class LateBinding(Late):
             self._values = known
         return known
 
-    def settle(self, resource: Resource, outputs: Outputs) -> Resource:
+    def settle(self, resource: Resource, outputs: Outputs, *, briefly: bool = False) -> Resource:
         """``resource`` with the values of now, checked like those of any manifest."""
+        world = self._world if briefly else self._world.apart()
+        reads: set[str] = set()
         try:
-            with self._world.surroundings.reading(outputs) as reads:
-                values = {key: evaluated(tree, self._world.scope) for key, tree in self._trees.items()}
+            with world.surroundings.reading(outputs, briefly=briefly) as reads:
+                values = {key: evaluated(tree, world.scope) for key, tree in self._trees.items()}
+        except NotBrieflyError as error:
+            raise TooLongError from error
         except MisplacedError as found:
             spot = found.expressive
-            place = self._world.place(spot.at, spot.text, found.error)
+            place = world.place(spot.at, spot.text, found.error)
             raise ResourceError(f"{place}: {found.error.message}", found.error.hint, missing=_READ) from found
         finally:
             self._read_by_values = frozenset(reads)
-        self._tell_slips()
+        _tell_slips(world)
         if values == self._values:
             return resource
         settled = self._remade(resource, values)
         self._values = values
         return settled
 
-    def declined(self, outputs: Outputs) -> str | None:
+    def declined(self, outputs: Outputs, *, briefly: bool = False) -> str | None:
         """The condition that says so, in words."""
         try:
-            reason = self._decide(outputs)
+            return self._decide(outputs, briefly=briefly)
+        except NotBrieflyError as found:
+            raise TooLongError from found
         except UndecidedError as found:
             error = found.error
             place = self._world.place(found.condition.at, found.condition.text, error)
             raise ResourceError(f"{place}: {error.message}", error.hint, missing=_READ) from found
-        self._tell_slips()
-        return reason
-
-    def _tell_slips(self) -> None:
-        for slip in self._world.slips():
-            say(f"warning: {slip}")
 
     def texts(self) -> dict[str, Any]:
         """The late properties as they are written."""
@@ -157,17 +157,20 @@ class LateBinding(Late):
     def try_conditions(self) -> None:
         """Decide while the manifest is loaded, as far as possible. Raises UndecidedError when it never will be."""
         with suppress(NotYetError):
-            self.is_declined = self._decide(None) is not None
+            self.is_declined = self._decide(None, briefly=False) is not None
             self.is_decided = True
 
-    def _decide(self, outputs: Outputs | None) -> str | None:
-        with self._world.surroundings.reading(outputs) as reads:
+    def _decide(self, outputs: Outputs | None, *, briefly: bool) -> str | None:
+        world = self._world if briefly or outputs is None else self._world.apart()
+        with world.surroundings.reading(outputs, briefly=briefly) as reads:
             try:
                 for condition in self._conditions:
-                    if condition.decide(self._world.scope) is (condition.name == "unless"):
+                    if condition.decide(world.scope) is (condition.name == "unless"):
                         return f"control: {condition.name} {condition.text}"
             finally:
                 self._read_by_conditions = frozenset(reads)
+                if outputs is not None:
+                    _tell_slips(world)
         return None
 
     def _remade(self, resource: Resource, values: Mapping[str, Any]) -> Resource:
@@ -206,3 +209,9 @@ class LateBinding(Late):
 def _secret_keys(values: Mapping[str, Any]) -> frozenset[str]:
     """The keys of values with a secret in them."""
     return frozenset(key for key, value in values.items() if holds_secret(value))
+
+
+def _tell_slips(world: World) -> None:
+    """Say where a key was missing, which is no error in the `ccm:` form."""
+    for slip in world.slips():
+        say(f"warning: {slip}")

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from reactor.expression.blinding import all_texts, blinded, blinded_names, differing
-from reactor.expression.errors import ExpressionError, FunctionError
+from reactor.expression.errors import ExpressionError, FunctionError, NotBrieflyError
 from reactor.expression.kinds import shown
 from reactor.expression.scope import Scope
 from reactor.expression.secret import SecretText
@@ -33,6 +33,7 @@ _FILE_NAME = re.compile(
     r"[\w.+-]+\.(?:j2|jinja2?|te?mpl|tpl|jte?|gotmpl|erb|epp|ejs|hbs|mustache|twig|conf|cfg|cnf|ini|txt|ya?ml|json|toml|xml)"
 )
 """A text that is a path, or ends like a file that is made of a template: a template in it would be none."""
+_BRIEFLY_READ = 256 * 1024
 MAX_TEMPLATES = 10
 """How deep templates may use each other."""
 
@@ -112,25 +113,36 @@ class Surroundings:
         return TemplateData.of(self.scope, {"lookup": self.lookup, **self._shared})
 
     @contextmanager
-    def reading(self, outputs: Outputs | None = None) -> Iterator[set[str]]:
+    def reading(self, outputs: Outputs | None = None, *, briefly: bool = False) -> Iterator[set[str]]:
         """Gives the set of files read while this lasts.
 
         With ``outputs``, a resource is being checked, and they can be had. Without, what is not there yet raises
-        NotYetError: it may be there when the resource is checked.
+        NotYetError: it may be there when the resource is checked. ``briefly``, what takes long raises NotBrieflyError.
         """
         before, self.reads, self._outputs, self._may_wait = self.reads, set(), outputs, outputs is None
+        self.scope.is_brief = briefly
         try:
             yield self.reads
         finally:
             self.reads, self._outputs, self._may_wait = before, None, False
+            self.scope.is_brief = False
+
+    def apart(self) -> Surroundings:
+        """The same for another thread: what goes on in one evaluation is not for two of them."""
+        found = Surroundings(self.base, self.scope.names, self.scope.secrets, strict=self.scope.strict)
+        found.scope.slips = self.scope.slips.apart()
+        return found
 
     def read_file(self, path: str) -> str:
         """The text of a file; a relative path starts at the directory of the manifest."""
         full = os.path.normpath(os.path.join(self.base, _text(path, "file")))
         self.reads.add(full)
         try:
-            if not stat.S_ISREG(os.stat(full).st_mode):
+            found = os.stat(full)
+            if not stat.S_ISREG(found.st_mode):
                 raise FunctionError(f'failed to read file "{path}": not a regular file')
+            if self.scope.is_brief and found.st_size > _BRIEFLY_READ:
+                raise NotBrieflyError
             with open(full, "rb", opener=open_input) as stream:
                 content = stream.read(MAX_FILE + 1)
         except DistrustedError as error:
@@ -191,6 +203,8 @@ class Surroundings:
             raise FunctionError("jet requires string arguments for delimiters", "jet('x.jet', '[[', ']]')")
         if not body.endswith(".jet"):
             self._no_file_name("jet", body)
+        if self.scope.is_brief:
+            raise NotBrieflyError
         with self._deeper():
             return render(body, delimiters, self.for_templates(), self.read_file, self._note)
 

@@ -42,6 +42,10 @@ class World(NamedTuple):
         base = os.path.dirname(os.path.abspath(source.file))
         return cls(source, Surroundings(base, names, secret_paths, strict=strict))
 
+    def apart(self) -> World:
+        """The same for another thread."""
+        return self._replace(surroundings=self.surroundings.apart())
+
     @property
     def scope(self) -> Scope:
         """What every expression is evaluated in."""

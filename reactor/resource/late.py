@@ -12,6 +12,11 @@ from reactor.resource.diagnostic import PropertyPath
 if TYPE_CHECKING:
     from reactor.resource.base import Resource
 
+
+class TooLongError(Exception):
+    """What must be brief is not: it has to be done in a thread."""
+
+
 Outputs = Callable[[str], Mapping[str, Any] | None]
 """What a resource, called by ``kind#name`` or ``kind#alias``, gives to others; None while it has given nothing."""
 
@@ -35,15 +40,17 @@ class Late(ABC):
         """Absolute paths."""
 
     @abstractmethod
-    def settle(self, resource: Resource, outputs: Outputs) -> Resource:
+    def settle(self, resource: Resource, outputs: Outputs, *, briefly: bool = False) -> Resource:
         """``resource`` with the values of now: the very same object when they are what it has already.
 
-        Raises ResourceError when an expression has no value, or one that the property can't take.
+        Raises ResourceError when an expression has no value, or one that the property can't take; and TooLongError
+        when it is to be done ``briefly``, in some milliseconds and without waiting, and can't be. Otherwise it may
+        take seconds, and is for a thread.
         """
 
     @abstractmethod
-    def declined(self, outputs: Outputs) -> str | None:
-        """Why the resource is not to be managed on this host; None when it is.
+    def declined(self, outputs: Outputs, *, briefly: bool = False) -> str | None:
+        """Why the resource is not to be managed on this host; None when it is. ``briefly`` is as in `settle`.
 
-        Raises ResourceError when a condition can't be decided.
+        Raises ResourceError when a condition can't be decided, and TooLongError.
         """

@@ -55,6 +55,7 @@ _UNITS = {
     "d": 86400.0, "D": 86400.0, "w": 604800.0, "W": 604800.0,
     "M": 2592000.0, "y": 31536000.0, "Y": 31536000.0,
 }  # fmt: skip
+_LONGEST_DURATION = 200
 _DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|[smhdDwWMyY])")
 
 
@@ -69,8 +70,10 @@ def parse_duration(value: Any) -> float:
     text = str(value)
     if text == "0":
         return 0.0
-    if not text or _DURATION_PART.sub("", text):
-        raise ValueError(f"{text!r} is not a duration: write it as 500ms, 30s, 5m or 1h30m")
+    if not text or len(text) > _LONGEST_DURATION or _DURATION_PART.sub("", text):
+        raise ValueError(
+            f"{text[:_LONGEST_DURATION]!r} is not a duration: write it as 500ms, 30s, 5m or 1h30m"
+        )
     seconds = sum(float(number) * _UNITS[unit] for number, unit in _DURATION_PART.findall(text))
     if not math.isfinite(seconds) or seconds > 100 * _UNITS["y"]:
         raise ValueError(f"{text!r} is longer than a hundred years")

@@ -8,7 +8,10 @@
 - ``calls``: the functions of templates;
 - ``absence``: values that are missing: an error, or a remark;
 - ``bounds``: how much one rendering may cost;
-- ``errors``: what goes wrong, and where.
+- ``errors``: what goes wrong, and where;
+- ``confined``: the same engines, each rendering in a process with limits, which is how manifests have them;
+  ``helper``: one such process, ``worker`` what it does, ``confinement`` its limits; ``channel`` carries messages,
+  ``questions`` asks the parent and ``answers`` is what it answers; ``tree``: templates that make files of a tree.
 
 Nothing here reads a file or knows of manifests: sources come through a loader, data and functions are given.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -27,6 +27,18 @@ class Bounds:
 
 
 DEFAULT_BOUNDS = Bounds()
+
+
+class Relief:
+    """How a process with a limit of memory gets enough to say what went wrong."""
+
+    lift: Callable[[], None] = staticmethod(lambda: None)
+
+
+def no_memory() -> BoundFault:
+    """What is said where memory ends: only a process with a limit hears of it before the host does."""
+    Relief.lift()
+    return BoundFault("the template needs more than 100 MB of memory", _HINT)
 
 
 class Budget:

@@ -24,6 +24,8 @@ _FLOAT: Final = re.compile(
 )
 _OLD_OCTAL: Final = re.compile(r"\A([+-]?)0_?([0-7_]+)\Z")
 _MAX_INT: Final = 2**63 - 1
+_LONGEST_INTEGER: Final = 200
+"""Characters of an integer, zeros and underscores in front among them."""
 _MAX_CODE: Final = 0x10FFFF
 
 
@@ -91,6 +93,8 @@ def number(text: str) -> int | float:
 
 
 def _integer(text: str) -> int:
+    if len(text) > _LONGEST_INTEGER:
+        raise Fault(f"integer overflow: {quote(text)}")
     value = int(_OLD_OCTAL.sub(r"\g<1>0o\2", text, count=1), 0)
     if not -_MAX_INT - 1 <= value <= _MAX_INT:
         raise Fault(f"integer overflow: {quote(text)}")

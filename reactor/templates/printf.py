@@ -14,9 +14,8 @@ from reactor.templates.literals import escaped, quote
 from reactor.templates.values import sorted_keys, text_of, type_name
 
 _VERB: Final = re.compile(
-    r"%([-+# 0]*)((?:\[\d+\])?\*|\d+)?(?:\.((?:\[\d+\])?\*|\d+)?)?(\[\d+\])?(.?)", re.DOTALL
+    r"%([-+# 0]*+)((?:\[\d++\])?\*|\d++)?+(?:(\.)((?:\[\d++\])?\*|\d++)?+)?+(\[\d++\])?(.?)", re.DOTALL
 )
-_DOT: Final = re.compile(r"%[-+# 0]*(?:(?:\[\d+\])?\*|\d+)?\.")
 _DIGITS: Final = {"b": "b", "o": "o", "O": "o", "x": "x", "X": "X", "d": "d"}
 _PREFIXES: Final = {"b": "0b", "o": "0", "x": "0x", "X": "0X"}
 _PRECISION: Final = 6
@@ -55,7 +54,7 @@ class _Arguments:
     def select(self, index: str | None) -> None:
         """Go on with the argument of ``[3]``, counted from 1."""
         if index:
-            self._next = int(index[1:-1]) - 1
+            self._next = _small(index[1:-1]) - 1
             self.reordered = True
 
     def take(self) -> tuple[bool, Any]:
@@ -88,14 +87,14 @@ def sprintf(pattern: str, values: Sequence[Any]) -> str:
 
 
 def _conversion(found: re.Match[str], arguments: _Arguments) -> str:
-    flags, width, precision, index, verb = found.groups()
+    flags, width, dot, precision, index, verb = found.groups()
     if verb == "%":
         return "%"
     size = _number(width, arguments)
     if size is not None and size < 0:
         flags, size = flags + "-", -size
     digits = _number(precision, arguments)
-    if digits is None and _DOT.match(found[0]):
+    if digits is None and dot:
         digits = 0
     budget().grow(max(size or 0, digits or 0))
     arguments.select(index)
@@ -114,10 +113,16 @@ def _conversion(found: re.Match[str], arguments: _Arguments) -> str:
 
 def _number(text: str | None, arguments: _Arguments) -> int | None:
     if text is None or not text.endswith("*"):
-        return None if text is None else min(int(text), _MAX_WIDTH)
+        return None if text is None else _small(text)
     arguments.select(text[:-1])
     _, value = arguments.take()
     return max(-_MAX_WIDTH, min(value, _MAX_WIDTH)) if isinstance(value, int) else None
+
+
+def _small(digits: str) -> int:
+    """The number, `_MAX_WIDTH` at most: Python refuses to read one of thousands of digits."""
+    significant = digits.lstrip("0") or "0"
+    return _MAX_WIDTH if len(significant) > len(str(_MAX_WIDTH)) else min(int(significant), _MAX_WIDTH)
 
 
 def _print(spec: _Spec, value: Any) -> str:

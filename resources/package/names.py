@@ -6,6 +6,8 @@ import re
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+:~-]*")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+:~^_-]*")
+_LONGEST_VERSION = 255
+"""More than any package has, and less than the digits of a number that Python refuses to read."""
 _DANGEROUS = re.compile(r"[;&|$`<>(){}\[\]*?!#'\"\\\n]")
 
 ALLOWED = "use letters, digits and . _ + : ~ -, as in nginx, g++ or libc6:i386"
@@ -25,6 +27,8 @@ def fault_of_ensure(ensure: str) -> str | None:
     """What is wrong with the desired state of a package, if anything: a version has a digit, a misspelt word none."""
     if not _VERSION.fullmatch(ensure):
         return f'package version/ensure contains dangerous characters: "{ensure}"'
+    if len(ensure) > _LONGEST_VERSION:
+        return f"a version has {_LONGEST_VERSION} characters at most"
     if ensure not in WORDS and not re.search(r"\d", ensure):
         return f'"{ensure}" is no version: it has no digit'
     return None

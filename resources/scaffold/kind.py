@@ -18,9 +18,9 @@ from reactor import (
     Plan,
     PropertyProblem,
     Resource,
+    confined_engine,
     in_thread,
     say,
-    template_engine,
 )
 from reactor.hostfs import accounts, accounts_of
 from resources.file.kind import Account, SourcePath, parse_mode
@@ -143,11 +143,11 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         return self.plan(await self._observe(self._builder.touched), refresh=False)
 
     async def _observe(self, heard: Heard) -> ScaffoldState:
-        """What was heard of is looked at on the spot; all of it in a thread."""
+        """Files that were heard of are looked at on the spot; templates, and all of it, in a thread."""
         wish = await self._wish()
         paths = heard.take()
         try:
-            state = None if paths is None else self._look_at(paths, wish)
+            state = await self._look_at(paths, wish) if paths is not None else None
             if state is None:
                 state = await in_thread(self._look, wish)
         except BaseException:
@@ -161,13 +161,11 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         self._renderer.refresh()
         return self._target.compare(self._renderer.files, wish)
 
-    def _look_at(self, paths: Collection[str], wish: Wish) -> ScaffoldState | None:
+    async def _look_at(self, paths: Collection[str], wish: Wish) -> ScaffoldState | None:
         """Only these paths of both trees; None when that does not do."""
-        templates = [
-            os.path.relpath(path, self.source) for path in paths if path.startswith(f"{self.source}/")
-        ]
-        files = [os.path.relpath(path, self.name) for path in paths if path.startswith(f"{self.name}/")]
-        rendered = self._renderer.refresh(templates) if templates else ()
+        templates = _below(self.source, paths)
+        files = _below(self.name, paths)
+        rendered = await in_thread(self._renderer.refresh, templates) if templates else ()
         if len(templates) + len(files) < len(paths):
             return None  # a tree as a whole
         return self._target.compare_only([*files, *rendered], self._renderer.files, wish)
@@ -232,7 +230,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
             delimiters = self.left_delimiter, self.right_delimiter
         return Renderer(
             SourceTree(self.source),
-            partial(template_engine(self.engine).compile, delimiters=delimiters),
+            partial(confined_engine(self.engine).tree, delimiters=delimiters),
             self._values,
             {} if self.data is None else {"data": self.data, "Data": self.data},
             skip_empty=self.skip_empty,
@@ -256,6 +254,11 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
             for pattern, command in entry.items()
         ]
         return Builder(self._target, commands, is_secret=self._is_secret)
+
+
+def _below(root: str, paths: Iterable[str]) -> list[str]:
+    """Those of ``paths`` that lie in ``root``, from there."""
+    return [os.path.relpath(path, root) for path in paths if path.startswith(f"{root}/")]
 
 
 def _fault_of(command: str) -> str | None:

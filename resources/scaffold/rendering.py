@@ -4,38 +4,58 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Protocol
 
-from reactor import Absence, ResourceError, TemplateError
+from reactor import ResourceError, TemplateError
 from reactor.hostfs import Stamp, settled, stamp_of
 from resources.scaffold.source import SourceTree
-from resources.scaffold.values import Functions, Values
+from resources.scaffold.values import Values
 
 
-class Compiled(Protocol):
-    """A template that is ready to be rendered."""
+class Made(Protocol):
+    """What one template made: its text, the paths it asked for, and further files from ``write()``."""
 
-    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence) -> str:
-        """Its text."""
+    @property
+    def text(self) -> str:
+        """The text."""
+
+    @property
+    def used(self) -> frozenset[str]:
+        """Also paths of templates that were not there."""
+
+    @property
+    def written(self) -> Mapping[str, str]:
+        """Texts by their paths below the target."""
+
+    @property
+    def missing(self) -> Sequence[TemplateError]:
+        """Where a value was missing, which is no error here."""
 
 
-Compile = Callable[..., Compiled]
-"""Makes a template of a source, with its ``name`` for errors and a ``loader`` of others."""
+class Tree(Protocol):
+    """Templates that see the same data."""
+
+    def render(self, templates: Sequence[tuple[str, str]], received: Callable[[Made], None]) -> None:
+        """Render them, paths and sources, and hand over what each makes. Raises TemplateError."""
+
+
+MakeTree = Callable[..., Tree]
+"""Makes a tree of the names and the functions of templates, with a ``loader`` of others."""
 
 
 @dataclass(slots=True)
 class Rendered:
     """What one template made, and what that depends on."""
 
-    text: str = ""
-    used: set[str] = field(default_factory=set)
+    text: str
+    used: frozenset[str]
     """The paths it asked for, also those that were not there."""
-    written: dict[str, str] = field(default_factory=dict)
+    written: Mapping[str, str]
     """Further files, from ``write()``."""
-    read: dict[str, Stamp | None] = field(default_factory=dict)
+    read: dict[str, Stamp | None]
     """The files that functions have read, with stamps that prove that they have not changed since."""
 
     @property
@@ -52,7 +72,7 @@ class Renderer:
     def __init__(
         self,
         source: SourceTree,
-        compile_template: Compile,
+        make_tree: MakeTree,
         values: Values,
         overlay: Mapping[str, Any],
         *,
@@ -63,16 +83,13 @@ class Renderer:
         self._values = values
         self._skip_empty = skip_empty
         self._is_secret = is_secret
-        self._compile = compile_template
-        self._context = {**values.context, **overlay}
-        self._functions = {**values.functions, "render": self._render_partial, "write": self._write}
+        context = {**values.context, **overlay}
+        self._tree = make_tree(context, values.functions, loader=source.read, strict=values.strict)
         self._rendered: dict[str, Rendered] = {}
         self._owed: set[str] = set()
         """Paths that have changed and were not rendered since: also those of a rendering that failed."""
         self.files: dict[str, str] = {}
         """What the templates make: texts by their paths below the target."""
-        self._compiled: dict[str, tuple[str, Compiled]] = {}
-        self._current = Rendered()
         self._remarks: dict[str, bool] = {}
         """What is missing, and whether that was told."""
 
@@ -91,7 +108,7 @@ class Renderer:
             return frozenset()
         outputs = list(self._source.outputs())
         due = [path for path in outputs if self._is_due(path)]
-        made = {path: self._render(path) for path in due}
+        made = dict(zip(due, self._render(due), strict=True))
         self._rendered = {path: made.get(path) or self._rendered[path] for path in outputs}
         self._owed.clear()
         self.files = {path: text for path, text in self._texts() if text.strip() or not self._skip_empty}
@@ -106,54 +123,34 @@ class Renderer:
             yield path, rendered.text
             yield from rendered.written.items()
 
-    def _render(self, path: str) -> Rendered:
-        self._current = rendered = Rendered()
-        self._values.reads.clear()
-        begun = time.time_ns()
+    def _render(self, paths: Sequence[str]) -> list[Rendered]:
+        """What the templates at ``paths`` make. They are rendered elsewhere, so this waits more than it works."""
+        found: list[Rendered] = []
+        reads, begun = self._values.reads, time.time_ns()
+
+        def receive(made: Made) -> None:
+            nonlocal begun
+            read = {path: _stamp(path, begun) for path in reads}
+            self._remark(made.missing)
+            found.append(Rendered(made.text, made.used, made.written, read))
+            reads.clear()
+            begun = time.time_ns()
+
+        reads.clear()
         try:
-            rendered.text = self._text_of(path, self._context)
+            self._tree.render([(path, self._source.read(path) or "") for path in paths], receive)
         except TemplateError as error:
             raise self._explained(error) from (None if self._is_secret else error)
-        rendered.read = {read: _stamp(read, begun) for read in self._values.reads}
-        return rendered
+        return found
 
     def _explained(self, error: TemplateError) -> ResourceError:
         error = error.without_words() if self._is_secret else error
         return ResourceError(f"{self._place(error)}: {error.message}", error.hint)
 
-    def _template(self, path: str) -> Compiled:
-        """The template at ``path``, which is there, compiled unless it was."""
-        text = self._source.read(path) or ""
-        known = self._compiled.get(path)
-        if known is not None and known[0] == text:
-            return known[1]
-        compiled = self._compile(text, name=path, loader=self._load)
-        self._compiled[path] = text, compiled
-        return compiled
-
-    def _load(self, name: str) -> str | None:
-        path = os.path.normpath(name)
-        self._current.used.add(path)
-        return self._source.read(path)
-
-    def _render_partial(self, name: str, data: Any) -> str:
-        """``render(partial, data)``: another template of the tree.
-
-        A map of data is seen before all other data; anything else is what ``.`` and ``data`` stand for.
-        """
-        path = os.path.normpath(name)
-        if self._load(path) is None:
-            raise ValueError(f"there is no template {name} in {self._source.root}")
-        given = data if isinstance(data, Mapping) else {".": data, "data": data}
-        return self._text_of(path, {**self._context, **given})
-
-    def _text_of(self, path: str, context: Mapping[str, Any]) -> str:
-        absence = Absence(strict=self._values.strict)
-        text = self._template(path).render(context, self._functions, absence)
-        for each in absence.told:
+    def _remark(self, missing: Iterable[TemplateError]) -> None:
+        for each in missing:
             remark = f"warning: {self._place(each)}: {each.message}, so nothing is written, as in CCM"
             self._remarks.setdefault(remark, False)
-        return text
 
     def remarks(self) -> list[str]:
         """What has been missing, without being an error, and was not told yet."""
@@ -163,14 +160,6 @@ class Renderer:
 
     def _place(self, error: TemplateError) -> str:
         return f"{os.path.join(self._source.root, error.name)}:{error.line}:{error.column}"
-
-    def _write(self, name: str, content: str) -> str:
-        """``write(path, content)``: one more file below the target."""
-        path = os.path.normpath(name)
-        if path.startswith(("/", "../")) or path in ("..", "."):
-            raise ValueError(f"{name} is not inside the target")
-        self._current.written[path] = content
-        return ""
 
 
 def _stamp(path: str, now_ns: int) -> Stamp | None:

@@ -9,7 +9,7 @@ from promises_of_expressions import breach, scope
 from random_expressions import HOSTILE, Writer
 
 from reactor.expression.bounds import STEPS
-from reactor.expression.errors import ExpressionError
+from reactor.expression.errors import ExpressionError, NotBrieflyError
 from reactor.expression.scope import Scope
 from reactor.expression.template import expression, parse
 
@@ -69,3 +69,50 @@ def test_one_budget_serves_all_expressions_of_a_text():
 def test_ordinary_work_is_within_the_budget():
     assert expression("len(filter(1..100000, # % 2 == 0))").evaluate(Scope({})) == 50_000
     assert len(expression("repeat('x', 1000000)").evaluate(Scope({}))) == 1_000_000
+
+
+HEAVY_IN_C = [
+    "duration(repeat('1', 20000))",
+    "float(repeat('1', 100000) + 'x')",
+    "date(repeat('2006', 20000), repeat('2006', 20000))",
+    "len(split(repeat('ab,', 5000000), ','))",
+    "len(splitAfter(repeat('x,', 8000000), ','))",
+    "len(fromJSON(repeat('\\\\u', 8000000)))",
+    "len(toJSON(repeat('<', 16000000)))",
+    "trim(repeat('x', 1000000), repeat('y', 1000000) + 'x')",
+    "repeat('é', 16000000) matches '(x+x+)+y'",
+    "now().Format(repeat('2006', 1000000))",
+    "len(map(1..60, repeat('😀', 1000000)))",
+    "median(1..900000)",
+]
+
+
+@pytest.mark.parametrize("source", HEAVY_IN_C)
+def test_what_takes_long_in_c_is_refused_before_it_begins(source):
+    """There nothing else goes on meanwhile, not even in other threads. The text itself is made in some milliseconds."""
+    started = time.process_time()
+    with pytest.raises(ExpressionError):
+        expression(source).evaluate(Scope({}))
+    assert time.process_time() - started < 1.0
+
+
+def test_what_a_template_in_an_expression_does_is_paid_by_the_expression():
+    nested = Scope({}, {"nested": lambda: expression("sum(1..9000)").evaluate(nested)}, steps=20_000)
+    assert expression("nested()").evaluate(nested) == 40_504_500
+    with pytest.raises(ExpressionError, match="memory budget exceeded"):
+        expression("map(1..9, nested())").evaluate(nested)
+
+
+def test_a_part_of_a_large_text_is_found_wherever_it_stands():
+    text = "x" * ((1 << 20) - 2) + "needle" + "x" * (3 << 20)
+    scope = Scope({"t": text, "n": "needle"})
+    assert expression("t contains n").evaluate(scope) is True
+    assert expression("t contains (n + n)").evaluate(scope) is False
+
+
+def test_what_must_be_brief_says_when_it_is_not():
+    brief = Scope({})
+    brief.is_brief = True
+    assert expression("sum(1..100)").evaluate(brief) == 5050
+    with pytest.raises(NotBrieflyError):
+        expression("sum(1..100000)").evaluate(brief)

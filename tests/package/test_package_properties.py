@@ -82,3 +82,8 @@ def test_noop_says_what_apply_did():
     (action,) = package.plan(PackageState("1.0"), refresh=False)
     assert isinstance(action, Action)
     assert (action.would, action.did) == ("Would have upgraded to 2.0", "upgraded to 2.0")
+
+
+def test_a_version_of_more_digits_than_python_reads_is_refused():
+    problem = the_problem(Package, name="app", ensure="1." + "1" * 5000)
+    assert problem.message == "a version has 255 characters at most"

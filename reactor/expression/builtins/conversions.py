@@ -14,7 +14,8 @@ from reactor.expression.kinds import kind
 from reactor.expression.text import text
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
-FLOAT = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?|nan))")
+FLOAT = re.compile(r"[+-]?(?:(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?|nan))")
+_LONGEST_NUMBER = 1000
 _HTML = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
@@ -33,7 +34,7 @@ def _int(value: Any) -> int:
 
 
 def _float(value: Any) -> float:
-    if isinstance(value, str) and not FLOAT.fullmatch(value):
+    if isinstance(value, str) and (len(value) > _LONGEST_NUMBER or not FLOAT.fullmatch(value)):
         raise FunctionError(f"invalid operation: float({value!r})", "the text must be a number")
     return float(value)
 

@@ -9,8 +9,14 @@ from reactor.expression.builtins.signature import Builtin, builtin
 from reactor.expression.errors import FunctionError
 from reactor.expression.kinds import kind
 
+_MOST_TRIMMED = 1000
+
 
 def _trim(text: str, characters: str | None = None) -> str:
+    if characters is not None and len(characters) > _MOST_TRIMMED:
+        raise FunctionError(
+            f"trim takes up to {_MOST_TRIMMED} characters", "trimPrefix takes off a longer text"
+        )
     return text.strip(characters)
 
 

@@ -17,7 +17,9 @@ _DEFAULT_LAYOUTS = (
     "Monday, 02-Jan-06 15:04:05 MST", "Mon, 02 Jan 2006 15:04:05 MST",
 )  # fmt: skip
 _UNITS = {"ns": 0.001, "us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3, "s": 1e6, "m": 6e7, "h": 3.6e9}
-_DURATION = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_LONGEST_DURATION = 200
+_LONGEST_LAYOUT = 10_000
+_DURATION = re.compile(r"([0-9]++\.?+[0-9]*+|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h)")
 
 
 def _now(zone: tzinfo | None = None) -> datetime:
@@ -27,7 +29,7 @@ def _now(zone: tzinfo | None = None) -> datetime:
 def duration(source: str) -> timedelta:
     """``1h30m``, ``-1.5s``, ``0``: the durations of Go."""
     bare = source.lstrip("+-") if source[:2] not in ("--", "++", "+-", "-+") else ""
-    parts = _DURATION.findall(bare)
+    parts = _DURATION.findall(bare) if len(bare) <= _LONGEST_DURATION else []
     if bare != "0" and (not parts or "".join(number + unit for number, unit in parts) != bare):
         raise FunctionError(f'time: invalid duration "{source}"', "number and unit: 90s, 1h30m, 100ms")
     try:
@@ -58,6 +60,8 @@ def _date(*arguments: Any) -> datetime:
         raise FunctionError("invalid argument for date", "date('2026-01-31', '2006-01-02', 'UTC')")
     if len(arguments) > 2:  # noqa: PLR2004
         zone = timezone(arguments[2])
+    if max(map(len, arguments)) > _LONGEST_LAYOUT:
+        raise FunctionError("the time or its layout is too long", f"up to {_LONGEST_LAYOUT} characters")
     layouts = arguments[1:2] or _DEFAULT_LAYOUTS
     for layout in layouts:
         found = parsed(arguments[0], layout, zone)
@@ -73,6 +77,12 @@ def _in(value: datetime, zone: tzinfo) -> datetime:
         return value.astimezone(zone)
     except (OverflowError, ValueError):
         raise FunctionError("the time is out of range") from None
+
+
+def _format(value: datetime, layout: str) -> str:
+    if len(layout) > _LONGEST_LAYOUT:
+        raise FunctionError("the layout is too long", f"up to {_LONGEST_LAYOUT} characters")
+    return formatted(value, layout)
 
 
 BUILTINS: dict[str, Builtin] = {
@@ -98,7 +108,7 @@ METHODS: dict[str, dict[str, Builtin]] = {
         "YearDay": builtin(lambda value: value.timetuple().tm_yday),
         "Weekday": builtin(lambda value: f"{value:%A}"),
         "Unix": builtin(lambda value: int(value.timestamp())),
-        "Format": builtin(formatted, "string"),
+        "Format": builtin(_format, "string"),
         "In": builtin(_in, "time.Location"),
         "String": builtin(text),
     },

@@ -34,7 +34,7 @@ def _call(node: Call, below: Below) -> Evaluate:
 
 def _apply(run: Run, name: str, builtin: Builtin, values: list[Any]) -> Any:
     run.charge(1 + builtin.cost)
-    consume = run.touch if builtin.shallow else run.measure
+    consume = run.touch if builtin.shallow else run.take
     for value in values:
         consume(value)
     builtin.check(name, values)
@@ -47,12 +47,15 @@ def _host(name: str, arguments: list[Evaluate]) -> Evaluate:
         run.charge(_HOST_COST)
         for value in values:
             run.measure(value)
-        function = run.functions[name]
+        function, scope = run.functions[name], run.scope
+        outer, scope.left = scope.left, run.left
         try:
             return run.touch(function(*values))
         except TypeError:
             if _takes(function, values):
                 raise
+        finally:
+            run.left, scope.left = scope.left, outer
         raise FunctionError(f"wrong number of arguments to call {name}: {len(values)} given")
 
     return host

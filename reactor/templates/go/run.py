@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from reactor.expression.errors import FunctionError
 from reactor.templates.absence import Absence
-from reactor.templates.bounds import Budget
+from reactor.templates.bounds import Budget, no_memory
 from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault, located
 from reactor.templates.go import nodes
@@ -55,6 +55,8 @@ class Run(Evaluator):
             self._walk(body, dot)
         except FunctionError as error:
             raise located(error, name, source, self._at) from error
+        except MemoryError as error:
+            raise located(no_memory(), name, source, self._at) from error
         except RecursionError as error:
             fault = Fault(
                 "the template is nested or calls itself too deep", "end the recursion with a condition"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from reactor.expression.errors import FunctionError
+from reactor.templates.bounds import no_memory
 from reactor.templates.errors import BoundFault, Fault, TemplateError, located
 from reactor.templates.jet import nodes
 from reactor.templates.jet.blocks import Blocks, Linked
@@ -25,6 +26,8 @@ class Run(Blocks):
             self._run_template(template)
         except FunctionError as error:
             raise located(error, *self._place, self._at) from error
+        except MemoryError as error:
+            raise located(no_memory(), *self._place, self._at) from error
         except RecursionError as error:
             fault = Fault(
                 "the template is nested or calls itself too deep", "end the recursion with a condition"

@@ -25,6 +25,9 @@ METHODS: Final[Mapping[type, frozenset[str]]] = {
 
 _WIDTH: Final = re.compile(r"\d+")
 _LARGEST_BITS: Final = 4096
+_WIDEST: Final = 10**9
+_MOST_DIGITS: Final = 400
+"""Decimal places: a float has no more, and to round to one takes the power of ten of it."""
 
 
 def calculate(operator: str, plain: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
@@ -47,10 +50,15 @@ def _count_pattern(pattern: str, values: Any) -> None:
     weighed(values)
     given = values if isinstance(values, tuple) else (values,)
     wide = (value for value in given if isinstance(value, int)) if "*" in pattern else ()
-    widths = chain(map(int, _WIDTH.findall(pattern[:10_000])), wide)
+    widths = chain(map(_width, _WIDTH.findall(pattern)), wide)
     budget().grow(
         len(pattern) + sum(map(abs, widths)) + sum(len(value) for value in given if isinstance(value, str))
     )
+
+
+def _width(digits: str) -> int:
+    significant = digits.lstrip("0") or "0"
+    return _WIDEST if len(significant) > len(str(_WIDEST)) else int(significant)
 
 
 def _count_power(left: Any, right: Any) -> None:
@@ -165,6 +173,11 @@ def _join(values: Any, d: Any = "", *_: Any, **__: Any) -> None:
     _count_joined(str(d), values)
 
 
+def _round(_: Any, precision: int = 0, *__: Any, **___: Any) -> None:
+    if isinstance(precision, int) and abs(precision) > _MOST_DIGITS:
+        raise Fault(f"round takes up to {_MOST_DIGITS} decimal places")
+
+
 def _batch(_: Any, linecount: int = 0, *__: Any, **___: Any) -> None:
     budget().items(abs(linecount))
 
@@ -191,6 +204,7 @@ _COUNTERS: Final[Mapping[str, Callable[..., None]]] = {
     "indent": _indent,
     "join": _join,
     "replace": _replace,
+    "round": _round,
     "slice": _slices,
     "tojson": _to_json,
 }

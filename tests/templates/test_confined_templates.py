@@ -1,0 +1,258 @@
+"""Templates render in a process of their own: what they may use, what becomes of the process, and what it can reach."""
+
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from mutated_templates import broken, fault_of
+
+from reactor.expression.errors import FunctionError
+from reactor.templates import DEFAULT_BOUNDS, ENGINES, Bounds, TemplateError, confined, template_engine
+from reactor.templates.answers import Answers
+from reactor.templates.confined import confined_engine
+from reactor.templates.helper import Helper
+
+BRIEF = Bounds(seconds=0.5)
+IN_C = "{{ ('f' * 4000000)|int(base=16) // ('f' * 2000000)|int(base=16) }}"
+"""One call into C that takes minutes, and holds Python's lock."""
+HELLO = {"jinja": "{{ a }}", "go": "{{ .a }}", "jet": "[[ a ]]"}
+
+
+def render(kind, source, context=None, functions=None, *, bounds=BRIEF, templates=None):
+    compiled = confined_engine(kind, bounds).compile(
+        source, name="t", delimiters=None, loader=(templates or {}).get
+    )
+    return compiled.render(context or {}, functions or {})
+
+
+@pytest.fixture
+def helper():
+    """A process of the test's own."""
+    confined.end_all()
+    found = Helper()
+    yield found
+    found.end()
+
+
+def process_id(helper):
+    return helper._process.pid
+
+
+def test_a_call_into_c_that_takes_minutes_ends_at_the_deadline_with_a_place():
+    started = time.monotonic()
+    with pytest.raises(TemplateError, match=r"takes longer than 0\.5 s") as caught:
+        render("jinja", IN_C)
+    assert (caught.value.name, caught.value.line) == ("t", 1)
+    assert time.monotonic() - started < 10
+    assert render("jinja", "{{ a }}", {"a": 1}) == "1", "the next one has another process"
+
+
+def test_while_a_template_is_stuck_in_c_other_threads_go_on():
+    """The bound is a fifth of the second that a rendering in this process would stop them, and more: machines are busy."""
+    ended = threading.Event()
+
+    def stuck():
+        with pytest.raises(TemplateError):
+            render("jinja", IN_C, bounds=Bounds(seconds=2.0))
+        ended.set()
+
+    thread = threading.Thread(target=stuck)
+    render("jinja", "{{ a }}", {"a": 1})
+    thread.start()
+    gaps, last = [], time.monotonic()
+    while not ended.wait(0.001):
+        gaps.append(time.monotonic() - last)
+        last = time.monotonic()
+    thread.join()
+    assert len(gaps) > 100
+    assert sorted(gaps)[len(gaps) * 99 // 100] < 0.05
+    assert max(gaps) < 0.4
+
+
+def test_a_template_that_takes_too_much_memory_fails_alone_with_its_place():
+    grows = "one\n" + "".join(f"{{{{ $x{number} := until 900000 }}}}" for number in range(9))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(TemplateError, match="100 MB of memory") as caught:
+        render("go", grows, bounds=Bounds(seconds=30.0, steps=10**8, characters=10**9))
+    assert caught.value.line == 2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
+    assert render("go", "{{ .a }}", {"a": 1}) == "1"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT])
+def test_a_process_that_dies_is_an_error_of_that_template_alone(number):
+    def kill():
+        (pid,) = {process_id(each) for each in _busy()}
+        os.kill(pid, number)
+        return "x"
+
+    with pytest.raises(TemplateError, match=f"ended the process that renders it: signal {int(number)}"):
+        render("jinja", "{{ kill() }}{{ kill() }}", {}, {"kill": kill}, bounds=Bounds(seconds=20.0))
+    assert render("jinja", "{{ a }}", {"a": 1}) == "1"
+
+
+def _busy():
+    """The processes that are not idle: found by their parent, which is us."""
+    idle = {process_id(each) for each in confined._pool._idle}
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    assert children.exists()
+    for status in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = status.read_bytes().split(b"\0")
+            parent = int((status.parent / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        pid = int(status.parent.name)
+        if b"reactor.templates.worker" in words and parent == os.getpid() and pid not in idle:
+            yield type("Found", (), {"_process": type("P", (), {"pid": pid})})
+
+
+def test_the_process_has_no_privileges_and_nothing_of_ours_open(helper):
+    pid = process_id(helper)
+    status = Path(f"/proc/{pid}/status").read_text()
+    fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    if os.geteuid() == 0:
+        assert set(fields["Uid"].split()) == set(fields["Gid"].split()) == {"65534"}
+        assert fields["Groups"].strip() == ""
+    assert int(fields["CapEff"], 16) == int(fields["CapPrm"], 16) == 0 or os.geteuid() != 0
+    assert fields["NoNewPrivs"] == "1"
+    targets = [os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()]
+    assert sorted(target.split(":")[0] for target in targets if target != "/dev/null") == sorted(
+        [f"/proc/{pid}/statm", "socket"]
+    )
+    limits = Path(f"/proc/{pid}/limits").read_text()
+    for name in ("Max core file size", "Max file size", "Max processes"):
+        assert [line.split()[-3] for line in limits.splitlines() if line.startswith(name)] == ["0"], name
+    environment = Path(f"/proc/{pid}/environ").read_bytes().decode()
+    assert "PATH=" not in environment
+    assert "HOME=" not in environment
+
+
+def test_the_process_never_outlives_its_parent(tmp_path):
+    code = (
+        "import os, sys, signal, threading\n"
+        "from reactor.templates.helper import Helper\n"
+        "from reactor.templates.confined import confined_engine\n"
+        f"source = {IN_C!r}\n"
+        "threading.Thread(target=lambda: confined_engine('jinja').compile(source, name='t', delimiters=None,"
+        " loader={}.get).render({}, {}), daemon=True).start()\n"
+        "helper = Helper()\n"
+        "print(helper._process.pid, flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as parent:
+        pid = int(parent.stdout.readline())
+        descriptor = os.pidfd_open(pid)
+        parent.kill()
+        parent.wait()
+
+    readable, _, _ = select.select([descriptor], [], [], 10.0)
+    os.close(descriptor)
+    assert readable, "it is still there"
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_what_a_template_is_given_is_the_same_as_in_this_process(kind):
+    class Facts(dict):
+        def __missing__(self, key):
+            return self[key.lower()]
+
+    context = {
+        "a": {"b": [1, 2.5, None, True, "é\ud800"], "n": {"1": "x"}},
+        "facts": Facts(host=Facts(name="h")),
+    }
+    if kind == "go":
+        source = "{{ .a.b }}{{ .a.n }}{{ .facts.Host.Name }}{{ add2 1 2 }}"
+    elif kind == "jet":
+        source = "[[ a.b ]][[ a.n ]][[ facts.Host.Name ]][[ add2(1, 2) ]]"
+    else:
+        source = "{{ a.b }}{{ a.n }}{{ facts.Host.Name }}{{ add2(1, y=2) }}"
+
+    def add2(x: int, y: int = 0) -> int:
+        return x + y
+
+    here = template_engine(kind).compile(source, name="t", delimiters=None, loader={}.get)
+    assert render(kind, source, context, {"add2": add2}) == here.render(context, {"add2": add2})
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_what_a_function_raises_that_is_no_mistake_comes_through(kind):
+    class StopError(Exception):
+        pass
+
+    def stop():
+        raise StopError
+
+    call = {"jinja": "{{ stop() }}", "go": "{{ stop }}", "jet": "[[ stop() ]]"}[kind]
+    with pytest.raises(StopError):
+        render(kind, call, {}, {"stop": stop})
+    assert render(kind, HELLO[kind], {"a": 1}) == "1", "the process is still of use"
+
+
+def test_a_function_may_render_another_template_meanwhile():
+    def inner():
+        return render("jet", "[[ a ]]", {"a": "inner"}, bounds=DEFAULT_BOUNDS)
+
+    assert render("jinja", "<{{ inner() }}>", {}, {"inner": inner}, bounds=DEFAULT_BOUNDS) == "<inner>"
+
+
+def test_what_the_process_asks_for_is_only_what_was_given():
+    answers = Answers({"facts": type("M", (dict,), {})(a=1)}, {})
+    for question in (
+        {"call": "open", "arguments": ["/etc/shadow"], "named": {}},
+        {"read": ["Data"], "key": "x"},
+        {},
+    ):
+        answer, texts = answers.answer(question, {}.get)
+        assert "mistake" in answer
+        assert texts == []
+
+
+def test_a_mistake_in_a_function_has_the_place_of_the_call():
+    def fails():
+        raise FunctionError("no such key", "there is another")
+
+    with pytest.raises(TemplateError, match="no such key") as caught:
+        render("go", "one\n  {{ fails }}", {}, {"fails": fails})
+    assert (caught.value.line, caught.value.hint) == (2, "there is another")
+
+
+HOSTILE = [
+    ("jinja", "{{ 1.5|round(40000000, 'ceil') }}"),
+    ("jinja", "{{ 1|round(-40000000) }}"),
+    ("jinja", "{{ ('x' * 10000 ~ '%999999999d') % 1 }}"),
+    ("jinja", "{{ ('%' ~ '9' * 5000 ~ 'd') % 1 }}"),
+    ("jinja", "{{ " + "[" * 60 + "x" + "]" * 60 + "|pprint }}"),
+    ("jinja", "{{ [[x]]" + "|list" * 300 + " }}"),
+    ("go", '{{ printf "%' + "0" * 40_000 + '" }}'),
+    ("go", '{{ printf "%' + "1" * 40_000 + 'd" 1 }}'),
+    ("go", '{{ printf "%[' + "1" * 40_000 + ']d" 1 }}'),
+    ("go", "{{ " + "1" * 4301 + " }}"),
+    ("go", "{{ uniq (until 100000) | len }}"),
+    ("jet", "[[ " + "1" * 4301 + " ]]"),
+]
+
+
+@pytest.mark.parametrize(("kind", "source"), HOSTILE, ids=lambda value: value[:40])
+def test_a_hostile_template_ends_within_two_seconds_as_a_text_or_with_a_place(kind, source):
+    fault, _, spent = fault_of(kind, source)
+    assert fault is None
+    assert spent < 3.0
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_five_thousand_broken_templates_end_as_texts_or_with_a_place(kind):
+    found = [(source, *fault_of(kind, source)) for source in broken(kind, seed=1, count=5000)]
+    assert [(source, fault) for source, fault, _, _ in found if fault is not None] == []
+    assert sum(is_error for _, _, is_error, _ in found) > 1000
+    assert max(spent for *_, spent in found) < 3.0
