@@ -25,7 +25,7 @@ def test_every_example_is_a_valid_manifest(tmp_path, number):
 
 def test_the_error_it_shows_is_the_one_there_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    [shown] = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    [shown] = re.findall(r"```text\n(typo.yaml:.*?)```", PAGE, re.DOTALL)
     lines = dict(re.findall(r"^ +(\d+) \| (.*)$", shown, re.MULTILINE))
     Path("typo.yaml").write_text(f"# a typo\nresources:\n{lines['3']}\n{lines['4']}\n")
     with pytest.raises(ManifestError) as caught:
