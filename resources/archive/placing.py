@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from reactor import in_thread
 from reactor.hostfs import (
     Attributes,
     Explaining,
@@ -16,7 +17,7 @@ from reactor.hostfs import (
     set_attributes,
     store,
 )
-from reactor.hostfs import remove as remove_path
+from resources.archive import staging
 from resources.archive.origin import Origin
 from resources.archive.partial import partial_path
 from resources.archive.staging import staging_path
@@ -62,7 +63,7 @@ async def tidy(desired: Desired) -> None:
                 os.unlink(base, dir_fd=directory)
         if desired.extract_parent is not None and desired.ensure == "absent":
             with suppress(FileNotFoundError):
-                await remove_path(staging_path(desired.extract_parent, desired.path), recursive=True)
+                await in_thread(staging.discard, staging_path(desired.extract_parent, desired.path))
 
 
 async def _unlink(directory: int, base: str) -> None:

@@ -72,6 +72,21 @@ def staged(path: str, parent: int) -> Iterator[tuple[str, int]]:
             _clear(tree)
 
 
+def discard(path: str) -> None:
+    """Remove the staging directory ``path`` that an interrupted run left. Blocking.
+
+    Whoever owns what it is in may give its name to another directory of root, which they can't empty themselves: nothing
+    but what a staging directory holds is removed. Raises ResourceError for anything else, and OSError.
+    """
+    with Parent(path) as (parent, base):
+        with opened_directory(base, parent) as descriptor:
+            _refuse_foreign(path, os.fstat(descriptor))
+            if set(os.listdir(descriptor)) - {_TREE}:
+                raise ResourceError(f"{path} is in the way: it is not ours", "remove it")
+            _clear(f"/proc/self/fd/{descriptor}/{_TREE}")
+        os.rmdir(base, dir_fd=parent)
+
+
 def _give(directory: str, above: int, owner: tuple[int, int]) -> None:
     """Through a descriptor: by now a symlink may have taken the place of what was made."""
     with opened_directory(directory, above) as descriptor:

@@ -13,6 +13,7 @@ from reactor.resource.keeping import keeping_state_in
 from reactor.testing.story import converge_once
 from resources.archive import content
 from resources.archive.partial import partial_path
+from resources.archive.staging import staging_path
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 
@@ -163,3 +164,22 @@ async def test_without_a_state_directory_nothing_vouches(server, theirs, tmp_pat
             await converge(make(theirs, server.url(), **into(tmp_path)))
             (tmp_path / "opt/app/README").unlink()
     assert server.sent == 2 * len(OURS)
+
+
+async def test_a_directory_of_root_that_got_the_name_of_a_staging_directory_is_not_removed(
+    server, theirs, tmp_path
+):
+    server.serve(OURS)
+    left = Path(staging_path(str(theirs.parent), str(theirs)))
+    left.mkdir(mode=0o700)
+    (left / "precious").write_text("root's")
+    absent = {"ensure": "absent", "extract_parent": str(theirs.parent), "creates": str(theirs.parent / "app")}
+    check = await converge(make(theirs, server.url(), **absent))
+    assert f"{left} is in the way: it is not ours" in check.error
+    assert (left / "precious").read_text() == "root's"
+    (left / "precious").unlink()
+    (left / "tree/app").mkdir(parents=True)
+    (left / "tree/app/file").write_text("half unpacked")
+    check = await converge(make(theirs, server.url(), **absent))
+    assert check.result is Result.CHANGED
+    assert not left.exists()
