@@ -21,7 +21,7 @@ def ui(form: Format, state_dir: str | None) -> None:
 
     \b
     Examples:
-      reactor ui
+      reactor ui --format json
       sudo reactor ui --state-dir /var/lib/reactor
     """
     from reactor.console.jsonlines import line

@@ -232,7 +232,7 @@ def test_two_files_that_only_fit_together_end_well(world):
     """The first alone gives a version of no use; with the second, both are as good as written at once."""
     world.write("child.yaml", CHILD % "old")
     world.write("hiera.yaml", "data: {}\n")
-    child = CHILD % "'{{ Data.word }}'"
+    child = CHILD % "'{{ Data.word ?? \"old\" }}'"
     indented = "".join(f"            {line}\n" for line in child.splitlines())
     world.write(
         "site.yaml",

@@ -295,9 +295,7 @@ def test_a_cut_off_archive_is_refused(tmp_path):
         unpack(tmp_path / "x.tar.gz", tmp_path / "in")
 
 
-DATA = (
-    "hierarchy: {order: ['role:${ Facts.role }']}\ndata: {name: site}\noverrides: {'role:db': {name: db}}\n"
-)
+DATA = "hierarchy: {order: [\"role:${ Facts.role ?? 'none' }\"]}\ndata: {name: site}\noverrides: {'role:db': {name: db}}\n"
 SAYING = "data: {name: own}\nresources: [{exec: ['echo {{ Data.name }}': {}]}]\n"
 
 

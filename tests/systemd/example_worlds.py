@@ -38,7 +38,7 @@ EXAMPLES = ("Example", "Examples")
 
 MANIFEST = """\
 data: { web: { port: 80 }, motd: Hello }
-hierarchy: { order: ["role:{{ Facts.role }}"] }
+hierarchy: { order: ["role:{{ Facts.role ?? 'none' }}"] }
 overrides: { "role:db": { web: { port: 5432 } } }
 resources:
   - file:
