@@ -86,12 +86,13 @@ class Place:
         for name in ("requirements.lock", "requirements-dev.lock"):
             (self.project / name).write_text(f"{text}\n")
 
-    def set_up(self) -> subprocess.CompletedProcess[str]:
+    def set_up(self, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run the script."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
         return subprocess.run(
             [self.project / "scripts/setup"],
             env=environment
+            | variables
             | {
                 "PIP_NO_INDEX": "1",
                 "PIP_FIND_LINKS": str(self.packages),
@@ -105,7 +106,7 @@ class Place:
 
     def installed(self) -> set[str]:
         """The modules that are there of what is known here."""
-        return {path.stem for path in self.project.glob(".venv/lib/python*/site-packages/*.py")} & {
+        return {path.stem for path in self.project.glob("*venv/lib/python*/site-packages/*.py")} & {
             "library",
             "small",
             "unlocked",
@@ -126,6 +127,14 @@ def test_what_is_locked_is_installed_and_nothing_newer_and_nothing_else(place):
     assert place.installed() == {"library", "small"}
     (module,) = place.project.glob(".venv/lib/python*/site-packages/library.py")
     assert module.read_text() == ""
+
+
+def test_the_environment_can_be_made_elsewhere(place):
+    place.lock(place.offer_wheel())
+    done = place.set_up(REACTOR_VENV="othervenv")
+    assert done.returncode == 0, done.stderr
+    assert place.installed() == {"library", "small"}
+    assert not (place.project / ".venv").exists()
 
 
 def test_a_file_with_another_hash_than_the_lock_has_is_not_installed(place):
