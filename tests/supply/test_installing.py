@@ -1,0 +1,156 @@
+"""``scripts/setup`` against a place for packages that is not to be trusted: a directory here, instead of the network."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from pins import ROOT
+
+PROJECT = """\
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+
+[project]
+name = "small"
+version = "1"
+dependencies = ["library>=1", "unlocked"]
+"""
+
+# Builds without any tool: what the network would give is the subject here.
+BACKEND = """\
+import zipfile
+
+METADATA = "Metadata-Version: 2.1\\nName: small\\nVersion: 1\\nRequires-Dist: library>=1\\nRequires-Dist: unlocked\\n"
+
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    with zipfile.ZipFile(f"{directory}/small-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("small.py", "")
+        wheel.writestr("small-1.dist-info/METADATA", METADATA)
+        wheel.writestr("small-1.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr("small-1.dist-info/RECORD", "")
+    return "small-1-py3-none-any.whl"
+
+build_editable = build_wheel
+"""
+
+
+class Place:
+    """A copy of the script in a small project, and the place that pip gets packages from."""
+
+    def __init__(self, directory: Path) -> None:
+        self.project, self.packages = directory / "project", directory / "packages"
+        (self.project / "scripts").mkdir(parents=True)
+        self.packages.mkdir()
+        shutil.copy2(ROOT / "scripts/setup", self.project / "scripts")
+        (self.project / "pyproject.toml").write_text(PROJECT)
+        (self.project / "backend.py").write_text(BACKEND)
+
+    def offer_wheel(self, name="library", version="1", code="") -> str:
+        """Put a wheel of one module there. Returns its hash."""
+        path = self.packages / f"{name}-{version}-py3-none-any.whl"
+        information = f"{name}-{version}.dist-info"
+        with zipfile.ZipFile(path, "w") as wheel:
+            wheel.writestr(f"{name}.py", code)
+            wheel.writestr(
+                f"{information}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+            )
+            wheel.writestr(
+                f"{information}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            )
+            wheel.writestr(f"{information}/RECORD", "")
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+    def offer_source(self, witness: Path) -> str:
+        """Put a source archive there whose build writes ``witness``. Returns its hash."""
+        source = self.packages / "library-1"
+        source.mkdir()
+        (source / "setup.py").write_text(f"open({str(witness)!r}, 'w')")
+        (source / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: library\nVersion: 1\n")
+        path = self.packages / "library-1.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            archive.add(source, "library-1")
+        shutil.rmtree(source)
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+    def lock(self, *hashes: str) -> None:
+        """Lock version 1 of the library to these hashes."""
+        text = " ".join(["library==1", *(f"--hash=sha256:{each}" for each in hashes)])
+        for name in ("requirements.lock", "requirements-dev.lock"):
+            (self.project / name).write_text(f"{text}\n")
+
+    def set_up(self, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run the script."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+        return subprocess.run(
+            [self.project / "scripts/setup"],
+            env=environment
+            | variables
+            | {
+                "PIP_NO_INDEX": "1",
+                "PIP_FIND_LINKS": str(self.packages),
+                "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            }
+            | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def installed(self) -> set[str]:
+        """The modules that are there of what is known here."""
+        return {path.stem for path in self.project.glob("*venv/lib/python*/site-packages/*.py")} & {
+            "library",
+            "small",
+            "unlocked",
+        }
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place(tmp_path)
+
+
+def test_what_is_locked_is_installed_and_nothing_newer_and_nothing_else(place):
+    place.lock(place.offer_wheel())
+    place.offer_wheel(version="2", code="newer = True")
+    place.offer_wheel("unlocked")
+    done = place.set_up()
+    assert done.returncode == 0, done.stderr
+    assert place.installed() == {"library", "small"}
+    (module,) = place.project.glob(".venv/lib/python*/site-packages/library.py")
+    assert module.read_text() == ""
+
+
+def test_the_environment_can_be_made_elsewhere(place):
+    place.lock(place.offer_wheel())
+    done = place.set_up(REACTOR_VENV="othervenv")
+    assert done.returncode == 0, done.stderr
+    assert place.installed() == {"library", "small"}
+    assert not (place.project / ".venv").exists()
+
+
+def test_a_file_with_another_hash_than_the_lock_has_is_not_installed(place):
+    place.lock(place.offer_wheel())
+    place.offer_wheel(code="forged = True")
+    done = place.set_up()
+    assert done.returncode != 0
+    assert "THESE PACKAGES DO NOT MATCH THE HASHES" in done.stderr
+    assert place.installed() == set()
+
+
+def test_no_code_of_a_library_runs_to_install_it(place, tmp_path):
+    witness = tmp_path / "ran"
+    place.lock(place.offer_source(witness))
+    done = place.set_up()
+    assert done.returncode != 0
+    assert "No matching distribution found for library==1" in done.stderr
+    assert not witness.exists()
+    assert place.installed() == set()
