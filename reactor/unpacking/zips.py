@@ -17,17 +17,23 @@ _LONGEST_TARGET = 4096
 _MOST_OF_AN_ENTRY = 256
 """Bytes in the directory of the archive, on average: 46, a name, and a few attributes."""
 _SPARE = 128 * 1024
+_LEAST_HEADER = 30
+"""Bytes before a member, besides its name and attributes."""
 _ENCRYPTED = 0x1
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
 """Those whose memory does not depend on what the archive asks for."""
 
 
 class _Guarded(io.RawIOBase):
-    """The file that `zipfile` sees. It reads the whole directory at once, so that must have a bound."""
+    """The file that `zipfile` sees. It reads the whole directory at once, so that must have a bound.
+
+    It goes wherever the offsets in the archive lead. What the system would refuse as an argument is no fault of a disk.
+    """
 
     def __init__(self, file: IO[bytes], most: int) -> None:
         self._file = file
         self._most = most
+        self._size = file.seek(0, io.SEEK_END)
 
     def read(self, size: int = -1) -> bytes:
         """``size`` bytes, or all that is left; never more than the bound."""
@@ -37,7 +43,9 @@ class _Guarded(io.RawIOBase):
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """As of any file."""
+        """As of any file. Raises BadZipFile for what lies outside of it."""
+        if whence == io.SEEK_SET and not 0 <= offset <= self._size:
+            raise zipfile.BadZipFile("an offset in it leads to outside of the file")
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
@@ -53,8 +61,20 @@ def members_of_zip(file: IO[bytes], limits: UnpackingLimits) -> Iterator[Member]
     """The members of the archive in ``file``."""
     guarded = _Guarded(file, limits.members * _MOST_OF_AN_ENTRY + _SPARE)
     with zipfile.ZipFile(cast("IO[bytes]", guarded)) as archive:
-        for info in archive.infolist():
+        members = archive.infolist()
+        _refuse_overlaps(members, archive.start_dir)
+        for info in members:
             yield _member(archive, info)
+
+
+def _refuse_overlaps(members: list[zipfile.ZipInfo], directory: int) -> None:
+    """Raises BadZipFile for members that share bytes, with each other or with the ``directory``, which begins there."""
+    members = sorted(members, key=lambda info: info.header_offset)
+    ends = [info.header_offset + _LEAST_HEADER + info.compress_size for info in members]
+    begins = [*(info.header_offset for info in members[1:]), directory]
+    for info, end, following in zip(members, ends, begins, strict=False):
+        if end > following:
+            raise zipfile.BadZipFile(f"{info.orig_filename!r} in it runs into what comes next")
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
