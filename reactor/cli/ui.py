@@ -22,7 +22,6 @@ def ui(form: Format, state_dir: str | None) -> None:
     \b
     Examples:
       reactor ui --format json
-      sudo reactor ui --state-dir /var/lib/reactor
     """
     from reactor.console.jsonlines import line
     from reactor.control.client import Client, NoRunError

@@ -9,7 +9,7 @@ from functools import cache
 from types import TracebackType
 from typing import Self
 
-from reactor.hostfs.safe_open import open_content
+from reactor.hostfs.safe_open import open_content, refuse_foreign_link
 from reactor.mountinfo import mounts
 from reactor.resource.keeping import keeper
 from reactor.resource.plan import ResourceError
@@ -67,7 +67,9 @@ class Former:
             except OSError as error:
                 self._complain(error)
             else:
-                if _knows_by_name(os.fstat(self._fd).st_dev if self._device is None else self._device):
+                found = os.fstat(self._fd)
+                self._refuse_foreign(found)
+                if _knows_by_name(found.st_dev if self._device is None else self._device):
                     with suppress(OSError):  # to keep it meets the same error, and tells it
                         self._open()
         return self
@@ -87,6 +89,15 @@ class Former:
                     await self._keeper.keep(self._path, self._ref, self._fd)
             except OSError as error:
                 self._complain(error)
+
+    def _refuse_foreign(self, found: os.stat_result) -> None:
+        """Keep nothing of a file that may be another's under a second name: its content would get this path."""
+        if found.st_nlink > 1:  # to be found out while it has the name
+            try:
+                refuse_foreign_link(self._fd, self._path)
+            except ResourceError as error:
+                say(f"no backup of {self._path}: {error.message}")
+                self._keeper = None
 
     def _open(self) -> None:
         """Go on with a descriptor that can be read, if it is a regular file. Raises OSError."""

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from reactor.hostfs.attributes import Attributes
 from reactor.resource.keeping import state_directory
 
 _FOLDER = "private"
@@ -17,19 +18,18 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def private_copy(fd: int, name: str) -> Iterator[str]:
+def private_copy(fd: int, name: str, attributes: Attributes) -> Iterator[str]:
     """The path of a copy of the file open at ``fd``, called ``name``, in a directory that only we can enter.
 
-    Owner and mode are those of the file. The copy is gone after the block. Raises OSError.
+    It has these ``attributes``. The copy is gone after the block. Raises OSError.
     """
     with private_directory() as directory:
         path = f"{directory}/{name}"
         copy = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             _copy(fd, copy)
-            found = os.fstat(fd)
-            os.fchown(copy, found.st_uid, found.st_gid)
-            os.fchmod(copy, found.st_mode & 0o777)
+            os.fchown(copy, attributes.uid, attributes.gid)
+            os.fchmod(copy, attributes.mode)
         finally:
             os.close(copy)
         yield path

@@ -30,6 +30,9 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _MOST_SYMLINKS = 40
 """As many as the kernel follows."""
 _DEFAULT_MODE = 0o755
+_MOST_STEPS = 4096
+"""As many as a path has room for. Symlinks that lead through each other could ask for many more, and hold everything up."""
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _ANYBODY = 2**32 - 1
 """No user has this id: it is trusted nowhere."""
 
@@ -176,17 +179,29 @@ def _unshared(fd: int, path: str) -> int:
 def refuse_foreign_link(fd: int, path: str) -> None:
     """Raise ResourceError when what is open at ``fd`` may be somebody else's file that was given the name ``path``."""
     found = os.fstat(fd)
-    if found.st_nlink == 1 or stat.S_ISDIR(found.st_mode):
+    if found.st_nlink == 1 or stat.S_ISDIR(found.st_mode) or _vouched_for(fd, found):
         return
-    directory = open_directory(os.path.dirname(path))
+    words = f"{path} has {found.st_nlink} hard links, and others than root may write in its directory"
+    hint = (
+        f"it may be another file under a second name: see find / -xdev -inum {found.st_ino}; remove this name"
+    )
+    raise ResourceError(f"{words}; refusing to use it", hint)
+
+
+def _vouched_for(fd: int, found: os.stat_result) -> bool:
+    """Whether the name by which a file with several was opened can only have been made by root, by us, or by its owner.
+
+    The kernel says which name that is: the path that was opened may lead through a symlink, or elsewhere by now. That the
+    name is still in the directory that is looked at proves that it is the right directory.
+    """
     try:
-        above = os.fstat(directory)
-    finally:
-        os.close(directory)
-    if others_may_write(above) and found.st_uid != above.st_uid:
-        words = f"{path} has {found.st_nlink} hard links, and others than root may write in its directory"
-        hint = f"it may be another file under a second name: see find / -xdev -inum {found.st_ino}; remove this name"
-        raise ResourceError(f"{words}; refusing to use it", hint)
+        with Parent(os.readlink(f"/proc/self/fd/{fd}")) as (directory, base):
+            named = os.stat(base, dir_fd=directory, follow_symlinks=False)
+            above = os.fstat(directory)
+    except (OSError, ResourceError):
+        return False
+    by_owner_alone = above.st_uid == found.st_uid and not above.st_mode & _WRITABLE_BY_OTHERS
+    return os.path.samestat(found, named) and (by_owner_alone or not others_may_write(above))
 
 
 def others_may_write(found: os.stat_result) -> bool:
@@ -195,6 +210,37 @@ def others_may_write(found: os.stat_result) -> bool:
         return True
     by_group = found.st_mode & stat.S_IWGRP and found.st_gid not in (0, os.getegid())
     return bool(by_group or found.st_mode & stat.S_IWOTH)
+
+
+def is_changeable(directory: int, base: str) -> bool:
+    """Whether others than root may change where the name ``base`` in the directory open at ``directory`` leads.
+
+    The name need not be there yet. Raises OSError.
+    """
+    here = os.dup(directory)
+    try:
+        below = None
+        with suppress(FileNotFoundError):
+            below = os.stat(base, dir_fd=here, follow_symlinks=False)
+        while True:
+            found = os.fstat(here)
+            if _may_be_replaced(below, found):
+                return True
+            if os.readlink(f"/proc/self/fd/{here}") == "/":
+                return False
+            below = found
+            here, last = os.open("..", _DIRECTORY, dir_fd=here), here
+            os.close(last)
+    finally:
+        os.close(here)
+
+
+def _may_be_replaced(entry: os.stat_result | None, directory: os.stat_result) -> bool:
+    """Whether others may rename the entry of a directory: not what is root's or ours in one of root's that is sticky."""
+    trusted = (0, os.geteuid())
+    is_ours = entry is not None and entry.st_uid in trusted
+    is_kept = directory.st_mode & stat.S_ISVTX and directory.st_uid in trusted and is_ours
+    return others_may_write(directory) and not is_kept
 
 
 def is_only_ours(found: os.stat_result) -> bool:
@@ -235,24 +281,20 @@ def _walk(path: str) -> int:
     """A handle of what is at ``path``, step by step: a symlink that was looked at is the one that is followed."""
     names = _parts(path)
     owners: list[int] = []
+    steps = 0
     here = os.open("/", _STEP)
     try:
         while names:
-            step = os.open(names.pop(), _STEP, dir_fd=here)
-            found = os.fstat(step)
-            if not stat.S_ISLNK(found.st_mode):
-                os.close(here)
-                here = step
-                continue
-            target = os.readlink("", dir_fd=step)
-            os.close(step)
-            owners.append(_guarantor(found, os.fstat(here)))
-            if len(owners) > _MOST_SYMLINKS:
+            steps += 1
+            if len(owners) > _MOST_SYMLINKS or steps > _MOST_STEPS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)  # noqa: TRY301 - the handler below only closes
-            names += _parts(target)
-            if target.startswith("/"):
-                os.close(here)
-                here = os.open("/", _STEP)
+            below, found, target = _step(names.pop(), here)
+            if target is not None:
+                owners.append(_guarantor(found, os.fstat(here)))
+                names += _parts(target)
+            if below is not None:
+                here, above = below, here
+                os.close(above)
         _refuse_strangers(path, owners, os.fstat(here))
     except BaseException:
         os.close(here)
@@ -260,10 +302,26 @@ def _walk(path: str) -> int:
     return here
 
 
+def _step(name: str, here: int) -> tuple[int | None, os.stat_result, str | None]:
+    """Where to go on from the directory open at ``here``, None to stay; what has this name; a symlink's target."""
+    step = os.open(name, _STEP, dir_fd=here)
+    try:
+        found = os.fstat(step)
+        if not stat.S_ISLNK(found.st_mode):
+            below, step = step, -1
+            return below, found, None
+        target = os.readlink("", dir_fd=step)
+        return os.open("/", _STEP) if target.startswith("/") else None, found, target
+    finally:
+        if step != -1:
+            os.close(step)
+
+
 def _guarantor(symlink: os.stat_result, directory: os.stat_result) -> int:
     """The user id that answers for a symlink: its owner, unless whoever may write in the directory may have linked it there."""
     if symlink.st_nlink > 1 and others_may_write(directory):
-        return directory.st_uid if directory.st_uid not in (0, os.geteuid()) else _ANYBODY
+        by_owner_alone = not directory.st_mode & _WRITABLE_BY_OTHERS
+        return directory.st_uid if by_owner_alone else _ANYBODY
     return symlink.st_uid
 
 

@@ -26,18 +26,19 @@ from reactor.hostfs.content import Content, copy
 from reactor.hostfs.errors import Explaining, explained
 from reactor.hostfs.fsync import flush, flush_directory
 from reactor.hostfs.private import private_copy
-from reactor.hostfs.safe_open import Parent, make_missing, others_may_write, refuse_foreign_link
+from reactor.hostfs.safe_open import Parent, is_changeable, make_missing, refuse_foreign_link
 from reactor.hostfs.temp_files import is_litter, lock_temporary, temporary_name
 from reactor.hostfs.tree import remove_tree
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 
 _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_FINISHED = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FINISHED = os.O_RDONLY | os.O_CLOEXEC
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SPECIAL_BITS = 0o7000
 _READABLE_BY_ALL = 0o444
+_WRITABLE_BY_OTHERS = 0o022
 
 _left: dict[str, str] = {}
 """By the target, the temporary file that an attempt could not remove, as in a directory that is only appended to."""
@@ -65,9 +66,9 @@ async def store(
                 await content.copy_to(temporary.fd)
                 if validator is not None:
                     temporary.finish_writing()
-                device = _give(temporary.fd, attributes)
                 if validator is not None:
-                    await _approved(validator, path, directory, temporary)
+                    await _approved(validator, path, directory, temporary, attributes)
+                device = _give(temporary.fd, attributes)
                 await flush(temporary.fd, device)
                 with Former(path, f"file#{path}", directory, base, device) as former:
                     replaced = temporary.replace_target()
@@ -124,12 +125,19 @@ async def remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
                 os.unlink(name, dir_fd=directory)
 
 
-async def _approved(validator: Validator, path: str, directory: int, temporary: _Temporary) -> None:
-    """Have the finished temporary file judged: where others could replace it meanwhile, a copy out of their reach."""
-    if others_may_write(os.fstat(directory)):
-        with private_copy(temporary.fd, os.path.basename(path)) as candidate:
+async def _approved(
+    validator: Validator, path: str, directory: int, temporary: _Temporary, attributes: Attributes
+) -> None:
+    """Have the finished temporary file judged: where others could replace it or write to it, a copy out of their reach.
+
+    So it must not be theirs yet when it is copied.
+    """
+    is_theirs = attributes.uid not in (0, os.geteuid()) or attributes.mode & _WRITABLE_BY_OTHERS
+    if is_theirs or is_changeable(directory, temporary.name):
+        with private_copy(temporary.fd, os.path.basename(path), attributes) as candidate:
             await validator.approve(candidate, path)
     else:
+        _give(temporary.fd, attributes)
         await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
 
 
@@ -182,7 +190,7 @@ class _Temporary:
 
     def finish_writing(self) -> None:
         """Go on with a descriptor that can only read: a program that somebody may write to can't be started."""
-        fd = os.open(self.name, _FINISHED, dir_fd=self._directory)
+        fd = os.open(f"/proc/self/fd/{self.fd}", _FINISHED)  # by its name it may be another file by now
         lock_temporary(fd)
         os.close(self.fd)
         self.fd = fd

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from reactor import ResourceError
-from reactor.hostfs import Parent, open_directory, open_place, others_may_write
+from reactor.hostfs import Parent, is_changeable, open_directory, open_place
 
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _UMOUNT_NOFOLLOW = 8
@@ -64,32 +64,6 @@ def bind_source(path: str) -> Iterator[Operand]:
             yield _operand(path, handle, directory, base)
     finally:
         os.close(handle)
-
-
-def is_changeable(directory: int, base: str) -> bool:
-    """Whether others than root may change where the name ``base`` in the directory open at ``directory`` leads."""
-    here = os.dup(directory)
-    below = os.stat(base, dir_fd=directory, follow_symlinks=False)
-    try:
-        while True:
-            found = os.fstat(here)
-            if _may_be_replaced(below, found):
-                return True
-            if os.path.samestat(found, below):
-                return False
-            below = found
-            above = os.open("..", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=here)
-            os.close(here)
-            here = above
-    finally:
-        os.close(here)
-
-
-def _may_be_replaced(entry: os.stat_result, directory: os.stat_result) -> bool:
-    """Whether others may rename the entry of a directory: not what is root's or ours in one of root's that is sticky."""
-    trusted = (0, os.geteuid())
-    is_kept = directory.st_mode & stat.S_ISVTX and directory.st_uid in trusted and entry.st_uid in trusted
-    return others_may_write(directory) and not is_kept
 
 
 def unmount_in(directory: int, base: str) -> None:

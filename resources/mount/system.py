@@ -9,12 +9,12 @@ import os.path
 from contextlib import ExitStack, suppress
 
 from reactor import ResourceError, fragile_mounts
-from reactor.hostfs import Explaining, Parent
+from reactor.hostfs import Explaining, Parent, is_changeable
 from resources import textfile
 from resources.mount.devices import is_same
 from resources.mount.fstab import FSTAB, Entry
 from resources.mount.options import for_remount, is_bind
-from resources.mount.place import Operand, bind_source, is_changeable, mount_point, unmount_in
+from resources.mount.place import Operand, bind_source, mount_point, unmount_in
 from resources.mount.state import Desired
 from resources.mount.table import Mounted, mounts_at
 from resources.process import perform

@@ -8,17 +8,24 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
+from pathlib import Path
 
 import trio
 
 from reactor import Diff, Heard, ResourceError, say
 from reactor.hostfs import (
+    Attributes,
     Change,
     Explaining,
     Inline,
+    Parent,
+    Source,
     attributes_diff,
     content_diff,
+    is_changeable,
     make_missing,
+    open_path,
+    private_directory,
     secret_diff,
     write,
 )
@@ -28,6 +35,7 @@ from resources.scaffold.state import Difference, ScaffoldState
 from resources.scaffold.target import TargetTree
 
 PLACEHOLDER = "{}"
+_PERMISSIONS = 0o777
 _AT_ONCE = 32
 """Files written side by side, by all scaffolds together, for each takes descriptors: those that wait for the disk at the
 same time share one flush."""
@@ -154,8 +162,13 @@ class Builder:
     async def _perform_all(self, commands: Sequence[PostCommand], path: str) -> None:
         if commands:
             self._target.doubt(path)
-            for command in commands:
-                await _perform(command.arguments(path), path)
+            with Explaining(f"look at {path}"), Parent(path) as (directory, base):
+                is_exposed = is_changeable(directory, base)
+            if is_exposed:
+                await self._perform_apart(commands, path)
+            else:
+                for command in commands:
+                    await _perform(command.arguments(path), path)
             self._target.accept(path)
 
     async def _remove_litter(self, paths: Sequence[str]) -> None:
@@ -163,6 +176,19 @@ class Builder:
         for path in filter(self._target.is_litter, paths):
             await self._remove((path,))
             say(f"removed {path}, a temporary file of an interrupted run")
+
+    async def _perform_apart(self, commands: Sequence[PostCommand], path: str) -> None:
+        """The same where others may put another file, or a symlink, at ``path``: on a copy out of their reach."""
+        with Explaining(f"run the commands in `post` for {path}"), private_directory() as directory:
+            copy = f"{directory}/{os.path.basename(path)}"
+            text = self._target.text_of(path).encode()
+            before = _attributes_at(path)
+            _write_copy(copy, text, before)
+            for command in commands:
+                await _perform(command.arguments(copy), path)
+            made = _attributes_at(copy)
+            if made != before or _content_of(copy) != text:
+                await write.store(path, Source(copy), made)
 
     async def _remove(self, paths: Sequence[str]) -> None:
         """Remove files, and the directories below the root that this leaves empty."""
@@ -176,6 +202,25 @@ class Builder:
                 except ResourceError:
                     break
                 directory = os.path.dirname(directory)
+
+
+def _attributes_at(path: str) -> Attributes:
+    handle = open_path(path)
+    try:
+        found = os.fstat(handle)
+    finally:
+        os.close(handle)
+    return Attributes(found.st_uid, found.st_gid, found.st_mode & _PERMISSIONS)
+
+
+def _write_copy(path: str, text: bytes, attributes: Attributes) -> None:
+    Path(path).write_bytes(text)
+    os.chown(path, attributes.uid, attributes.gid)
+    os.chmod(path, attributes.mode)
+
+
+def _content_of(path: str) -> bytes:
+    return Path(path).read_bytes()
 
 
 def _all_writers() -> trio.CapacityLimiter:

@@ -164,6 +164,10 @@ class TargetTree:
         accepted = self._accepted.get(relative)
         return accepted is not None and accepted.text == self._texts[relative]
 
+    def text_of(self, path: str) -> str:
+        """What the template of the file at the absolute ``path`` makes."""
+        return self._texts[os.path.relpath(path, self.root)]
+
     def absolute(self, path: str) -> str:
         """The absolute path of one from the root on."""
         return os.path.join(self.root, path) if path else self.root

@@ -133,7 +133,7 @@ class Host:
         Path("/etc/ssh").mkdir(exist_ok=True)
         for content in ("former", "present"):
             self.do(f"reactor ensure file /etc/ssh/sshd_config --content {content}")
-        converger = f"reactor run --state-dir {self.state} site.yaml"
+        converger = f"reactor run --state-dir {self.state} --ui 127.0.0.1:0 site.yaml"
         with self._serving(), self._started(converger) as run:
             for line in run.stdout:
                 if "converged" in line:

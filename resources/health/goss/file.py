@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import AliasChoices, Field
 
 from reactor import ResourceError, fragile_mounts, in_thread
-from reactor.hostfs import names_of, open_source
+from reactor.hostfs import names_of, open_path, open_source
 from resources.health.goss.matchers import Expected, Text
 from resources.health.goss.rule import Rule
 
@@ -54,9 +54,16 @@ class FileRule(Rule):
 
     def _find(self, path: str) -> Mapping[str, Any]:
         try:
-            status = os.lstat(path)
+            handle = open_path(path)
         except (FileNotFoundError, NotADirectoryError):
             return {"exists": False}
+        try:
+            return self._look(handle, path)
+        finally:
+            os.close(handle)
+
+    def _look(self, handle: int, path: str) -> Mapping[str, Any]:
+        status = os.fstat(handle)
         found: dict[str, Any] = {
             "exists": True,
             "mode": f"{stat.S_IMODE(status.st_mode):04o}",
@@ -68,7 +75,7 @@ class FileRule(Rule):
         if self.owner is not None or self.group is not None:
             found["owner"], found["group"] = names_of(status.st_uid, status.st_gid)
         if self.linked_to is not None:
-            found["linked_to"] = os.readlink(path) if stat.S_ISLNK(status.st_mode) else ""
+            found["linked_to"] = os.readlink("", dir_fd=handle) if stat.S_ISLNK(status.st_mode) else ""
         return found | dict(self._read(path))
 
     def _read(self, path: str) -> Iterator[tuple[str, Any]]:

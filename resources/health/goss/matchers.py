@@ -20,6 +20,8 @@ from resources.health.goss.regexp import regexp
 from resources.health.goss.semver import satisfies, satisfies_all
 
 _SHOWN = 200
+_MOST_BITS = 1024
+"""Of a number: as many as a float has room for. Python refuses to show much larger ones."""
 
 
 class Text(str):
@@ -78,8 +80,10 @@ def check_matcher(expected: Any) -> Any:
         _MATCHERS[name].check(value)
     elif isinstance(expected, list):
         _check_all(expected)
+    elif isinstance(expected, int) and expected.bit_length() > _MOST_BITS:
+        raise ValueError(f"a number has at most {_MOST_BITS} bits")
     elif not isinstance(expected, (str, int, float)):
-        raise ValueError("a matcher is a text, a number, true or false, a list or a map")  # noqa: TRY004
+        raise ValueError("a matcher is a text, a number, true or false, a list or a map")
     return expected
 
 

@@ -1,0 +1,44 @@
+"""Commands after rendering, in a user's directory: they never get a path that the user can lead elsewhere."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
+
+STRANGER = 12345
+SWAPS = """#!/bin/sh
+echo "$1" > {0}/seen
+rm {0}/home/app.conf; ln -s ../secret {0}/home/app.conf
+echo made >> "$1"; chmod 640 "$1"
+"""
+
+
+def test_a_command_after_rendering_does_not_follow_a_symlink_that_a_user_puts_there(
+    reactor, manifest, tmp_path
+):
+    (tmp_path / "secret").write_text("of root")
+    (tmp_path / "secret").chmod(0o600)
+    for name in ("home", "templates"):
+        (tmp_path / name).mkdir()
+    os.chown(tmp_path / "home", STRANGER, STRANGER)
+    (tmp_path / "templates/app.conf").write_text("ours\n")
+    command = tmp_path / "command"
+    command.write_text(SWAPS.format(tmp_path))
+    command.chmod(0o755)
+    text = f"{{ensure: present, source: {tmp_path}/templates, post: [{{'*.conf': '{command} {{}}'}}]}}"
+    path = manifest(f"resources: [scaffold: [{{{tmp_path}/home: {text}}}]]")
+    done = reactor("run", "--converge-once", path)
+    assert done.code == 0, done
+    assert (tmp_path / "secret").read_text() == "of root"
+    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+    made = tmp_path / "home/app.conf"
+    assert not made.is_symlink()
+    assert made.read_text() == "ours\nmade\n"
+    assert stat.S_IMODE(made.stat().st_mode) == 0o640
+    seen = Path((tmp_path / "seen").read_text().strip())
+    assert seen.name == "app.conf"
+    assert seen.parent != tmp_path / "home"
+    assert not seen.exists()
