@@ -12,6 +12,8 @@ Span = tuple[int, int]
 
 _START = 4
 """Characters by which texts are looked up; no text to look for is shorter."""
+_BLOCK = 4096
+"""Characters that are searched at once: only blocks in which one may begin are looked at closely."""
 _DEPTH = 2
 """How many escapings within each other are undone: JSON in a text of JSON."""
 
@@ -44,24 +46,43 @@ class Index:
 
     def __init__(self) -> None:
         self._by_start: dict[tuple[str, ...], dict[int, set[str]]] = {}
+        self._words: set[int] = set()
+        """The first four bytes of each in UTF-8, as a number: a text without any of these needs no closer look."""
 
     def add(self, texts: Iterable[str]) -> None:
         """Look for these, too."""
         for text in texts:
             self._by_start.setdefault(tuple(text[:_START]), {}).setdefault(len(text), set()).add(text)
+            self._words.update(memoryview(_encoded(text)[:_START]).cast("I"))
 
     def spans(self, text: str) -> Iterator[Span]:
         """Where they are: the longest one at each place."""
+        for begin in range(0, len(text), _BLOCK):
+            block = text[begin : begin + _BLOCK + _START - 1]
+            if self._may_begin_in(block):
+                yield from self._spans(text, begin, block)
+
+    def _may_begin_in(self, block: str) -> bool:
+        data = memoryview(_encoded(block))
+        size = len(data)
+        for at in range(min(_START, size - _START + 1)):
+            if not self._words.isdisjoint(data[at : at + (size - at) // _START * _START].cast("I")):
+                return True
+        return False  # nearly always, and found out in C
+
+    def _spans(self, text: str, begin: int, block: str) -> Iterator[Span]:
         by_start = self._by_start
-        if by_start.keys().isdisjoint(_starts(text)):
-            return  # nearly always, and found out in C
-        for at in [at for at, start in enumerate(_starts(text)) if start in by_start]:
+        for at in [at for at, start in enumerate(_starts(block), begin) if start in by_start]:
             by_length = by_start[tuple(text[at : at + _START])]
             longest = max(
                 (length for length, texts in by_length.items() if text[at : at + length] in texts), default=0
             )
             if longest:
                 yield at, at + longest
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _starts(text: str) -> Iterator[tuple[str, ...]]:
