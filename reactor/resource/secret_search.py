@@ -17,7 +17,10 @@ _BLOCK = 4096
 _DEPTH = 2
 """How many escapings within each other are undone: JSON in a text of JSON."""
 
-_HEX_BYTE = r"[0-9a-fA-F]{2}[ :,;_.|-]{0,2}(?:0[xX])?"
+_FEW = 32
+"""First bytes of what is looked for in digits: if there are more, a run may begin with any."""
+_HEX_GAP = r"[ :,;_.|-]{0,2}(?:0[xX])?"
+_HEX_BYTE = rf"[0-9a-fA-F]{{2}}{_HEX_GAP}"
 _HEX_RUN = re.compile(f"{_HEX_BYTE}{_HEX_BYTE}(?:{_HEX_BYTE}){{2,}}[0-9a-fA-F]?")  # so begun, it fails fast
 _HEX_DIGITS = frozenset("0123456789abcdef")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
@@ -46,14 +49,27 @@ class Index:
 
     def __init__(self) -> None:
         self._by_start: dict[tuple[str, ...], dict[int, set[str]]] = {}
+        self._hex_starts: re.Pattern[str] | None = None
         self._words: set[int] = set()
         """The first four bytes of each in UTF-8, as a number: a text without any of these needs no closer look."""
 
     def add(self, texts: Iterable[str]) -> None:
         """Look for these, too."""
+        self._hex_starts = None
         for text in texts:
             self._by_start.setdefault(tuple(text[:_START]), {}).setdefault(len(text), set()).add(text)
             self._words.update(memoryview(_encoded(text)[:_START]).cast("I"))
+
+    def hex_starts(self) -> re.Pattern[str]:
+        """Finds where one of the texts, which are hexadecimal digits, may begin: by its first byte."""
+        if self._hex_starts is None:
+            bytes_ = sorted({"".join(start[:2]) for start in self._by_start})
+            some = "|".join("".join(f"[{digit}{digit.upper()}]" for digit in byte) for byte in bytes_)
+            first = f"(?:{some})" if len(bytes_) <= _FEW else "[0-9a-fA-F]{2}"
+            self._hex_starts = re.compile(
+                f"{first}{_HEX_GAP}{_HEX_BYTE}{_HEX_BYTE}{_HEX_BYTE.partition('[ :')[0]}"
+            )
+        return self._hex_starts
 
     def spans(self, text: str) -> Iterator[Span]:
         """Where they are: the longest one at each place."""
@@ -101,11 +117,15 @@ def escaped_spans(index: Index, text: str, depth: int = _DEPTH) -> Iterator[Span
 
 def hex_spans(index: Index, text: str) -> Iterator[Span]:
     """Where ``text`` has what the index looks for in hexadecimal digits, whatever separates the bytes."""
-    for run in _HEX_RUN.finditer(text):
+    done = 0
+    for start in index.hex_starts().finditer(text):
+        if start.start() < done or (run := _HEX_RUN.match(text, start.start())) is None:
+            continue
+        done = run.end()
         found = run.group().lower().replace("0x", "  ")
         places = [at for at, character in enumerate(found, run.start()) if character in _HEX_DIGITS]
         digits = "".join(character for character in found if character in _HEX_DIGITS)
-        yield from ((places[start], places[end - 1] + 1) for start, end in index.spans(digits))
+        yield from ((places[first], places[last - 1] + 1) for first, last in index.spans(digits))
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
