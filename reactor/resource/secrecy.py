@@ -7,40 +7,20 @@ line of defence: properties known to be secret are not shown in the first place.
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from reactor.resource.secret_forms import hex_forms, holds_short, plain_forms, values_of
-from reactor.resource.secret_search import Index, escaped_spans, hex_spans, merged, with_each
+if TYPE_CHECKING:
+    from reactor.resource.known_secrets import KnownSecrets
 
 MASK = "[secret]"
 
 
-class _Known:
-    """The secrets, and where to look them up. Forms are made when the first text after a new secret is scrubbed."""
-
-    def __init__(self) -> None:
-        self.values: set[str] = set()
-        self.new: list[str] = []
-        self.plain = Index()
-        self.plain.add([MASK])  # what is masked stays
-        self.hex = Index()
-        self.names: set[str] = set()
-        self.has_short = False
-        self.lock = threading.Lock()
-
-    def index_new(self) -> None:
-        """Make what is new findable; once this returns, all that was remembered before is."""
-        with self.lock:  # templates remember secrets in threads
-            while self.new:
-                self.plain.add(plain_forms(self.new[0]))
-                self.hex.add(hex_forms(self.new[0]))
-                del self.new[0]  # last: a thread that sees nothing new must find this one
-
-
-_known = _Known()
+_names: set[str] = set()
+"""Refs, which are shown as they are."""
+_known: KnownSecrets | None = None
+"""None until there is one: most runs know none, and don't pay for the search."""
 
 
 def remember(value: Any) -> None:
@@ -54,15 +34,17 @@ def remember(value: Any) -> None:
         return
     if value is None or isinstance(value, bool):
         return
-    _known.has_short |= holds_short(str(value))
-    new = values_of(str(value)) - _known.values
-    _known.new.extend(new)
-    _known.values.update(new)
+    global _known  # noqa: PLW0603
+    if _known is None:
+        from reactor.resource.known_secrets import KnownSecrets  # noqa: PLC0415
+
+        _known = KnownSecrets(MASK)
+    _known.add(str(value))
 
 
 def can_mask_all() -> bool:
     """Whether no secret is too short, as a whole or in one of its lines."""
-    return not _known.has_short
+    return _known is None or not _known.has_short
 
 
 def show_names(refs: Iterable[str]) -> None:
@@ -71,27 +53,24 @@ def show_names(refs: Iterable[str]) -> None:
     A manifest that makes one with a secret is refused. What is left is chance, and to mask a word that merely happens
     to be somebody's password as well would tell what it is.
     """
-    _known.names.update(refs)
+    _names.update(refs)
 
 
 def forget_all() -> None:
     """Know no secrets: for tests."""
     global _known  # noqa: PLW0603
-    _known = _Known()
+    _known = None
+    _names.clear()
 
 
 def scrub(text: str) -> str:
     """``text`` with every secret in it masked: as it is, and in every form that docs/manifest-language.md names."""
-    return with_each_secret(text, lambda _: MASK) if _known.values else text
+    return with_each_secret(text, lambda _: MASK)
 
 
 def with_each_secret(text: str, make: Callable[[str], str]) -> str:
     """``text`` with what ``make`` gives for each secret in it, as it stands there, in its place."""
-    if _known.new:
-        _known.index_new()
-    index = _known.plain
-    spans = merged([*index.spans(text), *escaped_spans(index, text), *hex_spans(_known.hex, text)])
-    return with_each(text, spans, make) if spans else text
+    return _known.replaced(text, make) if _known is not None and _known.values else text
 
 
 def scrubbed(value: Any) -> Any:
@@ -99,10 +78,10 @@ def scrubbed(value: Any) -> Any:
 
     While there are no secrets, that is ``value`` itself.
     """
-    if not _known.values:
+    if _known is None or not _known.values:
         return value
     if isinstance(value, str) and not isinstance(value, Enum):  # members of enumerations are our own words
-        return value if value in _known.names else scrub(value)
+        return value if value in _names else scrub(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: scrubbed(getattr(value, field.name)) for field in dataclasses.fields(value)}
         return dataclasses.replace(value, **fields)

@@ -12,10 +12,15 @@ Span = tuple[int, int]
 
 _START = 4
 """Characters by which texts are looked up; no text to look for is shorter."""
+_BLOCK = 4096
+"""Characters that are searched at once: only blocks in which one may begin are looked at closely."""
 _DEPTH = 2
 """How many escapings within each other are undone: JSON in a text of JSON."""
 
-_HEX_BYTE = r"[0-9a-fA-F]{2}[ :,;_.|-]{0,2}(?:0[xX])?"
+_FEW = 32
+"""First bytes of what is looked for in digits: if there are more, a run may begin with any."""
+_HEX_GAP = r"[ :,;_.|-]{0,2}(?:0[xX])?"
+_HEX_BYTE = rf"[0-9a-fA-F]{{2}}{_HEX_GAP}"
 _HEX_RUN = re.compile(f"{_HEX_BYTE}{_HEX_BYTE}(?:{_HEX_BYTE}){{2,}}[0-9a-fA-F]?")  # so begun, it fails fast
 _HEX_DIGITS = frozenset("0123456789abcdef")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
@@ -44,24 +49,56 @@ class Index:
 
     def __init__(self) -> None:
         self._by_start: dict[tuple[str, ...], dict[int, set[str]]] = {}
+        self._hex_starts: re.Pattern[str] | None = None
+        self._words: set[int] = set()
+        """The first four bytes of each in UTF-8, as a number: a text without any of these needs no closer look."""
 
     def add(self, texts: Iterable[str]) -> None:
         """Look for these, too."""
+        self._hex_starts = None
         for text in texts:
             self._by_start.setdefault(tuple(text[:_START]), {}).setdefault(len(text), set()).add(text)
+            self._words.update(memoryview(_encoded(text)[:_START]).cast("I"))
+
+    def hex_starts(self) -> re.Pattern[str]:
+        """Finds where one of the texts, which are hexadecimal digits, may begin: by its first byte."""
+        if self._hex_starts is None:
+            bytes_ = sorted({"".join(start[:2]) for start in self._by_start})
+            some = "|".join("".join(f"[{digit}{digit.upper()}]" for digit in byte) for byte in bytes_)
+            first = f"(?:{some})" if len(bytes_) <= _FEW else "[0-9a-fA-F]{2}"
+            self._hex_starts = re.compile(
+                f"{first}{_HEX_GAP}{_HEX_BYTE}{_HEX_BYTE}{_HEX_BYTE.partition('[ :')[0]}"
+            )
+        return self._hex_starts
 
     def spans(self, text: str) -> Iterator[Span]:
         """Where they are: the longest one at each place."""
+        for begin in range(0, len(text), _BLOCK):
+            block = text[begin : begin + _BLOCK + _START - 1]
+            if self._may_begin_in(block):
+                yield from self._spans(text, begin, block)
+
+    def _may_begin_in(self, block: str) -> bool:
+        data = memoryview(_encoded(block))
+        size = len(data)
+        for at in range(min(_START, size - _START + 1)):
+            if not self._words.isdisjoint(data[at : at + (size - at) // _START * _START].cast("I")):
+                return True
+        return False  # nearly always, and found out in C
+
+    def _spans(self, text: str, begin: int, block: str) -> Iterator[Span]:
         by_start = self._by_start
-        if by_start.keys().isdisjoint(_starts(text)):
-            return  # nearly always, and found out in C
-        for at in [at for at, start in enumerate(_starts(text)) if start in by_start]:
+        for at in [at for at, start in enumerate(_starts(block), begin) if start in by_start]:
             by_length = by_start[tuple(text[at : at + _START])]
             longest = max(
                 (length for length, texts in by_length.items() if text[at : at + length] in texts), default=0
             )
             if longest:
                 yield at, at + longest
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _starts(text: str) -> Iterator[tuple[str, ...]]:
@@ -80,11 +117,15 @@ def escaped_spans(index: Index, text: str, depth: int = _DEPTH) -> Iterator[Span
 
 def hex_spans(index: Index, text: str) -> Iterator[Span]:
     """Where ``text`` has what the index looks for in hexadecimal digits, whatever separates the bytes."""
-    for run in _HEX_RUN.finditer(text):
+    done = 0
+    for start in index.hex_starts().finditer(text):
+        if start.start() < done or (run := _HEX_RUN.match(text, start.start())) is None:
+            continue
+        done = run.end()
         found = run.group().lower().replace("0x", "  ")
         places = [at for at, character in enumerate(found, run.start()) if character in _HEX_DIGITS]
         digits = "".join(character for character in found if character in _HEX_DIGITS)
-        yield from ((places[start], places[end - 1] + 1) for start, end in index.spans(digits))
+        yield from ((places[first], places[last - 1] + 1) for first, last in index.spans(digits))
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
