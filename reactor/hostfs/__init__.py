@@ -18,6 +18,7 @@ symlink, and everything else is done through that descriptor.
 - ``private``: copies that other programs read and nobody else can reach;
 - ``records``: what kinds remember of what they made, in the state directory;
 - ``tree``: removing directories with all that is in them;
+- ``writers``: who else may write to a file, or put something in its place;
 - ``write``: creating, replacing and removing files and directories.
 
 The names below are the door: kinds import from here, never from the modules. They are imported when they are first used.
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from reactor.hostfs.safe_open import (
         Parent,
         first_made,
-        is_changeable,
-        is_only_ours,
         make_missing,
         open_content,
         open_directory,
@@ -51,13 +50,13 @@ if TYPE_CHECKING:
         open_place,
         open_source,
         opened_listing,
-        others_may_write,
         refuse_foreign_link,
     )
     from reactor.hostfs.stat_stamp import Stamp, settled, stamp_of
     from reactor.hostfs.temp_files import find_litter, is_litter, is_temporary_name, lock_temporary
     from reactor.hostfs.tree import mount_points_in
     from reactor.hostfs.write import Validator, create_directory, remove, remove_litter, set_attributes, store
+    from reactor.hostfs.writers import is_changeable, is_only_ours, others_may_write
 
 _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
@@ -70,11 +69,12 @@ _HOMES = {
     "owners": ("MAX_ID", "accounts", "accounts_of", "is_id", "names_of"),
     "private": ("private_copy", "private_directory"),
     "records": ("forget_record", "read_record", "write_record"),
-    "safe_open": ("Parent", "first_made", "is_changeable", "make_missing", "open_content", "open_directory", "open_path", "is_only_ours", "open_place", "open_source", "opened_listing", "others_may_write", "refuse_foreign_link"),
+    "safe_open": ("Parent", "first_made", "make_missing", "open_content", "open_directory", "open_path", "open_place", "open_source", "opened_listing", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "settled", "stamp_of"),
     "temp_files": ("find_litter", "is_litter", "is_temporary_name", "lock_temporary"),
     "tree": ("mount_points_in",),
     "write": ("Validator", "create_directory", "remove", "remove_litter", "set_attributes", "store"),
+    "writers": ("is_changeable", "is_only_ours", "others_may_write"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

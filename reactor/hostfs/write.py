@@ -26,9 +26,10 @@ from reactor.hostfs.content import Content, copy
 from reactor.hostfs.errors import Explaining, explained
 from reactor.hostfs.fsync import flush, flush_directory
 from reactor.hostfs.private import private_copy
-from reactor.hostfs.safe_open import Parent, is_changeable, make_missing, refuse_foreign_link
+from reactor.hostfs.safe_open import Parent, make_missing, refuse_foreign_link
 from reactor.hostfs.temp_files import is_litter, lock_temporary, temporary_name
 from reactor.hostfs.tree import remove_tree
+from reactor.hostfs.writers import is_changeable
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 
