@@ -294,3 +294,12 @@ def show(title: str, rows: Sequence[Row], against: str = "floor") -> None:
                 for at, (cell, width) in enumerate(zip(line, widths, strict=True))
             )
         )
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process has had since its program was started.
+
+    The ``ru_maxrss`` of getrusage(2) also counts what whoever started it had.
+    """
+    status = Path("/proc/self/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) / 1024

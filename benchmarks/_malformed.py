@@ -6,14 +6,13 @@ Each input depends on the seed and on its number alone: one that is named can be
 from __future__ import annotations
 
 import random
-import resource
 import sys
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from _harness import Row, progress, show
+from _harness import Row, peak_megabytes, progress, show
 
 MOST_SECONDS, MOST_MEGABYTES = 2.0, 300
 _SHOWN = 5
@@ -66,7 +65,7 @@ def attack(
 
 def finish(title: str, tally: Tally) -> None:
     """Print the table and the first faults; end with 1 when there was one."""
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    megabytes = peak_megabytes()
     rows = [
         Row("another exception than an error for people", len(tally.faults) - tally.slow, "", 0),
         Row(f"over {MOST_SECONDS:g} s", tally.slow, "", 0),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import os
 import random
-import resource
 import socket
 import sys
 import time
@@ -21,7 +20,7 @@ from pathlib import Path
 
 import trio
 from _answers import hostile
-from _harness import Row, arguments, progress, show, workspace
+from _harness import Row, arguments, peak_megabytes, progress, show, workspace
 
 from reactor import ResourceError
 from reactor.loading import data_located
@@ -160,7 +159,7 @@ def main() -> None:
     print(f"seed {SEED}")
     with workspace(options.dir) as place:
         tally = trio.run(attack, count, place)
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    megabytes = peak_megabytes()
     rows = [
         Row("another exception than an error for people", len(tally.faults) - tally.slow, "", 0),
         Row("over 2 s", tally.slow, "", 0),

@@ -62,6 +62,14 @@ class Places:
     def __init__(self, most: int) -> None:
         self._most = most
         self._taken: set[Place] = set()
+        self._freed = trio.Event()
+
+    async def take_in_turn(self, peer: Peer, admitted: bool) -> Place:
+        """A place for a newcomer, as soon as there is one: all may be needed for a moment by those who may ask."""
+        while (place := self.take(peer, admitted=admitted)) is None:
+            self._freed = trio.Event()
+            await self._freed.wait()
+        return place
 
     def take(self, peer: Peer, *, admitted: bool) -> Place | None:
         """A place for a newcomer; None when all are needed."""
@@ -77,6 +85,7 @@ class Places:
     def give_back(self, place: Place) -> None:
         """Its connection is over."""
         self._taken.discard(place)
+        self._freed.set()
 
     def _dispensable(self) -> Place | None:
         found = [place for place in self._taken if not (place.admitted and place.busy)]

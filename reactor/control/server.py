@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from reactor.control.peer import peer_of, user_of
+from reactor.control.peer import Peer, peer_of, user_of
 from reactor.control.places import Place, Places
 from reactor.control.socketpath import SOCKET_FILE, at_home
 from reactor.resource.threads import in_thread
@@ -58,20 +58,23 @@ async def _serve_each(
     async with listener, trio.open_nursery() as nursery:
         while True:
             stream = await _accepted(listener)
-            if (place := _place(places, stream)) is None:
+            if (newcomer := _newcomer(stream)) is None:
                 await trio.aclose_forcefully(stream)
             else:
-                nursery.start_soon(serve_one, stream, place)
+                nursery.start_soon(serve_one, stream, await places.take_in_turn(*newcomer))
 
 
-def _place(places: Places, stream: trio.SocketStream) -> Place | None:
-    """The place of a new connection, if it gets one. Through a Unix socket only our user and root may ask."""
+def _newcomer(stream: trio.SocketStream) -> tuple[Peer, bool] | None:
+    """Whose connection it is, and whether they may ask. None: it is refused, or has gone already.
+
+    Through a Unix socket only our user and root may ask.
+    """
     try:
         if stream.socket.family == socket.AF_UNIX:
             user = user_of(stream.socket)
-            return places.take(("user", user), admitted=True) if user in (0, os.geteuid()) else None
-        return places.take(peer_of(stream.socket), admitted=False)
-    except OSError:  # it has gone already
+            return (("user", user), True) if user in (0, os.geteuid()) else None
+        return peer_of(stream.socket), False
+    except OSError:
         return None
 
 
