@@ -16,6 +16,7 @@ import errno
 import os
 import stat
 import struct
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -40,6 +41,8 @@ _ANYBODY = 2**32 - 1
 _OPENAT2 = 437  # the same number on every architecture
 _AT_FDCWD = -100
 _RESOLVE_NO_SYMLINKS = 0x04
+_HOW_SIZE = 24
+_ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 _TRY_STEP_BY_STEP = (errno.ELOOP, errno.ENOSYS, errno.EPERM)
 """A symlink on the way; a kernel before 5.6; a sandbox that forbids what it does not know."""
 
@@ -212,9 +215,10 @@ def _open_straight(path: str, flags: int) -> int | None:
     """
     if "\0" in path:
         raise ValueError("embedded null byte")
-    how = _how(flags)
+    how = _hows.get(flags) or _how(flags)
+    name = path.encode(_ENCODING, _ERRORS)  # as os.fsencode, which takes longer
     while True:
-        fd: int = _syscall(_OPENAT2, _AT_FDCWD, os.fsencode(path), how, len(how))
+        fd: int = _syscall(_OPENAT2, _AT_FDCWD, name, how, _HOW_SIZE)
         if fd >= 0:
             return fd
         code = ctypes.get_errno()
@@ -226,8 +230,7 @@ def _open_straight(path: str, flags: int) -> int | None:
 
 def _how(flags: int) -> bytes:
     """The struct open_how of openat2(2) for ``flags``."""
-    if (how := _hows.get(flags)) is None:
-        how = _hows[flags] = struct.pack("=QQQ", flags, 0, _RESOLVE_NO_SYMLINKS)
+    how = _hows[flags] = struct.pack("=QQQ", flags, 0, _RESOLVE_NO_SYMLINKS)
     return how
 
 
