@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from reactor.engine.roster import Roster
@@ -17,21 +17,21 @@ from reactor.resource.base import Resource
 MOST_PASSES: Final = 10
 """How often a run looks: resources that change what each other reads must not keep it from ending."""
 
-_CLOCK_TICK_NS: Final = 10_000_000
-"""A kernel before 6.13 stamps all changes within a tick alike."""
-_Stamp = tuple[int, ...] | None
-"""Of a file: inode, size, and the time of the last change in nanoseconds; None where there is none."""
+
+def _kernel_version() -> tuple[int, int]:
+    match = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+_CLOCK_TICK_NS: Final = 5_000_000 if _kernel_version() >= (6, 13) else 20_000_000
+"""By so much the time of a change may be behind the clock that we read: newer kernels have finer times."""
 
 
 class _Began(NamedTuple):
-    """When the last check of a vertex began: after how many changes of all, and in nanoseconds since 1970.
-
-    ``stamps`` are of the files that it reads.
-    """
+    """When the last check of a vertex began: after how many changes of all, and in nanoseconds since 1970."""
 
     changes: int
     at: int
-    stamps: Mapping[str, _Stamp]
 
 
 class Rereading:
@@ -48,9 +48,7 @@ class Rereading:
 
     def begins(self, vertex: int) -> None:
         """A check of ``vertex`` begins."""
-        paths = _read_by(self._roster.resources[vertex])
-        stamps = {path: _stamp(path) for path in paths} if paths else {}
-        self._began[vertex] = _Began(self._changes, time.time_ns() if paths else 0, stamps)
+        self._began[vertex] = _Began(self._changes, time.time_ns())
 
     def changes(self, vertex: int) -> None:
         """The check of ``vertex`` is about to change something."""
@@ -70,39 +68,20 @@ class Rereading:
         return self._changes - began.changes - (self._own.get(vertex, 0) > began.changes)
 
     def _is_stale(self, vertex: int) -> bool:
-        began = self._began[vertex]
-        return any(
-            _is_changed(path, began.stamps.get(path), began.at)
-            for path in _read_by(self._roster.resources[vertex])
-        )
+        resource = self._roster.resources[vertex]
+        since = self._began[vertex].at - _CLOCK_TICK_NS
+        return any(_changed_after(since, path) for path in _read_by(resource))
 
 
 def _read_by(resource: Resource) -> Collection[str]:
     return (*resource.reads(), *(resource.late.reads if resource.late is not None else ()))
 
 
-def _is_changed(path: str, before: _Stamp, moment: int) -> bool:
-    """Whether the file may have changed since it had this stamp. Of a whole directory, only the check of who reads it knows."""
+def _changed_after(moment: int, path: str) -> bool:
+    """Whether the file may have changed. Of a whole directory, only the check of who reads it knows."""
     if path.endswith("/"):
         return True
-    now = _stamp(path)
-    if now != before:
-        return True
-    return now is not None and not _HAS_FINE_STAMPS and now[-1] > moment - _CLOCK_TICK_NS
-
-
-def _stamp(path: str) -> _Stamp:
     try:
-        found = os.stat(path)
+        return os.stat(path).st_ctime_ns > moment
     except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_ctime_ns
-
-
-def _kernel_version() -> tuple[int, int]:
-    match = re.match(r"(\d+)\.(\d+)", os.uname().release)
-    return (int(match[1]), int(match[2])) if match else (0, 0)
-
-
-_HAS_FINE_STAMPS: Final = _kernel_version() >= (6, 13)
-"""Whether a change that follows a stat has another time, however soon it follows."""
+        return False

@@ -18,6 +18,7 @@ from pathlib import Path
 import trio
 from victims import FORGED, STRANGER, World, check
 
+from reactor.mountinfo import mounts
 from resources.file import File
 from resources.health.goss.file import FileRule
 from resources.mount import Mount
@@ -417,8 +418,11 @@ def main() -> None:
         try:
             trio.run(run, name, seconds, world, program)
         finally:
-            for path in ("home/conf/point", "home/evil/point", "point"):
-                subprocess.run(["umount", "--lazy", top / path], stderr=subprocess.DEVNULL, check=False)
+            for mount in reversed(
+                list(mounts())
+            ):  # wherever the attacker left them, also one above the other
+                if mount.point.startswith(f"{top}/"):
+                    subprocess.run(["umount", "--lazy", mount.point], check=False)
             subprocess.run(["umount", "--lazy", "/etc"], check=False)
     sys.stdout.write(
         json.dumps({"attempts": world.attempts, "outcomes": world.outcomes, "leaks": world.leaks})
