@@ -10,17 +10,16 @@ import itertools
 import os
 import random
 import socket
-import sys
 import time
 import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import trio
 from _answers import hostile
-from _harness import Row, arguments, peak_megabytes, progress, show, workspace
+from _harness import arguments, progress, workspace
+from _malformed import MOST_SECONDS, Tally, finish
 
 from reactor import ResourceError
 from reactor.loading import data_located
@@ -31,24 +30,11 @@ from resources.archive import Archive
 from resources.health.goss.http import HttpRule
 
 SEED = 11
-SHOWN = 5
 AT_ONCE = 4
-MOST_SECONDS, MOST_MEGABYTES = 2.0, 300
 PATIENCE_MS = 1500
 """What a health check waits: the server closes each connection, so nothing has to."""
 
 Ask = Callable[[str, Path], Awaitable[None]]
-
-
-@dataclass
-class Tally:
-    """What became of the answers; ``faults`` describes what should not have been."""
-
-    taken: int = 0
-    refused: int = 0
-    slow: int = 0
-    slowest: float = 0.0
-    faults: list[str] = field(default_factory=list)
 
 
 async def health(url: str, _place: Path) -> None:
@@ -159,17 +145,7 @@ def main() -> None:
     print(f"seed {SEED}")
     with workspace(options.dir) as place:
         tally = trio.run(attack, count, place)
-    megabytes = peak_megabytes()
-    rows = [
-        Row("another exception than an error for people", len(tally.faults) - tally.slow, "", 0),
-        Row("over 2 s", tally.slow, "", 0),
-        Row("slowest", tally.slowest, "s", MOST_SECONDS),
-        Row("most memory", megabytes, "MB", MOST_MEGABYTES),
-    ]
-    show(f"hostile answers: {count:,}, {tally.refused:,} refused, {tally.taken:,} taken", rows)
-    for fault in tally.faults[:SHOWN]:
-        print(f"\n{fault}")
-    sys.exit(bool(tally.faults) or megabytes > MOST_MEGABYTES)
+    finish(f"hostile answers: {count:,}", tally)
 
 
 if __name__ == "__main__":
