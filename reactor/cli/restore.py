@@ -84,12 +84,14 @@ def _choose(versions: list[Version], wanted: str | None) -> Version:
 
 
 def _show(versions: list[Version], form: Format) -> None:
+    from reactor.hostfs import names_of
+
     if form == "json":
         _tell({"path": versions[0].path, "versions": [_record(version) for version in versions]})
         return
     rows = [("id", "time", "bytes", "owner", "mode", "changed by")]
     for version in versions:
-        owner = f"{_user(version.uid)}:{_group(version.gid)}"
+        owner = ":".join(names_of(version.uid, version.gid))
         size = str(version.size)
         rows.append((version.name.id, _time(version), size, owner, f"{version.mode:04o}", version.ref))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -175,21 +177,3 @@ def _warn_of_running(directory: str, version: Version) -> None:
 
 def _time(version: Version) -> str:
     return date_and_time(version.name.time / 1e9)
-
-
-def _user(uid: int) -> str:
-    import pwd
-
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
-
-
-def _group(gid: int) -> str:
-    import grp
-
-    try:
-        return grp.getgrgid(gid).gr_name
-    except KeyError:
-        return str(gid)
