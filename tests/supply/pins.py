@@ -10,7 +10,8 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
-PLAIN, DEV, TOOLS = "requirements.lock", "requirements-dev.lock", "requirements-lock.lock"
+PLAIN, DEV = "requirements.lock", "requirements-dev.lock"
+TOOLS = ["requirements-lock.lock", "requirements-mutation.lock"]
 PYTHONS = ["3.11.2", "3.12.0", "3.13.0", "3.14.0", "3.15.0"]
 """3.11.2 is that of Debian 12."""
 

@@ -26,7 +26,7 @@ def test_every_dependency_is_locked_within_its_bounds(lock, python):
             )
 
 
-@pytest.mark.parametrize("lock", [PLAIN, DEV, TOOLS])
+@pytest.mark.parametrize("lock", [PLAIN, DEV, *TOOLS])
 def test_every_entry_of_a_lock_is_one_version_with_hashes_and_no_place_to_get_it_from(lock):
     found = list(entries(lock))
     assert found
