@@ -268,6 +268,10 @@ class Scheduler:
             return False
         if self.fail_fast and self._barrier.holds_back(vertex):
             return False
+        start = self.agenda.earliest(vertex, now, failed=False)
+        if start > now:  # `mark` put it off already, unless it was blocked, or was slowed down since
+            self._schedule(vertex, start, now)
+            return False
         owed, later = self._owed[vertex], 0
         if vertex in self._admission.limits or self.bursts.lasting:
             later = self.bursts.held_back(vertex, owed, now)
@@ -276,6 +280,8 @@ class Scheduler:
                 return False
             if not self._admission.admits(vertex, now):
                 return False
+            if (owed ^ later) & _REFRESH:
+                self.bursts.forget(vertex)
         self._running[vertex] = owed ^ later
         self._owed[vertex] = later
         self._retries.began(vertex)
