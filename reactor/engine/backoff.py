@@ -26,8 +26,12 @@ class Backoff:
     level: float = 0.0
     last_failure: float = field(default=float("-inf"))
 
+    def wait_after(self, failures: float) -> float:
+        """The seconds to wait after so many ``failures`` in a row, without jitter."""
+        return min(self.cap, self.base * math.pow(GROWTH, min(failures, 64.0)))
+
     def _raw(self) -> float:
-        return min(self.cap, self.base * math.pow(GROWTH, min(self.level, 64.0)))
+        return self.wait_after(self.level)
 
     def next_wait(self, now: float) -> float:
         """Record a failure at ``now`` (seconds of any steady clock); return the seconds to wait."""

@@ -45,22 +45,6 @@ class Blame:
         """Those that failed and that no other stands for."""
         return self.failed.difference(self.wholes)
 
-    def is_over_for(self, vertex: int) -> bool:
-        """Whether ``vertex`` starts no more when the first failure ends a run.
-
-        What failed may be tried again, and a whole that failed recovers by what it stands for.
-        """
-        return vertex not in self.failed and not self.answerable() <= self._standing_for(vertex)
-
-    def _standing_for(self, vertex: int) -> set[int]:
-        found: set[int] = set()
-        stack = [vertex]
-        while stack:
-            wholes = self.wholes.get(stack.pop(), ())
-            found.update(wholes)
-            stack.extend(wholes)
-        return found
-
     def fail(self, vertex: int, moves: bytearray) -> None:
         """``vertex`` failed: those below that rest are blocked. Those that move are asked about when they start."""
         if vertex not in self.failed:

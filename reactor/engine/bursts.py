@@ -42,15 +42,15 @@ class Bursts:
         return None if burst is None else burst.due
 
     def held_back(self, vertex: int, owed: int, now: float) -> int:
-        """The part of the causes ``owed`` that a check which starts now leaves owed; if none, the burst is over."""
+        """The part of the causes ``owed`` that a check which starts now leaves owed.
+
+        If that is none, the burst lasts all the same until the check does start, and is forgotten then.
+        """
         burst = self.lasting.get(vertex)
-        if burst is None or not owed & _REFRESH:
-            return 0
-        if burst.due <= now or owed & _AT_ONCE:
-            del self.lasting[vertex]
+        if burst is None or not owed & _REFRESH or burst.due <= now or owed & _AT_ONCE:
             return 0
         return _REFRESH
 
     def forget(self, vertex: int) -> None:
-        """``vertex`` has left the graph, or is another now."""
+        """The refresh of ``vertex`` begins, or it has left the graph, or is another now."""
         self.lasting.pop(vertex, None)

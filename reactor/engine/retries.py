@@ -42,7 +42,8 @@ class Retries:
         """An attempt failed. Returns the seconds to the next, or None when there is none left.
 
         ``fresh``: something new happened meanwhile, so the attempts count anew. ``echoed``: something happened that may
-        be no more than what the attempt did itself; it is followed by one more attempt, if it was to be the last.
+        be no more than what the attempt did itself. No event is lost, so another attempt follows, also after the last;
+        its wait grows with their number, however long each takes, for the event may be the attempt's own echo.
         """
         history = self._histories.get(vertex)
         if history is None:
@@ -52,10 +53,13 @@ class Retries:
         history.eager_at = now + history.eager.next_wait(now)
         history.attempts = 1 if fresh else history.attempts + 1
         allowed = self._default if limits.retry is None else limits.retry
-        if allowed != UNLIMITED and history.attempts > allowed + echoed:
+        is_last = allowed != UNLIMITED and history.attempts > allowed
+        if is_last and not echoed:
             self.due.pop(vertex, None)
             return None
         wait = history.planned - now if history.planned > now else history.patient.next_wait(now)
+        if is_last:
+            wait = max(wait, history.patient.wait_after(history.attempts - 2))
         self.due[vertex] = now + wait
         return wait
 

@@ -26,6 +26,7 @@ from reactor.engine.agenda import Agenda
 from reactor.engine.blame import Blame
 from reactor.engine.bursts import Bursts
 from reactor.engine.events import CAUSE_SETS, Cause
+from reactor.engine.fail_fast import FailFast
 from reactor.engine.limits import UNLIMITED, Limits
 from reactor.engine.order import Order
 from reactor.engine.outcome import Outcome
@@ -45,7 +46,8 @@ class Scheduler:
     """The state of every vertex of one graph.
 
     ``jobs`` bounds what runs at once. ``default_retry`` is for vertices whose limits name none. With ``fail_fast``
-    nothing but retries starts while anything has failed that `blame` finds answerable. Times are of a steady clock.
+    nothing but what failed, and its ancestors, starts while anything has failed that `blame` finds answerable. Times are
+    of a steady clock.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Scheduler:
         self.fail_fast = fail_fast
         self.order = Order(topology.successors, self._cleared)
         self.blame = Blame(topology)
+        self._barrier = FailFast(topology, self.blame)
         self.bursts = Bursts()
         self.active = 0
         """How many jobs are taken: one by each vertex that runs, or by all that run together."""
@@ -80,7 +83,6 @@ class Scheduler:
         self._gone: set[int] = set()
         self._paused: set[int] = set()
         self._ready: deque[int] = deque()
-        self._stalled: list[int] = []
 
     # ---- what happened ----
 
@@ -264,8 +266,11 @@ class Scheduler:
         """Count ``vertex`` as running, if nothing is in its way; else somebody comes back to it."""
         if not self._may_start(vertex):
             return False
-        if self.fail_fast and self.blame.is_over_for(vertex):
-            self._stalled.append(vertex)
+        if self.fail_fast and self._barrier.holds_back(vertex):
+            return False
+        start = self.agenda.earliest(vertex, now, failed=False)
+        if start > now:  # `mark` put it off already, unless it was blocked, or was slowed down since
+            self._schedule(vertex, start, now)
             return False
         owed, later = self._owed[vertex], 0
         if vertex in self._admission.limits or self.bursts.lasting:
@@ -275,6 +280,8 @@ class Scheduler:
                 return False
             if not self._admission.admits(vertex, now):
                 return False
+            if (owed ^ later) & _REFRESH:
+                self.bursts.forget(vertex)
         self._running[vertex] = owed ^ later
         self._owed[vertex] = later
         self._retries.began(vertex)
@@ -302,6 +309,8 @@ class Scheduler:
 
     def _fail(self, vertex: int, now: float, **meanwhile: bool) -> float | None:
         self.blame.fail(vertex, self.order.motion)
+        if self.fail_fast:
+            self._ready.extend(self._barrier.failed(vertex))
         wait = self._retries.failed(vertex, self._admission.limits_of(vertex), now, **meanwhile)
         if wait is not None:
             self.agenda.call(vertex, now + wait)
@@ -311,9 +320,8 @@ class Scheduler:
         if vertex in self.blame.failed:
             self._retries.succeeded(vertex)
             self.blame.recover(vertex, self._freed)
-            if not self.blame.failed:
-                self._ready.extend(self._stalled)
-                self._stalled.clear()
+            if self.fail_fast:
+                self._ready.extend(self._barrier.recovered())
         self.refreshes.spread(vertex, outcome, now)
 
     def _freed(self, vertex: int) -> None:
@@ -340,6 +348,6 @@ class Scheduler:
         for vertex in sorted(freed):
             if vertex not in blocked and not order.motion[vertex] and vertex not in self._running:
                 order.begin(vertex)
-        self._stalled.clear()
+        self._barrier.reshape(self.topology)
         self._ready.clear()
         self._ready.extend(v for v in range(self.topology.size) if self._may_start(v))

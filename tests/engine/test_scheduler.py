@@ -10,8 +10,9 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
+from reactor.resource.subscription import Quiet
 
-A, B = 0, 1
+A, B, C = 0, 1, 2
 
 
 def pair(kind=EdgeKind.REQUIRE, **limits):
@@ -114,21 +115,73 @@ def test_a_slowed_down_vertex_waits_and_runs():
     assert scheduler.converged
 
 
-def waits_between_attempts(retry, meanwhile):
+def test_a_rate_is_kept_by_what_was_blocked():
+    scheduler = pair(limits={B: Limits(rate=0.1)})
+    scheduler.mark(B, Cause.DRIFT, 0.0)
+    run(scheduler, B)
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    run(scheduler, A, Outcome.FAILED)
+    scheduler.mark(B, Cause.DRIFT, 1.0)
+    scheduler.mark(A, Cause.DRIFT, 2.0)
+    scheduler.elapsed(2.0)
+    run(scheduler, A, now=2.0)
+    assert scheduler.next_ready(2.0) is None
+    assert scheduler.agenda.next_time() <= 10.0
+    scheduler.elapsed(10.0)
+    run(scheduler, B, now=10.0)
+    assert scheduler.converged
+
+
+def test_a_rate_is_kept_by_what_is_slowed_down_while_it_waits_for_another():
+    scheduler = pair()
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    scheduler.mark(B, Cause.DRIFT, 0.0)
+    scheduler.agenda.slow_down(B, until=5.0)
+    run(scheduler, A)
+    assert scheduler.next_ready(0.0) is None
+    scheduler.elapsed(5.0)
+    run(scheduler, B, now=5.0)
+
+
+def test_a_burst_that_waits_for_a_semaphore_is_not_begun_anew():
+    quiet = Quiet.model_validate({"for": "2s", "at_most": "10s"})
+    limits = {B: Limits(quiet=quiet, semaphores=("s",)), C: Limits(semaphores=("s",))}
+    topology = Topology.of_edges(3, [(A, B, EdgeKind.NOTIFY)])
+    scheduler = Scheduler(topology, jobs=3, limits=limits)
+    scheduler.mark(C, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) == C, "it takes the semaphore"
+    for now in (0.0, 11.0):
+        scheduler.mark(A, Cause.DRIFT, now)
+        run(scheduler, A, Outcome.CHANGED, now=now)
+        scheduler.elapsed(now)
+        assert scheduler.next_ready(now) is None
+        scheduler.elapsed(5.0)
+        assert scheduler.next_ready(max(now, 5.0)) is None
+    scheduler.finished(C, Outcome.OK, 12.0)
+    assert scheduler.next_ready(12.0) == B, "the first change was 12 s ago"
+    assert Cause.REFRESH in scheduler.causes(B)
+
+
+def waits_between_attempts(retry, meanwhile, takes=0.0, most=6):
     """How long A waits for each further attempt if all fail, and ``meanwhile`` is marked during each."""
     scheduler, now, last, waits = pair(limits={A: Limits(retry=retry, delay=10.0)}), 0.0, 0.0, []
     scheduler.mark(A, Cause.DRIFT, now)
-    while not scheduler.exhausted:
+    while not scheduler.exhausted and len(waits) < most:
         if scheduler.next_ready(now) is None:
             now = scheduler.agenda.next_time()
             scheduler.elapsed(now)
             continue
         waits.append(now - last)
-        last = now
+        last = now = now + takes
         for cause in meanwhile:
             scheduler.mark(A, cause, now)
         scheduler.finished(A, Outcome.FAILED, now)
     return waits[1:]
+
+
+def test_what_long_attempts_cause_themselves_has_them_repeated_ever_more_seldom():
+    waits = waits_between_attempts(1, [Cause.DRIFT], takes=1000.0)
+    assert waits[2:] == pytest.approx([20, 40, 80], rel=0.11)
 
 
 @pytest.mark.parametrize(
@@ -136,11 +189,11 @@ def waits_between_attempts(retry, meanwhile):
     [
         (0, [], []),
         (2, [], [10, 20]),
-        # An event is followed by a check: soon after the first attempt, and once more after the last.
-        (0, [Cause.DRIFT], [0.1]),
+        # An event is followed by a check, soon after the first attempt, and with growing waits however many failed.
         # The retry that it forestalls stays due when it was.
-        (2, [Cause.DRIFT], [0.1, 9.9, 20]),
-        (2, [Cause.DRIFT, Cause.DRIFT], [0.1, 9.9, 20]),
+        (0, [Cause.DRIFT], [0.1, 9.9, 20, 40, 80]),
+        (2, [Cause.DRIFT], [0.1, 9.9, 20, 40, 80]),
+        (2, [Cause.DRIFT, Cause.DRIFT], [0.1, 9.9, 20, 40, 80]),
     ],
 )
 def test_events_during_runs_that_fail_are_no_new_beginning(retry, meanwhile, expected):

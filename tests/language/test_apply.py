@@ -124,6 +124,23 @@ resources:
     assert (tmp_path / "last").exists()
 
 
+async def test_what_goes_before_the_failure_that_stops_a_run_is_still_repaired(site, tmp_path):
+    manifest = """
+ccm:
+  fail_on_error: true
+  resources:
+    - file: [{"{dir}/first": {{own}, content: a}}]
+    - exec: [{"/usr/bin/test -e {dir}/go": }]
+"""
+    options = Options(watch=True, fail_fast=True)
+    async with running(graph=site(manifest).graph, options=options) as story:
+        await story.until(lambda: story.result(f"exec#/usr/bin/test -e {tmp_path}/go") is Result.FAILED)
+        (tmp_path / "first").unlink()
+        await story.until((tmp_path / "first").exists)
+        (tmp_path / "go").touch()
+        await story.converged()
+
+
 @pytest.mark.parametrize(
     ("above", "below"),
     [
