@@ -143,7 +143,7 @@ def _touches(resource: Resource, ours: tuple[str, ...]) -> bool:
     for path in resource.provides():
         if f"{path}/".startswith(ours):
             return True
-    for path in resource.removes():
+    for path in (*resource.removes(), *resource.clears()):
         if f"{path}/".startswith(ours) or any(each.startswith(f"{path.rstrip('/')}/") for each in ours):
             return True
     return False

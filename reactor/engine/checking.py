@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, Protocol
 
 import trio
 
 from reactor.engine.check import AS_DESIRED, Verdict, check, examined, looked_at
-from reactor.engine.events import CAUSE_SETS, Cause, Result
+from reactor.engine.events import CAUSE_SETS, Cause
 from reactor.engine.fights import Fights
 from reactor.engine.following import Following, Origin
 from reactor.engine.foregone import Foregone
 from reactor.engine.gathering import Gatherings
 from reactor.engine.herald import Herald
+from reactor.engine.last_looks import LastLooks
 from reactor.engine.ledger import Ledger
 from reactor.engine.memory import Memory
 from reactor.engine.options import Options
 from reactor.engine.outcome import Outcome
 from reactor.engine.rehearsal import Rehearsal
-from reactor.engine.rereading import Rereading
 from reactor.engine.reversals import Reversals
 from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Scheduler
-from reactor.engine.second_look import SecondLook
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
 from reactor.resource.fragile import FragileMounts
@@ -36,7 +35,6 @@ _DRIFT = Cause.DRIFT.value
 _REFRESH = Cause.REFRESH.value
 _OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see there
 _DIFFERS = (_CHANGED, Outcome.WOULD_CHANGE)
-_SETTLED = (Result.OK, Result.CHANGED)
 _APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY)
 
 
@@ -76,9 +74,8 @@ class Checking:
         self._parties = run.scheduler.groups.party
         self._examiners = trio.CapacityLimiter(run.options.jobs)
         self._gatherings = Gatherings(self._parties)
-        self.second_look = SecondLook(run.roster, run.ledger)
         self.following = Following(run)
-        self.rereading = Rereading(run.roster)
+        self.last_looks = LastLooks(run, self.following)
         self._hears_nothing = not run.options.watch
         self.fragile: FragileMounts
         """The mounts that are asked before a check touches what is below them. Known once the run has begun."""
@@ -121,7 +118,7 @@ class Checking:
 
     def _begins(self, vertex: int, ref: str, refreshing: Memory | None) -> None:
         if self._hears_nothing:
-            self.rereading.begins(vertex)
+            self.last_looks.begins(vertex)
         if refreshing is not None:
             refreshing.begins(ref)
 
@@ -146,7 +143,7 @@ class Checking:
     async def _verdict(
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
     ) -> Verdict:
-        if (undone := self.second_look.found.pop(vertex, None)) is not None:
+        if (undone := self.last_looks.second_look.found.pop(vertex, None)) is not None:
             return undone
         verdict = AS_DESIRED
         if not monitor_only:
@@ -256,38 +253,8 @@ class Checking:
             if subscribers:
                 await self._memory.intend(refs[vertex], subscribers)
         if self._hears_nothing:
-            self.second_look.changes(vertex)
-            self.following.touched()
-            self.rereading.changes(vertex)
+            self.last_looks.changing(vertex)
         self._scheduler.refreshes.touched(vertex)
-
-    # ---- what a run without watches looks at once more when it comes to rest ----
-
-    @property
-    def owes_another_look(self) -> bool:
-        """Whether something was changed that others may depend on, and no event told them."""
-        return self.following.is_due or self.rereading.is_due or self.second_look.is_due
-
-    @property
-    def looks_again(self) -> bool:
-        """Whether that look is under way."""
-        return self.following.is_under_way or self.second_look.is_under_way
-
-    async def look_again(self) -> None:
-        """Follow the manifest; else check what reads a file that has changed; else see who undid whom."""
-        if self.following.is_due and await self.following.take():
-            return
-        blocked = self._scheduler.blame.blocked
-        for vertex in (stale := self.rereading.take(self._settled(blocked)) if self.rereading.is_due else []):
-            self._run.mark(vertex, Cause.INTENT)
-        if stale or not self.second_look.is_due:
-            return
-        for vertex in await self.second_look.take(blocked):
-            self._run.mark(vertex, Cause.DRIFT)
-
-    def _settled(self, blocked: Collection[int]) -> list[int]:
-        present = sorted(self._roster.present)
-        return [vertex for vertex in present if self._ledger.result(vertex, blocked) in _SETTLED]
 
     def _retire_undone(self, vertex: int, checked: Resource) -> None:
         """If ``checked`` undid a resource, and is not one that was just about to leave, ``vertex`` has left the run."""
@@ -298,6 +265,7 @@ class Checking:
 
     def void(self, vertex: int) -> None:
         """The check of ``vertex`` was cancelled: it is no answer, and is owed again."""
+        self.last_looks.ends(vertex)
         self._scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
         self._gatherings.look()
 
@@ -308,6 +276,7 @@ class Checking:
             self.last_change = now
             if int(causes) & _DRIFT:
                 self._see_fight(vertex, verdict, started, now)
+        self.last_looks.ends(vertex)
         retry_in = self._scheduler.finished(vertex, verdict.outcome, now)
         if self._gatherings.open:
             self._gatherings.look()

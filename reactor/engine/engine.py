@@ -309,12 +309,12 @@ class Engine:
 
     def _rest(self) -> None:
         """Nothing is ready: see whether that is convergence, the end, or only a pause."""
-        if self.scheduler.active or self._checking.looks_again:
+        if self.scheduler.active or self._checking.last_looks.is_under_way:
             return
         if self._stopping:
             self._over.set()
         elif self.scheduler.exhausted and not self.options.watch:
-            if self._checking.owes_another_look:
+            if self._checking.last_looks.is_due:
                 self._nursery.start_soon(self._look_again)
                 return
             self._over.set()
@@ -324,7 +324,7 @@ class Engine:
         self._freeze()
 
     async def _look_again(self) -> None:
-        await self._checking.look_again()
+        await self._checking.last_looks.take()
         self._rest()
 
     def _freeze(self) -> None:

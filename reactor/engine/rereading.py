@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Collection
-from typing import Final, NamedTuple
+from typing import Final
 
+from reactor.engine.change_log import ChangeLog
 from reactor.engine.roster import Roster
 from reactor.resource.base import Resource
 
@@ -27,50 +27,29 @@ _CLOCK_TICK_NS: Final = 5_000_000 if _kernel_version() >= (6, 13) else 20_000_00
 """By so much the time of a change may be behind the clock that we read: newer kernels have finer times."""
 
 
-class _Began(NamedTuple):
-    """When the last check of a vertex began: after how many changes of all, and in nanoseconds since 1970."""
-
-    changes: int
-    at: int
-
-
 class Rereading:
-    """Knows when each check began, and what was changed since by others."""
+    """Compares the files that settled checks have read with the time of these checks."""
 
-    def __init__(self, roster: Roster) -> None:
+    def __init__(self, roster: Roster, log: ChangeLog) -> None:
         self._roster = roster
-        self._began: dict[int, _Began] = {}
-        self._changes = 0
-        self._own: dict[int, int] = {}
-        """By vertex: which of all changes was its last."""
+        self._log = log
+        self._seen = 0
         self._passes = 0
-        self.is_due = False
 
-    def begins(self, vertex: int) -> None:
-        """A check of ``vertex`` begins."""
-        self._began[vertex] = _Began(self._changes, time.time_ns())
-
-    def changes(self, vertex: int) -> None:
-        """The check of ``vertex`` is about to change something."""
-        self._changes += 1
-        self._own[vertex] = self._changes
-        self.is_due = self._passes < MOST_PASSES
+    @property
+    def is_due(self) -> bool:
+        """Whether anything was changed since the last look."""
+        return self._log.changes > self._seen and self._passes < MOST_PASSES
 
     def take(self, settled: Collection[int]) -> list[int]:
         """Which of ``settled`` are to be checked again."""
-        self.is_due = False
+        self._seen = self._log.changes
         self._passes += 1
-        return [vertex for vertex in settled if self._others_since(vertex) and self._is_stale(vertex)]
-
-    def _others_since(self, vertex: int) -> int:
-        if (began := self._began.get(vertex)) is None:
-            return 0
-        return self._changes - began.changes - (self._own.get(vertex, 0) > began.changes)
+        return [vertex for vertex in settled if self._log.others_since(vertex) and self._is_stale(vertex)]
 
     def _is_stale(self, vertex: int) -> bool:
-        resource = self._roster.resources[vertex]
-        since = self._began[vertex].at - _CLOCK_TICK_NS
-        return any(_changed_after(since, path) for path in _read_by(resource))
+        since = self._log.began_at(vertex) - _CLOCK_TICK_NS
+        return any(_changed_after(since, path) for path in _read_by(self._roster.resources[vertex]))
 
 
 def _read_by(resource: Resource) -> Collection[str]:

@@ -292,6 +292,14 @@ class Resource(Presentation, Model, ABC):
         """Absolute paths and accounts that are gone because of this resource; what uses them goes first."""
         return ()
 
+    def clears(self) -> Iterable[str]:
+        """Absolute paths at or below which this takes away what is there now: an unmounted file system, a home, units.
+
+        What uses or removes something there goes first, what is to be there comes after. One that ends in ``/`` is about
+        what is below the directory only.
+        """
+        return ()
+
     def uses(self) -> Iterable[str]:
         """Absolute paths and accounts this relies on: each gives an edge from the nearest resource at or above it.
 

@@ -140,6 +140,10 @@ class User(Resource, kind="user"):
         if self.ensure == "absent":
             yield from accounts_named("user", self.name, self.uid)
 
+    def clears(self) -> Iterable[str]:
+        """The home directory, if it goes with the user."""
+        return (self.home,) if self.home is not None and self.manage_home and self.ensure == "absent" else ()
+
     def uses(self) -> Iterable[str]:
         """The files, the groups, the shell, and where the home directory is made."""
         yield from self._files

@@ -128,6 +128,10 @@ class Mount(Resource, kind="mount"):
         """The mount point: what is below it is in the file system that is mounted."""
         return (self.name,) if self.ensure == "mounted" else ()
 
+    def clears(self) -> Iterable[str]:
+        """What is below the mount point, if the file system is to go."""
+        return (f"{self.name}/",) if self.ensure in ("unmounted", "absent") else ()
+
     def uses(self) -> Iterable[str]:
         """The mount point, the table, and the device if it is a path."""
         yield self.name

@@ -49,9 +49,15 @@ class Package(Resource, kind="package", providers=PROVIDERS):
 
         So a service goes after the package it comes with, also before anybody knows what that holds.
         """
-        if self.ensure != "absent":
-            yield f"{UNITS}/{self.name}.service"
-            yield from self._provider.database.units(self.name)
+        return () if self.ensure == "absent" else self._units()
+
+    def clears(self) -> Iterable[str]:
+        """Its units, if it is to go: a service is stopped before."""
+        return self._units() if self.ensure == "absent" else ()
+
+    def _units(self) -> Iterable[str]:
+        yield f"{UNITS}/{self.name}.service"
+        yield from self._provider.database.units(self.name)
 
     def uses(self) -> Iterable[str]:
         """Whatever is configured of the package manager: its repositories above all."""

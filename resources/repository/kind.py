@@ -95,6 +95,10 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         """Its file and its key: packages need them."""
         return self._files if self.ensure == "present" else ()
 
+    def removes(self) -> Iterable[str]:
+        """Its file, if it is to go: then no package comes from it any more."""
+        return self._files[:1] if self.ensure == "absent" else ()
+
     def uses(self) -> Iterable[str]:
         """The directories of its files, and a key that is managed elsewhere."""
         yield from map(os.path.dirname, self._files)

@@ -196,6 +196,10 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         """The target, unless it is to go."""
         return () if self.ensure == "absent" else (self.name,)
 
+    def clears(self) -> Iterable[str]:
+        """The target, if it is to go: it goes with the last file."""
+        return (self.name,) if self.ensure == "absent" else ()
+
     def uses(self) -> Iterable[str]:
         """The directory above the target, the templates with whoever makes them, and the owners."""
         return (os.path.dirname(self.name), f"{self.source}/", *accounts_of(self.owner, self.group))

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from reactor.engine.change_log import ChangeLog
 from reactor.engine.rereading import MOST_PASSES, Rereading
 
 
@@ -22,7 +23,14 @@ class Reads:
 
 
 def rereading(*resources):
-    return Rereading(SimpleNamespace(resources=resources))
+    log = ChangeLog()
+    return Rereading(SimpleNamespace(resources=resources), log), log
+
+
+def change(log, vertex):
+    """The check of ``vertex`` that has begun changes something."""
+    log.changing(vertex)
+    log.ends(vertex)
 
 
 @pytest.fixture
@@ -34,53 +42,58 @@ def source(tmp_path):
 
 
 def test_what_read_a_file_before_another_changed_it_is_checked_again(source):
-    looks = rereading(Reads(source), Reads())
-    looks.begins(0)
-    looks.changes(1)
+    looks, log = rereading(Reads(source), Reads())
+    log.begins(0)
+    log.begins(1)
+    os.utime(source)
+    change(log, 1)
     assert looks.is_due
     assert looks.take([0, 1]) == [0]
     assert not looks.is_due
 
 
 def test_what_a_resource_changed_itself_is_no_reason(source):
-    looks = rereading(Reads(source))
-    looks.begins(0)
-    looks.changes(0)
+    looks, log = rereading(Reads(source))
+    log.begins(0)
+    change(log, 0)
     assert looks.take([0]) == []
 
 
 def test_a_file_that_stayed_as_it_was_is_no_reason(source):
     while time.time_ns() - os.stat(source).st_ctime_ns < 50_000_000:
         os.sched_yield()  # until the clock has moved on from the time of the file
-    looks = rereading(Reads(source), Reads())
-    looks.begins(0)
-    looks.changes(1)
+    looks, log = rereading(Reads(source), Reads())
+    log.begins(0)
+    log.begins(1)
+    change(log, 1)
     assert looks.take([0, 1]) == []
 
 
 def test_a_check_that_began_after_the_last_change_has_read_it(source):
-    looks = rereading(Reads(source), Reads())
-    looks.changes(1)
-    looks.begins(0)
+    looks, log = rereading(Reads(source), Reads())
+    log.begins(1)
+    change(log, 1)
+    log.begins(0)
     assert looks.take([0, 1]) == []
 
 
 def test_all_below_a_directory_may_have_changed(tmp_path):
-    looks = rereading(Reads(f"{tmp_path}/"), Reads())
-    looks.begins(0)
-    looks.changes(1)
+    looks, log = rereading(Reads(f"{tmp_path}/"), Reads())
+    log.begins(0)
+    log.begins(1)
+    change(log, 1)
     assert looks.take([0, 1]) == [0]
 
 
 def test_two_that_change_what_each_other_reads_do_not_keep_a_run_from_ending(source):
-    looks = rereading(Reads(source), Reads(source))
+    looks, log = rereading(Reads(source), Reads(source))
     passes = 0
     due = [0, 1]
     while due:
         for vertex in due:
-            looks.begins(vertex)
+            log.begins(vertex)
         for vertex in due:
-            looks.changes(vertex)
+            change(log, vertex)
         passes += 1
         assert passes <= MOST_PASSES + 1
         due = looks.take([0, 1]) if looks.is_due else []

@@ -18,6 +18,7 @@ class Thing(Resource, kind="thing"):
     using: tuple[str, ...] = ()
     providing: tuple[str, ...] = ()
     removing: tuple[str, ...] = ()
+    clearing: tuple[str, ...] = ()
 
     async def observe(self):
         return None
@@ -33,6 +34,9 @@ class Thing(Resource, kind="thing"):
 
     def removes(self):
         return self.removing
+
+    def clears(self):
+        return self.clearing
 
 
 class Path(Thing, kind="path"):

@@ -18,6 +18,7 @@ from reactor.mountinfo import mounts
 from reactor.resource.plan import ResourceError
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, graph_of, running
+from resources.exec import Exec
 from resources.file import File
 from resources.mount import Mount
 from resources.mount.decision import decide
@@ -427,3 +428,39 @@ async def test_below_a_directory_of_another_user_a_mount_comes_changes_and_goes(
     _, story = await converge_once(Mount(name=str(home / "point"), ensure="absent"))
     assert mounts_at(str(home / "point")) == ()
     assert str(home) not in FSTAB.read_text()
+
+
+@pytest.mark.parametrize("ensure", ["absent", "unmounted"])
+@pytest.mark.parametrize("backwards", [False, True])
+async def test_mounts_in_mounts_and_what_is_in_them_go_from_the_inside_out(ensure, backwards, point):
+    inner, file = point / "inner", point / "file"
+    shell('mount -t tmpfs one "$1"; mkdir "$1/inner"; touch "$1/file"; mount -t tmpfs two "$1/inner"', point)
+    put = {"owner": "root", "group": "root", "mode": "0644", "content": "below"}
+    resources = [
+        sized(point, ensure=ensure),
+        sized(inner, ensure=ensure),
+        File(name=str(file), ensure="absent"),
+        File(name=str(point / "later"), ensure="present", **put),
+    ]
+    ended, story = await converge_once(*(reversed(resources) if backwards else resources))
+    assert ended.counts["failed"] == ended.counts["blocked"] == 0
+    assert all(len(story.checks(resource.ref)) == 1 for resource in resources)
+    assert not mounts_at(str(inner))
+    assert not mounts_at(str(point))
+    assert os.listdir(point) == ["later"], "it was written when the mount was gone"
+
+
+async def test_a_mount_in_what_a_command_makes_is_mounted_after_all(point):
+    inner = point / "inner"
+    makes = Exec(
+        name="makes",
+        provider="shell",
+        command='sleep 0.2; mkdir "$DIRECTORY"',
+        environment=[f"DIRECTORY={inner}"],
+    )
+    try:
+        ended, _ = await converge_once(sized(inner), makes)
+        assert ended.counts["failed"] == 0
+        assert mounts_at(str(inner))
+    finally:
+        subprocess.run(["umount", inner], check=False)

@@ -14,6 +14,7 @@ from reactor.engine.events import Result
 from reactor.engine.options import Options
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
+from resources.exec import Exec
 from resources.file import File
 from resources.service import Service
 from watchers.dbus import Scope, connect
@@ -486,3 +487,15 @@ def masked():
 @pytest.mark.parametrize("promise", CONTRACT, ids=lambda promise: promise.__name__)
 async def test_the_service_kind_keeps_the_contract(promise, case):
     await promise(case())
+
+
+@pytest.mark.usefixtures("without_proof")
+async def test_a_service_is_started_though_what_brings_its_unit_is_later_and_says_nothing_of_it():
+    app = Unit()
+    text = app.text().replace("'", "'\\''")
+    brings = Exec(name="brings", provider="shell", command=f"sleep 0.5; printf %s '{text}' > {app.path}")
+    ended, story = await converge_once(Service(name=app.name, enable=True), brings)
+    assert [check.result for check in story.checks(f"service#{app.name}")] == [Result.FAILED, Result.CHANGED]
+    assert ended.counts["failed"] == 0
+    assert world(app) == ("active", "enabled")
+    assert app.starts == 1

@@ -25,7 +25,7 @@ def add_automatic_edges(draft: Draft) -> None:
     """Add what follows from paths and accounts, but never an edge that would close a cycle."""
     paths = _Paths(draft)
     wanted: dict[Pair, Edge] = {}
-    for first, second, owner, reason in chain(paths.from_uses(), paths.from_removes()):
+    for first, second, owner, reason in chain(paths.from_uses(), paths.from_removes(), paths.from_clears()):
         wanted.setdefault((first, second), Edge(EdgeKind.AUTOMATIC, reason, owner))
     for first, second in without_cycles(draft.successors, wanted):
         draft.connect(first, second, wanted[first, second])
@@ -43,6 +43,7 @@ class _Paths:
         self._provided: _PathIndex = {}
         self._used: _PathIndex = {}
         self._removed: _PathIndex = {}
+        self._cleared: _PathIndex = {}
         for vertex, resource in enumerate(draft.resources):
             if resource.meta.automatic_edges and resource.takes_automatic_edges:
                 for path in resource.provides():
@@ -51,6 +52,11 @@ class _Paths:
                     self._used.setdefault(path, []).append(vertex)
                 for path in resource.removes():
                     self._removed.setdefault(path, []).append(vertex)
+                for path in resource.clears():
+                    self._cleared.setdefault(path, []).append(vertex)
+        self._leaving = {
+            vertex for index in (self._removed, self._cleared) for each in index.values() for vertex in each
+        }
         self._let_members_use(draft)
 
     def _let_members_use(self, draft: Draft) -> None:
@@ -62,26 +68,33 @@ class _Paths:
                     users.extend(sorted(within(whole, wholes)))
 
     def from_uses(self) -> _Wanted:
-        """The nearest provider at or above a path goes before its user, and so does all within a used directory."""
+        """The nearest provider at or above a path goes before its user, and so does all within a used directory.
+
+        So does what is removed from that, unless the user is leaving as well: then it still needs that.
+        """
         for path, users in self._used.items():
             is_whole = path.endswith("/") and path != "/"
-            within = self._within(path) if is_whole else ()
+            within = _below(path, self._sorted_provided, self._provided) if is_whole else []
+            removers = _below(path, self._sorted_removed, self._removed) if is_whole else []
             above = self._providers_above(path.rstrip("/") if is_whole else path)
             for user in users:
-                for provider in (*_nearest(above, user), *within):
-                    if provider != user:
-                        yield provider, user, user, f"{self._refs[user]} uses {path}"
-
-    def _within(self, directory: str) -> list[int]:
-        """Whoever provides something below ``directory``, which ends with a slash."""
-        paths = self._sorted_provided
-        start = bisect_left(paths, directory)
-        below = takewhile(lambda path: path.startswith(directory), islice(paths, start, None))
-        return [provider for path in below for provider in self._provided[path]]
+                reason = f"{self._refs[user]} uses {path}"
+                for first in (*_nearest(above, user), *within):
+                    if first != user:
+                        yield first, user, user, reason
+                for remover in removers:
+                    if user in self._leaving and remover != user:
+                        yield user, remover, user, reason
+                    elif remover != user:
+                        yield remover, user, user, reason
 
     @cached_property
     def _sorted_provided(self) -> list[str]:
         return sorted(self._provided)
+
+    @cached_property
+    def _sorted_removed(self) -> list[str]:
+        return sorted(self._removed)
 
     def _providers_above(self, path: str) -> list[list[int]]:
         """Whoever provides ``path``, then whoever its parent, and so on."""
@@ -91,24 +104,63 @@ class _Paths:
         """What lies in a directory is used, made or removed before the directory is removed."""
         if not self._removed:
             return
-        below = sorted({*self._provided, *self._used, *self._removed})
         for path, removers in self._removed.items():
             others = {*self._provided.get(path, ()), *self._used.get(path, ())}
-            others.update(self._strictly_below(path, below))
+            for index in (self._provided, self._used, self._removed):
+                others.update(_below(_as_directory(path), self._every_path, index))
             for remover in removers:
                 for other in sorted(others - {remover}):
                     yield other, remover, remover, f"{self._refs[remover]} removes {path}"
 
-    def _strictly_below(self, path: str, every_path: list[str]) -> Iterator[int]:
-        """Who has to do with paths below: sorted, those start with ``path/``, and all others lie to either side."""
-        prefix = path.rstrip("/") + "/"
-        for position in range(bisect_left(every_path, prefix), len(every_path)):
-            below = every_path[position]
-            if not below.startswith(prefix):
-                return
-            if below != path:
-                for index in (self._provided, self._used, self._removed):
-                    yield from index.get(below, ())
+    def from_clears(self) -> _Wanted:
+        """What uses, removes or clears something within goes before it is cleared, what is to be there comes after.
+
+        What uses a path that is to be there goes with that.
+        """
+        for path, clearers in self._cleared.items():
+            comes = set(self._there(path, self._provided))
+            goes = {*self._there(path, self._removed), *self._there(path, self._used_as_it_is)}
+            goes.update(_below(_as_directory(path), self._every_path, self._cleared))
+            for clearer in clearers:
+                reason = f"{self._refs[clearer]} clears {path.rstrip('/') or '/'}"
+                for other in sorted(goes - comes - {clearer}):
+                    yield other, clearer, clearer, reason
+                for other in sorted(comes - {clearer}):
+                    yield clearer, other, clearer, reason
+
+    def _there(self, path: str, index: _PathIndex) -> Iterator[int]:
+        """Whoever names ``path`` or something below it; only below it if it ends with a slash."""
+        if not path.endswith("/"):
+            yield from index.get(path, ())
+        yield from _below(_as_directory(path), self._every_path, index)
+
+    @cached_property
+    def _used_as_it_is(self) -> _PathIndex:
+        """By path: who uses it while nobody provides it, nor anything above that is cleared."""
+        return {path: users for path, users in self._used.items() if not self._is_renewed(path)}
+
+    def _is_renewed(self, path: str) -> bool:
+        for here in (path, *parents(path)):
+            if here in self._provided:
+                return True
+            if here in self._cleared or f"{here}/" in self._cleared:
+                return False
+        return False
+
+    @cached_property
+    def _every_path(self) -> list[str]:
+        return sorted({*self._provided, *self._used, *self._removed, *self._cleared})
+
+
+def _below(directory: str, every_path: list[str], index: _PathIndex) -> list[int]:
+    """Who is in ``index`` with a path below ``directory``, which ends with a slash."""
+    start = bisect_left(every_path, directory)
+    below = takewhile(lambda path: path.startswith(directory), islice(every_path, start, None))
+    return [vertex for path in below if path != directory for vertex in index.get(path, ())]
+
+
+def _as_directory(path: str) -> str:
+    return path.rstrip("/") + "/"
 
 
 def _nearest(above: list[list[int]], user: int) -> list[int]:

@@ -1,0 +1,54 @@
+"""What a run without watches has changed, and which of its checks began before that."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Hashable
+from typing import NamedTuple
+
+
+class _Began(NamedTuple):
+    """When the last check of a vertex began: after how many changes of all, and of ``batch``; ``at`` is the time."""
+
+    changes: int
+    own: int
+    at: int
+    batch: Hashable
+
+
+class ChangeLog:
+    """Counts the checks that changed something, also those that failed halfway, when they end."""
+
+    def __init__(self) -> None:
+        self.changes = 0
+        """How many have ended."""
+        self._began: dict[int, _Began] = {}
+        self._own: Counter[Hashable] = Counter()
+        self._changing: set[int] = set()
+
+    def begins(self, vertex: int, batch: Hashable = None) -> None:
+        """A check of ``vertex`` begins. All that are applied together are of one ``batch``."""
+        key = vertex if batch is None else batch
+        self._began[vertex] = _Began(self.changes, self._own[key], time.time_ns(), key)
+
+    def changing(self, vertex: int) -> None:
+        """The check of ``vertex`` is about to change something."""
+        self._changing.add(vertex)
+
+    def ends(self, vertex: int) -> None:
+        """The check of ``vertex`` ended."""
+        if vertex in self._changing:
+            self._changing.discard(vertex)
+            self.changes += 1
+            self._own[self._began[vertex].batch] += 1
+
+    def others_since(self, vertex: int) -> bool:
+        """Whether another change has ended since the last check of ``vertex`` began; one of its batch is none."""
+        if (began := self._began.get(vertex)) is None:
+            return False
+        return self.changes - began.changes > self._own[began.batch] - began.own
+
+    def began_at(self, vertex: int) -> int:
+        """When the last check of ``vertex`` began, in nanoseconds since 1970. There must have been one."""
+        return self._began[vertex].at
