@@ -164,12 +164,13 @@ class Sysctl(Resource, kind="sysctl"):
         path, text = self._key.file, self._text
         if text is None:
             words = f"removed {path}"
-            return Action(f"Would have {words}", words, partial(remove, path, recursive=False))
+            return Action(f"Would have {words}", words, partial(remove, path, recursive=False), is_proof=True)
         return Action(
             would=f"Would have written {path}",
             did=f"wrote {path}",
             run=partial(textfile.replace, path, text),
             diff=partial(textfile.diff, path, lambda _: text),
+            is_proof=True,
         )
 
 
