@@ -34,12 +34,16 @@ class Verdict(NamedTuple):
     health: Health = ()
     missing: str | None = None
     """What it failed for the want of, as in a `ResourceError`."""
+    drifted_again: str | None = None
+    """What differs again, where all was done and something else has changed it since."""
 
 
 Apply = Callable[[Resource, Plan, list[str]], Awaitable[None]]
 """Applies the plan of a resource in another way than `perform`, and adds to the list what was done."""
 
 AS_DESIRED = Verdict(Outcome.OK)
+MOST_PLANS = 5
+"""How many different plans one check carries out while the world moves."""
 _WITHOUT_END = nullcontext()
 
 
@@ -72,8 +76,8 @@ async def check(
             if noop:
                 would = tuple([await action.planned() for action in plan])
                 return Verdict(Outcome.WOULD_CHANGE, would, await _texts(seen))
-            await (perform(plan, done) if apply is None else apply(resource, plan, done))
-            return await _verified(resource, seen, done)
+            left, tried = await _carry_out(resource, plan, apply, done)
+            return _judged(left, tried, tuple(done), await _texts(seen))
     except trio.TooSlowError:
         error, hint = f"the check took longer than its timeout of {timeout:g} s", None
     except ResourceError as failure:
@@ -117,18 +121,36 @@ async def perform(plan: Plan, done: list[str]) -> None:
         done.append(action.made())
 
 
-async def _verified(resource: Resource, seen: tuple[Diff, ...], done: list[str]) -> Verdict:
-    if (fragile := fragile_mounts()).by_point:  # a change may take long, and mounts die meanwhile
-        await fragile.ask_all(looked_at(resource))
-    left = await resource.verify()
-    diffs = await _texts(seen)
-    if left:
-        wanted = "; ".join(action.would for action in left)
-        text = f"the desired state was not reached; checked again: {wanted}"
-        return Verdict(
-            Outcome.FAILED, tuple(done), diffs, text, "something else may be changing it at the same time"
-        )
-    return Verdict(Outcome.CHANGED, tuple(done), diffs)
+async def _carry_out(
+    resource: Resource, plan: Plan, apply: Apply | None, done: list[str]
+) -> tuple[Plan, Plan]:
+    """Apply ``plan``, and what is still to be done after it, as long as all of that is something new.
+
+    Somebody else may be changing the same thing: what they changed was not planned, and is no failure of the plan.
+    Returns what is left, and all that was carried out.
+    """
+    tried: Plan = ()
+    left = plan
+    for _ in range(MOST_PLANS):
+        tried += left
+        await (perform(left, done) if apply is None else apply(resource, left, done))
+        if (fragile := fragile_mounts()).by_point:  # a change may take long, and mounts die meanwhile
+            await fragile.ask_all(looked_at(resource))
+        left = await resource.verify()
+        if not left or any(action in tried for action in left):
+            break
+    return left, tried
+
+
+def _judged(left: Plan, tried: Plan, done: tuple[str, ...], diffs: tuple[str, ...]) -> Verdict:
+    """The verdict where ``left`` is to be done although ``tried`` was. What was proved to be done, and is not so, has drifted."""
+    if not left:
+        return Verdict(Outcome.CHANGED, done, diffs)
+    wanted = "; ".join(action.would for action in left)
+    if all(action.is_proof or action not in tried for action in left):
+        return Verdict(Outcome.CHANGED, done, diffs, drifted_again=wanted)
+    text = f"the desired state was not reached; checked again: {wanted}"
+    return Verdict(Outcome.FAILED, done, diffs, text, "something else may be changing it at the same time")
 
 
 async def _looked(resource: Resource, plan: Plan) -> tuple[Diff, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import trio
 
@@ -34,6 +34,9 @@ _INITIAL = Cause.INITIAL.value
 _DRIFT = Cause.DRIFT.value
 _REFRESH = Cause.REFRESH.value
 _OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see there
+MOST_REPAIRS: Final = 10
+"""How often a run without watches repairs one resource in a row: what changes it back must not keep it from ending."""
+_HINT_AT_FIGHT: Final = "find what changes it at the same time, and stop that, or take it out of the manifest"
 _DIFFERS = (_CHANGED, Outcome.WOULD_CHANGE)
 _APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY)
 
@@ -102,6 +105,7 @@ class Checking:
                 self.void(vertex)
                 return trio.current_time()
             verdict = found
+        verdict = self._ended(vertex, verdict)
         now = self._run.clock.current_time()
         retry_in = self._finish(vertex, verdict, causes, started, now)
         if verdict.outcome is not _OK:
@@ -274,13 +278,26 @@ class Checking:
     ) -> float | None:
         if verdict.outcome is _CHANGED:
             self.last_change = now
-            if int(causes) & _DRIFT:
+            if int(causes) & _DRIFT or verdict.drifted_again is not None:
                 self._see_fight(vertex, verdict, started, now)
         self.last_looks.ends(vertex)
         retry_in = self._scheduler.finished(vertex, verdict.outcome, now)
+        if verdict.drifted_again is not None:
+            self._run.mark(vertex, Cause.DRIFT)
         if self._gatherings.open:
             self._gatherings.look()
         return retry_in
+
+    def _ended(self, vertex: int, verdict: Verdict) -> Verdict:
+        """The verdict; what drifts again and again fails where nobody watches, since such a run has an end."""
+        if verdict.drifted_again is None:
+            self._fights.held(vertex)
+            return verdict
+        times = self._fights.drifted_again(vertex)
+        if self._run.options.watch or times < MOST_REPAIRS:
+            return verdict
+        error = f"repaired {times} times, and changed again by something else: {verdict.drifted_again}"
+        return Verdict(_FAILED, verdict.actions, verdict.diffs, error, _HINT_AT_FIGHT, health=verdict.health)
 
     def _see_fight(self, vertex: int, verdict: Verdict, started: float, now: float) -> None:
         took = now - started
@@ -288,7 +305,7 @@ class Checking:
             took = 0.0  # what is looked for on a clock may be work that comes steadily, and takes its time
         if (flare := self._fights.repaired(vertex, verdict.actions, took, now)) is None:
             return
-        self._scheduler.agenda.slow_down(vertex, now + flare.wait)
+        self._scheduler.agenda.pace(vertex, now + flare.wait)
         if flare.news is not None:
             self._herald.flapping(vertex, flare.news)
 

@@ -69,6 +69,7 @@ class Fights:
 
     def __init__(self) -> None:
         self._fights: dict[int, _Fight] = {}
+        self._again: Counter[int] = Counter()
 
     def repaired(self, vertex: int, actions: tuple[str, ...], took: float, now: float) -> Flare | None:
         """Drift of ``vertex`` was repaired by ``actions`` in so many seconds. Returns a Flare when it is fought over."""
@@ -85,7 +86,17 @@ class Fights:
         news = Counter(action for each in fight.repairs for action in each.actions)
         return Flare(fight.backoff.next_wait(now), dict(news))
 
+    def drifted_again(self, vertex: int) -> int:
+        """What was just repaired at ``vertex`` has drifted already. Returns how often that was so, one after the other."""
+        self._again[vertex] += 1
+        return self._again[vertex]
+
+    def held(self, vertex: int) -> None:
+        """``vertex`` was as desired at the end of its check."""
+        self._again.pop(vertex, None)
+
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph."""
         for vertex in vertices:
             self._fights.pop(vertex, None)
+            self._again.pop(vertex, None)

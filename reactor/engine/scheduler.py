@@ -38,6 +38,7 @@ _Vertices = Collection[int]
 _CANCELLED = Outcome.CANCELLED  # see there
 _BAD = (Outcome.FAILED, Outcome.UNHEALTHY)
 _DRIFT = int(Cause.DRIFT)
+_ONLY_LOOKED_AT = int(Cause.DRIFT | Cause.AUDIT)
 _REFRESH = int(Cause.REFRESH)
 _RETRY = int(Cause.RETRY)
 
@@ -95,6 +96,8 @@ class Scheduler:
             self._retries.count_anew(vertex)
         start = self.agenda.earliest(vertex, now + delay, failed=vertex in self.blame.failed)
         if not self.order.motion[vertex]:
+            if self._rests(vertex, now):
+                return
             self.order.begin(vertex)
         elif self._start_at.get(vertex, now) <= start:
             return
@@ -174,7 +177,7 @@ class Scheduler:
         if self.blame.stands_in_the_way_of(vertex):
             self.blame.block(vertex, self.order.motion)
             self.order.end(vertex)
-        elif again:
+        elif again and not self._rests(vertex, now):
             failed = vertex in self.blame.failed
             self._schedule(vertex, self.agenda.earliest(vertex, now, failed=failed), now)
         else:
@@ -183,9 +186,9 @@ class Scheduler:
 
     def elapsed(self, now: float) -> None:
         """The clock says ``now``: start what waited for it, retry what failed long enough ago."""
-        for vertex, is_retry in self.agenda.due(now):
-            if is_retry:
-                self.mark(vertex, Cause.RETRY, now)
+        for vertex, cause in self.agenda.due(now):
+            if cause is not None:
+                self.mark(vertex, cause, now)
             elif not self.order.waiting[vertex]:
                 self._ready.append(vertex)
 
@@ -226,7 +229,9 @@ class Scheduler:
     @property
     def under_way(self) -> bool:
         """Whether a check runs or is about to, but for another attempt. What only a pause keeps back is not."""
-        return bool(self.active or self._start_at or self.has_ready or self.order.is_held)
+        return bool(
+            self.active or self._start_at or self.agenda.resting or self.has_ready or self.order.is_held
+        )
 
     @property
     def exhausted(self) -> bool:
@@ -236,12 +241,12 @@ class Scheduler:
     @property
     def at_rest(self) -> bool:
         """Whether nothing is owed, not even another attempt."""
-        return not (self.order.moving or self._retries.due)
+        return not (self.order.moving or self._retries.due or self.agenda.resting)
 
     @property
     def converged(self) -> bool:
         """Whether nothing is in motion, and nothing failed or is blocked."""
-        return not (self.order.moving or self.blame.failed or self.blame.blocked)
+        return not (self.order.moving or self.blame.failed or self.blame.blocked or self.agenda.resting)
 
     def causes(self, vertex: int) -> Cause:
         """Why ``vertex`` runs, or is owed a run."""
@@ -286,6 +291,10 @@ class Scheduler:
         self._owed[vertex] = later
         self._retries.began(vertex)
         return True
+
+    def _rests(self, vertex: int, now: float) -> bool:
+        """Whether ``vertex`` waits at rest because it is fought over, and owes nothing but another repair."""
+        return not self._owed[vertex] & ~_ONLY_LOOKED_AT and self.agenda.rests(vertex, now)
 
     def _schedule(self, vertex: int, start: float, now: float) -> None:
         if start > now:

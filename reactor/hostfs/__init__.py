@@ -17,6 +17,7 @@ symlink, and everything else is done through that descriptor.
 - ``backups``: keeping what a file held before it is replaced or removed;
 - ``private``: copies that other programs read and nobody else can reach;
 - ``records``: what kinds remember of what they made, in the state directory;
+- ``normal_forms``: values that the system writes down in other words than they were given;
 - ``tree``: removing directories with all that is in them;
 - ``writers``: who else may write to a file, or put something in its place;
 - ``write``: creating, replacing and removing files and directories.
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from reactor.hostfs.diff import attributes_diff, content_diff, secret_diff
     from reactor.hostfs.errors import Explaining, explained
     from reactor.hostfs.fsync import flush, flush_directory, sync_file_system
+    from reactor.hostfs.normal_forms import NormalForms, spelled_alike
     from reactor.hostfs.owners import MAX_ID, accounts, accounts_of, is_id, names_of
     from reactor.hostfs.private import private_copy, private_directory
     from reactor.hostfs.records import forget_record, read_record, write_record
@@ -66,6 +68,7 @@ _HOMES = {
     "diff": ("attributes_diff", "content_diff", "secret_diff"),
     "errors": ("Explaining", "explained"),
     "fsync": ("flush", "flush_directory", "sync_file_system"),
+    "normal_forms": ("NormalForms", "spelled_alike"),
     "owners": ("MAX_ID", "accounts", "accounts_of", "is_id", "names_of"),
     "private": ("private_copy", "private_directory"),
     "records": ("forget_record", "read_record", "write_record"),
@@ -90,6 +93,7 @@ __all__ = [
     "FileType",
     "Former",
     "Inline",
+    "NormalForms",
     "Parent",
     "Source",
     "Stamp",
@@ -133,6 +137,7 @@ __all__ = [
     "secret_diff",
     "set_attributes",
     "settled",
+    "spelled_alike",
     "stamp_of",
     "store",
     "sync_file_system",

@@ -69,13 +69,13 @@ async def store(
                     temporary.finish_writing()
                 if validator is not None:
                     await _approved(validator, path, directory, temporary, attributes)
-                device = _give(temporary.fd, attributes)
+                device = _give(temporary.fd, attributes, path)
                 await flush(temporary.fd, device)
                 with Former(path, f"file#{path}", directory, base, device) as former:
                     replaced = temporary.replace_target()
                     await former.keep()
                 if not replaced:
-                    await _overwrite(directory, base, temporary.fd, attributes)
+                    await _overwrite(path, directory, base, temporary.fd, attributes)
             await flush_directory(directory, device)
     except OSError as error:
         raise explained(error, f"write {path}") from error
@@ -138,7 +138,7 @@ async def _approved(
         with private_copy(temporary.fd, os.path.basename(path), attributes) as candidate:
             await validator.approve(candidate, path)
     else:
-        _give(temporary.fd, attributes)
+        _give(temporary.fd, attributes, path)
         await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
 
 
@@ -208,13 +208,13 @@ class _Temporary:
         return True
 
 
-async def _overwrite(directory: int, base: str, finished: int, attributes: Attributes) -> None:
+async def _overwrite(path: str, directory: int, base: str, finished: int, attributes: Attributes) -> None:
     """Write what the file open at ``finished`` holds in place. Only for a single file that is bind-mounted, as containers do with /etc/hosts."""
     fd = os.open(base, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
     try:
         await copy(finished, fd)
         os.ftruncate(fd, os.lseek(fd, 0, os.SEEK_CUR))
-        await flush(fd, _give(fd, attributes))
+        await flush(fd, _give(fd, attributes, path))
     finally:
         os.close(fd)
 
@@ -233,13 +233,16 @@ def _is_directory(directory: int, base: str) -> bool:
         return False
 
 
-def _give(fd: int, attributes: Attributes) -> int:
-    """Give the file these attributes. Returns the device it is on."""
+def _give(fd: int, attributes: Attributes, path: str) -> int:
+    """Give the file these attributes. Returns the device it is on. Raises ResourceError where they are not kept."""
     found = os.fstat(fd)
+    if (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == attributes:
+        return found.st_dev
     if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
         os.fchown(fd, attributes.uid, attributes.gid)
     if stat.S_IMODE(found.st_mode) != attributes.mode:
         os.fchmod(fd, attributes.mode)
+    _require_kept(os.fstat(fd), attributes, path)
     return found.st_dev
 
 
@@ -260,5 +263,15 @@ def _set_attributes(path: str, directory: int, base: str, attributes: Attributes
             os.chown(itself, attributes.uid, attributes.gid)
         kept = found.st_mode & _SPECIAL_BITS if stat.S_ISDIR(found.st_mode) else 0
         os.chmod(itself, attributes.mode | kept)
+        _require_kept(os.fstat(fd), attributes._replace(mode=attributes.mode | kept), path)
     finally:
         os.close(fd)
+
+
+def _require_kept(found: os.stat_result, wanted: Attributes, path: str) -> None:
+    """Raise ResourceError unless the file has what it was given: some file systems take it, and keep their own."""
+    if (has := Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))) == wanted:
+        return
+    words = f"{path} stays with owner {has.uid}, group {has.gid} and mode {has.mode:04o}"
+    hint = "its file system keeps no others: ask for these, or change the options that it is mounted with"
+    raise ResourceError(f"{words}, whatever it is given", hint)

@@ -18,7 +18,8 @@ class Action:
     ``diff`` looks at what is about to change, without changing anything, and returns what makes a unified diff of that:
     the change need not wait for it. ``foresee`` ends the sentence ``would`` with what else would change, and is asked by a
     rehearsal only, since that may take long; it raises `ResourceError` when the change would be refused. ``happened`` ends
-    the sentence ``did`` with what else has changed, once ``run`` is done.
+    the sentence ``did`` with what else has changed, once ``run`` is done. ``is_proof`` says that the change was there when
+    ``run`` ended without raising, because the system says so: what differs after that was changed by something else.
     """
 
     would: str
@@ -27,6 +28,7 @@ class Action:
     diff: Callable[[], Awaitable[Diff]] | None = field(default=None, compare=False, repr=False)
     foresee: Callable[[], Awaitable[str]] | None = field(default=None, compare=False, repr=False)
     happened: Callable[[], str] | None = field(default=None, compare=False, repr=False)
+    is_proof: bool = field(default=False, compare=False, repr=False)
 
     async def planned(self) -> str:
         """The whole sentence of a rehearsal. Raises ResourceError when the change would be refused."""

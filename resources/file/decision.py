@@ -69,6 +69,7 @@ def _directory(desired: Desired, state: FileState) -> Plan:
             did=f"created the directory{replaced}",
             run=partial(write.create_directory, desired.path, state.wanted),
             diff=partial(attributes_diff, desired.path, _all_new(desired), created=True),
+            is_proof=True,
         ),
     )
 
@@ -93,6 +94,7 @@ def _absent(desired: Desired, state: FileState) -> Plan:
             did=did,
             run=partial(write.remove, desired.path, recursive=desired.force),
             diff=partial(content_diff, desired.path, None, ()) if state.type is FileType.FILE else None,
+            is_proof=True,
         ),
     )
 
@@ -117,6 +119,7 @@ def _write(desired: Desired, content: Content, state: FileState, would: str, did
         did=did,
         run=partial(write.store, desired.path, content, state.wanted, desired.validator),
         diff=partial(_diff_of_new, desired, content),
+        is_proof=True,
     )
 
 
@@ -127,6 +130,7 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
         did=", ".join([did, *map(str, changes)]) if changes else did,
         run=partial(write.store, desired.path, content, state.wanted, desired.validator),
         diff=partial(content_diff, desired.path, content, changes),
+        is_proof=True,
     )
 
 
@@ -142,6 +146,7 @@ def _store_same(desired: Desired, content: Content, state: FileState, changes: t
         did=", ".join(map(str, changes)),
         run=partial(write.store, desired.path, content, state.wanted, desired.validator),
         diff=partial(attributes_diff, desired.path, changes),
+        is_proof=True,
     )
 
 
@@ -151,6 +156,7 @@ def _set_attributes(desired: Desired, state: FileState, changes: tuple[Change, .
         did=", ".join(map(str, changes)),
         run=partial(write.set_attributes, desired.path, state.wanted),
         diff=partial(attributes_diff, desired.path, changes),
+        is_proof=True,
     )
 
 
@@ -160,6 +166,7 @@ def _remove_litter(desired: Desired, state: FileState) -> Action:
         would=f"Would have removed {what} of an interrupted run",
         did=f"removed {what} of an interrupted run",
         run=partial(write.remove_litter, desired.path, state.litter, state.wanted.uid),
+        is_proof=True,
     )
 
 

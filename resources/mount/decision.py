@@ -46,7 +46,7 @@ def _unmounted(desired: Desired, state: MountState) -> Plan:
         return ()
     times = len(state.mounts)
     words = "unmounted it" if times == 1 else f"unmounted it, {times} times"
-    return (_step(words, partial(system.unmount, desired.entry.point, times)),)
+    return (_step(words, partial(system.unmount, desired.entry.point, times), is_proof=True),)
 
 
 def _listed(desired: Desired, state: MountState) -> Plan:
@@ -62,8 +62,8 @@ def _unlisted(desired: Desired, state: MountState) -> Plan:
     return (_edit(f"removed it from {FSTAB}", partial(without_entry, point=desired.entry.point)),)
 
 
-def _step(words: str, run: Callable[[], Awaitable[None]]) -> Action:
-    return Action(f"Would have {words}", words, run)
+def _step(words: str, run: Callable[[], Awaitable[None]], *, is_proof: bool = False) -> Action:
+    return Action(f"Would have {words}", words, run, is_proof=is_proof)
 
 
 def _edit(words: str, change: textfile.Change) -> Action:

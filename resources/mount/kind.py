@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationError, WithJsonSchema
 
 from reactor import (
     AbsolutePath,
@@ -21,10 +21,12 @@ from reactor import (
     Watch,
     fragile_mounts,
 )
+from reactor.hostfs import NormalForms
 from resources import textfile
 from resources.mount.decision import decide
 from resources.mount.devices import is_same
 from resources.mount.fstab import FSTAB, Entry, entries_at
+from resources.mount.spelling import in_words_of, is_known
 from resources.mount.state import Desired, MountState
 from resources.mount.table import Mounted, mounts_at
 from watchers.readiness import MOUNTS, ReadinessWatch
@@ -76,6 +78,8 @@ class Mount(Resource, kind="mount"):
     """Manage what is mounted at a mount point, and its line in `/etc/fstab`."""
 
     example = "/mnt --device tmpfs --fstype tmpfs --options size=64m"
+
+    _normal_forms: NormalForms | None = PrivateAttr(default=None)
 
     name: AbsolutePath
     ensure: Literal["mounted", "present", "unmounted", "absent"] = "mounted"
@@ -156,12 +160,15 @@ class Mount(Resource, kind="mount"):
         if self.ensure != "mounted" or not mounts:
             return MountState(entries, mounts)
         wanted = self._entry
-        same = await is_same(wanted.device, wanted.fstype, wanted.options, mounts[-1], self.name)
-        return MountState(entries, mounts, same)
+        *below, top = mounts
+        same = is_known(wanted.device, top, self._forms) or await is_same(
+            wanted.device, wanted.fstype, wanted.options, top, self.name
+        )
+        return MountState(entries, (*below, in_words_of(self.options, top, self._forms)), same)
 
     def plan(self, state: MountState, *, refresh: bool) -> Plan:  # noqa: ARG002  a mount has nothing to refresh
         """What to do, by the decision table."""
-        return decide(Desired(self.ensure, self._entry, self.options), state)
+        return decide(Desired(self.ensure, self._entry, self.options, self._forms), state)
 
     async def reversal(self, state: MountState) -> Self:
         """What was listed, and mounted if that was; or nothing. Raises ResourceError for a mount without a line."""
@@ -186,6 +193,12 @@ class Mount(Resource, kind="mount"):
         """What is listed, and what is mounted. The way there has to answer, not what is mounted."""
         await fragile_mounts().ask(os.path.dirname(self.name))
         return entries_at(textfile.read(FSTAB) or "", self.name), mounts_at(self.name)
+
+    @property
+    def _forms(self) -> NormalForms:
+        if self._normal_forms is None:
+            self._normal_forms = NormalForms(self.kind, self.name)
+        return self._normal_forms
 
     @property
     def _entry(self) -> Entry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from reactor.hostfs import NormalForms
 from resources.mount.fstab import Entry
 from resources.mount.table import Mounted
 
@@ -14,10 +15,15 @@ class Desired(NamedTuple):
     ensure: str
     entry: Entry
     options: tuple[str, ...] = ()
+    forms: NormalForms | None = None
+    """How the kernel was seen to write down what this mount was given."""
 
 
 class MountState(NamedTuple):
-    """What was found: the lines of /etc/fstab, what is mounted (the topmost last), whether that is the device."""
+    """What was found: the lines of /etc/fstab, what is mounted (the topmost last), whether that is the device.
+
+    Options of the topmost that the kernel tells in words of its own are in those of the manifest.
+    """
 
     entries: tuple[Entry, ...] = ()
     mounts: tuple[Mounted, ...] = ()

@@ -15,6 +15,7 @@ from resources.mount.devices import is_same
 from resources.mount.fstab import FSTAB, Entry
 from resources.mount.options import for_remount, is_bind
 from resources.mount.place import Operand, bind_source, mount_point, unmount_in
+from resources.mount.spelling import learn
 from resources.mount.state import Desired
 from resources.mount.table import Mounted, mounts_at
 from resources.process import perform
@@ -33,12 +34,14 @@ async def mount(desired: Desired) -> None:
         await _run_mount(entry, entry.fstype, bind)
         options = for_remount(desired.options, entry.fstype)
     await _run_mount(entry, entry.fstype, options)
+    learn(desired, None)
 
 
 async def remount(desired: Desired, top: Mounted) -> None:
     """Give what is mounted the options that are asked for. Raises ResourceError when it can't take them."""
     # With the device and the mount point given, mount(8) takes no options from /etc/fstab.
     await _run_mount(desired.entry, top.fstype, for_remount(desired.options, top.fstype))
+    learn(desired, top)
 
 
 def _is_changeable(point: str) -> bool:

@@ -173,7 +173,9 @@ class Address(Resource, kind="address"):
     def _addition(self, wrong: Sequence[FoundAddress]) -> Action:
         words = f"{self._wanted} to {self.link}"
         former = wrong[0] if wrong else None
-        return Action(f"Would have added {words}", f"added {words}", partial(self._add, former))
+        return Action(
+            f"Would have added {words}", f"added {words}", partial(self._add, former), is_proof=True
+        )
 
     def _replacement(self, wrong: Sequence[FoundAddress]) -> Action:
         lengths = " and ".join(f"/{found.prefix_length}" for found in wrong)
@@ -187,7 +189,7 @@ class Address(Resource, kind="address"):
             words += f", which keeps {listed(beside)} of its network"
         if is_last:
             words += str(state.losses)
-        return Action(f"Would have {words}", words, partial(self._remove, found))
+        return Action(f"Would have {words}", words, partial(self._remove, found), is_proof=True)
 
     async def _add(self, former: FoundAddress | None) -> None:
         with Conversation(self.netns) as kernel, explained(f"add {self._wanted} to {self.link}"):

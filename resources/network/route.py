@@ -148,7 +148,7 @@ class Route(Resource, kind="route"):
             return tuple(self._removal(found) for found in state.found)
         if not state.found:
             words = f"the route {self._way}"
-            return (Action(f"Would have added {words}", f"added {words}", self._put),)
+            return (Action(f"Would have added {words}", f"added {words}", self._put, is_proof=True),)
         if len(state.found) == 1 and state.found[0].leads(self._way):
             return ()
         words = f"the route from {' and '.join(map(str, state.found))} to {self._way}"
@@ -162,7 +162,7 @@ class Route(Resource, kind="route"):
 
     def _removal(self, found: FoundRoute) -> Action:
         words = f"removed the route {found}"
-        return Action(f"Would have {words}", words, partial(self._remove, found))
+        return Action(f"Would have {words}", words, partial(self._remove, found), is_proof=True)
 
     @cached_property
     def _network(self) -> IPNetwork:

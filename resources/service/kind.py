@@ -138,7 +138,8 @@ class Service(Resource, kind="service", providers=("systemd",)):
     def _action(self, step: Step, state: UnitState) -> Action:
         run = partial(self._with_systemd, partial(self._do, step))
         words = done(step, state)
-        return Action(f"Would have {words}", words, run)
+        # A job is done when systemd says so. Of links, it may make or remove none without saying so.
+        return Action(f"Would have {words}", words, run, is_proof=isinstance(step, Job))
 
     async def _do(self, step: Step, systemd: Systemd) -> None:
         if step == DAEMON_RELOAD:

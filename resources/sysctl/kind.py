@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, PrivateAttr
 
 from reactor import (
     Action,
@@ -23,11 +23,14 @@ from reactor import (
     Watch,
     in_thread,
 )
-from reactor.hostfs import Explaining, remove
+from reactor.hostfs import Explaining, NormalForms, remove
 from resources import textfile
 from resources.sysctl.key import Key, parse_key
 
 _HEADER = "# Managed by reactor: what is changed here is changed back.\n"
+
+
+_VALUE = "value"
 
 
 def _check_key(name: str) -> str:
@@ -42,7 +45,10 @@ def _check_value(value: str) -> str:
 
 
 class SysctlState(NamedTuple):
-    """What was found: the value in the running kernel, and what our file holds. None where there is none."""
+    """What was found: the value in the running kernel, and what our file holds. None where there is none.
+
+    Where the kernel writes the value that is asked for in words of its own, it is here in ours.
+    """
 
     running: str | None
     persisted: str | None = None
@@ -52,6 +58,8 @@ class Sysctl(Resource, kind="sysctl"):
     """Manage one parameter of the kernel: its value now, and at the next boot."""
 
     example = "net.ipv4.ip_forward --value 1"
+
+    _normal_forms: NormalForms | None = PrivateAttr(default=None)
 
     name: Annotated[str, AfterValidator(_check_key)]
     ensure: Literal["present", "absent"] = "present"
@@ -115,6 +123,8 @@ class Sysctl(Resource, kind="sysctl"):
     async def observe(self) -> SysctlState:
         """The value of the running kernel, and our file. Raises ResourceError when one can't be read."""
         running = _read(self._key) if self.ensure == "present" else None
+        if running is not None and self.value is not None and self._forms.agrees(_VALUE, self.value, running):
+            running = self.value
         return SysctlState(running, textfile.read(self._key.file))
 
     def plan(self, state: SysctlState, *, refresh: bool) -> Plan:  # noqa: ARG002  a value has nothing to refresh
@@ -129,9 +139,8 @@ class Sysctl(Resource, kind="sysctl"):
                 raise ResourceError(f"the kernel has no parameter {self._key.dotted}", hint)
             if state.running != self.value:
                 words = f"set it to {self.value}, from {state.running}"
-                plan.append(
-                    Action(f"Would have {words}", words, partial(in_thread, _write, self._key, self.value))
-                )
+                run = partial(self._set, self.value, state.running)
+                plan.append(Action(f"Would have {words}", words, run))
         if state.persisted != self._text:
             plan.append(self._persist())
         return tuple(plan)
@@ -148,6 +157,12 @@ class Sysctl(Resource, kind="sysctl"):
         raise ResourceError(words, "change it by hand, or remove reverse")
 
     @property
+    def _forms(self) -> NormalForms:
+        if self._normal_forms is None:
+            self._normal_forms = NormalForms(self.kind, self.name)
+        return self._normal_forms
+
+    @property
     def _key(self) -> Key:
         return parse_key(self.name)
 
@@ -160,16 +175,26 @@ class Sysctl(Resource, kind="sysctl"):
         name = "/".join(key.components) if "/" in key.dotted else key.dotted
         return f"{_HEADER}{name} = {self.value}\n"
 
+    async def _set(self, value: str, before: str) -> None:
+        """Write it; where it reads back in other words, twice, so that these are not what somebody else wrote just then."""
+        await in_thread(_write, self._key, value)
+        found = _read(self._key)
+        if found is not None and not self._forms.agrees(_VALUE, value, found):
+            await in_thread(_write, self._key, value)
+            if _read(self._key) == found:
+                self._forms.learn(_VALUE, value, before, found)
+
     def _persist(self) -> Action:
         path, text = self._key.file, self._text
         if text is None:
             words = f"removed {path}"
-            return Action(f"Would have {words}", words, partial(remove, path, recursive=False))
+            return Action(f"Would have {words}", words, partial(remove, path, recursive=False), is_proof=True)
         return Action(
             would=f"Would have written {path}",
             did=f"wrote {path}",
             run=partial(textfile.replace, path, text),
             diff=partial(textfile.diff, path, lambda _: text),
+            is_proof=True,
         )
 
 

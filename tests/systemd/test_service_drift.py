@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import trio
 from unit_worlds import ETC, VENDOR, Unit, eventually, kill_bus, systemctl
 
 from reactor.engine.events import Cause, EventsLost, Result
@@ -311,3 +312,15 @@ async def test_drift_while_systemd_is_executed_anew_is_mended(app):
         await story.rest()
         assert len(story.checks(ref)) - before < 12
         assert all(check.causes & (Cause.DRIFT | Cause.RETRY) for check in story.checks(ref)[1:])
+
+
+async def test_what_somebody_enables_and_starts_is_undone_without_a_failure(app):
+    service = Service(name=app.name, ensure="stopped", enable=False)
+    async with running(service) as story:
+        await story.converged()
+        for _ in range(5):
+            await trio.to_thread.run_sync(lambda: app.ctl("enable", "--now"))
+            await eventually(lambda: (app.active, app.enabled) == ("inactive", "disabled"))
+        await story.rest()
+    assert not [check.error for check in story.checks(service.ref) if check.error]
+    assert {check.result for check in story.checks(service.ref)} <= {Result.OK, Result.CHANGED}

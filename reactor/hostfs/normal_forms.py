@@ -1,0 +1,100 @@
+"""How the system writes down a value that it was given in other words: ``8080,8081`` reads back as ``8080-8081``.
+
+One rule for all kinds: what reads back after a write that was accepted is the normal form of that value, until something
+else changes it. It is remembered in the state directory, so that the next run need not write again.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from reactor.hostfs.records import read_record, write_record
+
+_FOLDER: Final = "normal-forms"
+_TOKEN: Final = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)([kKmMgGtT]?)")
+_RANGE: Final = re.compile(r"(\d+)-(\d+)")
+_UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_ONE_SPELLING: Final = re.compile(r"-?(0|[1-9]\d*)|[a-z_]+")
+"""A decimal number and a word are what they are: what reads back otherwise is another value."""
+
+
+class NormalForms:
+    """The normal forms of the values of one resource of this ``kind`` with this ``name``."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        self._place = (_FOLDER, f"{kind}#{name}")
+        self._known: dict[str, list[str]] | None = None
+
+    def agrees(self, key: str, wanted: str, found: str) -> bool:
+        """Whether ``found`` is the value ``wanted`` of the property ``key``, in whatever words."""
+        return spelled_alike(wanted, found) or self._forms.get(key) == [wanted, found]
+
+    def learn(self, key: str, wanted: str, before: str | None, found: str) -> bool:
+        """``wanted`` was written where ``before`` was, and accepted, and now ``found`` reads back: whether that is its form.
+
+        A write that changed nothing has proved nothing. Raises OSError when it can't be remembered.
+        """
+        if self.agrees(key, wanted, found):
+            return True
+        if found == before or (_has_one_spelling(wanted) and _has_one_spelling(found)):
+            return False
+        self._forms[key] = [wanted, found]
+        write_record(*self._place, self._forms)
+        return True
+
+    @property
+    def _forms(self) -> dict[str, list[str]]:
+        if self._known is None:
+            record = read_record(*self._place) or {}
+            self._known = {key: form for key, form in record.items() if isinstance(form, list)}
+        return self._known
+
+
+def spelled_alike(wanted: str, found: str) -> bool:
+    """Whether both are the same numbers, or the same set of numbers and ranges where they have commas."""
+    if wanted == found:
+        return True
+    if "," in f"{wanted}{found}":
+        return (spans := _spans(wanted)) is not None and spans == _spans(found)
+    return (numbers := _numbers(wanted)) is not None and numbers == _numbers(found)
+
+
+def _has_one_spelling(value: str) -> bool:
+    return all(_ONE_SPELLING.fullmatch(part) for part in value.split())
+
+
+def _numbers(text: str) -> list[int] | None:
+    found = [_number(part) for part in text.split()]
+    return [each for each in found if each is not None] if found and None not in found else None
+
+
+def _number(text: str) -> int | None:
+    """As strtoul(3) with base 0, and the units of the kernel."""
+    if (match := _TOKEN.fullmatch(text)) is None:
+        return None
+    digits = match[2]
+    base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10
+    try:
+        value = int(digits, base) << _UNITS[match[3].lower()]
+    except ValueError:
+        return None
+    return -value if match[1] else value
+
+
+def _spans(text: str) -> list[tuple[int, int]] | None:
+    """The ranges, in order, those that touch as one."""
+    found = []
+    for part in text.split(","):
+        ends = _RANGE.fullmatch(part.strip())
+        first, last = (_number(ends[1]), _number(ends[2])) if ends else (_number(part.strip()),) * 2
+        if first is None or last is None:
+            return None
+        found.append((first, last))
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(found):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged

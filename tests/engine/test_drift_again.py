@@ -1,0 +1,128 @@
+"""What something else changes between our own change and the look after it: drift met again, and no failure."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import pytest
+import trio
+
+from reactor.engine.events import Flapping, Result
+from reactor.resource.plan import Action
+from reactor.testing.scripted import Scripted, scripted
+from reactor.testing.story import converge_once, running
+from resources.file import File
+
+OURS, THEIRS = 0o640, 0o600
+
+
+def mode_of(path):
+    """The permissions of a file."""
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+class Fought(File, kind="file"):
+    """A file to which something else gives a mode right after we did, before we look again."""
+
+    async def verify(self):
+        if self.__dict__["changes"] > 0:
+            self.__dict__["changes"] -= 1
+            os.chmod(self.name, THEIRS)
+        return await super().verify()
+
+
+def fought(path, changes, **properties):
+    """A file whose mode is ours, that something else changes back so often."""
+    path.write_text("")
+    path.chmod(THEIRS)
+    owner = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": f"{OURS:04o}"}
+    resource = Fought(name=str(path), ensure="present", **owner, **properties)
+    resource.__dict__["changes"] = changes
+    return resource
+
+
+@pytest.mark.parametrize("retry", [0, None])
+async def test_a_file_is_repaired_within_a_second_after_its_last_foreign_change(
+    tmp_path, autojump_clock, retry
+):
+    ours = fought(tmp_path / "f", 90, meta={} if retry is None else {"retry": retry})
+    async with running(ours) as story:
+        await story.until(lambda: ours.__dict__["changes"] == 0)
+        ended = trio.current_time()
+        await story.converged()
+        assert trio.current_time() - ended <= 1.01
+    assert mode_of(tmp_path / "f") == OURS
+    assert {event.result for event in story.checks(ours.ref)} == {Result.CHANGED}
+    assert [event.ref for event in story.all(Flapping)] == [ours.ref]
+
+
+async def test_a_subscriber_of_what_is_fought_over_is_neither_blocked_nor_starved(tmp_path, autojump_clock):
+    ours = fought(tmp_path / "f", float("inf"))
+    below = scripted("below", drifted=False, subscribe=(ours.ref,))
+    async with running(ours, below) as story:
+        await story.until(lambda: len(below.script.refreshes) >= 3)
+        assert not story.engine.scheduler.converged
+        assert not story.engine.scheduler.at_rest
+    assert {event.result for event in story.checks(below.ref)} == {Result.CHANGED}
+
+
+async def test_a_run_without_watches_ends_though_its_file_is_fought_over(tmp_path, autojump_clock):
+    ours = fought(tmp_path / "f", float("inf"))
+    ended, story = await converge_once(ours)
+    assert ended.counts["failed"] == 1
+    assert "repaired 10 times, and changed again by something else" in story.checks(ours.ref)[-1].error
+
+
+async def test_a_run_without_watches_repairs_what_was_changed_meanwhile(tmp_path, autojump_clock):
+    ended, _ = await converge_once(fought(tmp_path / "f", 3))
+    assert mode_of(tmp_path / "f") == OURS
+    assert (ended.counts["changed"], ended.counts["failed"]) == (1, 0)
+
+
+class Several(Scripted, kind="several"):
+    """Desired: nothing of what is ``left``. Each apply does its plan, and then something else does ``theirs``."""
+
+    def plan(self, state, *, refresh):
+        return tuple(
+            Action(f"Would have undone {each}", f"undid {each}", self._undo) for each in self.__dict__["left"]
+        )
+
+    async def verify(self):
+        return self.plan(None, refresh=False)
+
+    async def _undo(self):
+        self.__dict__["applies"] += 1
+        theirs = self.__dict__["theirs"]
+        self.__dict__["left"] = theirs.pop(0) if theirs else []
+
+
+def several(*left, **properties):
+    resource = Several(name="a", **properties)
+    first, *theirs = left
+    resource.__dict__.update(left=first, theirs=theirs, applies=0)
+    return resource
+
+
+async def test_what_is_left_is_planned_anew_if_it_is_something_else(autojump_clock):
+    racing = several(["enabled"], ["started"], [])
+    ended, story = await converge_once(racing)
+    assert ended.counts["changed"] == 1
+    assert [event.actions for event in story.checks(racing.ref)] == [("undid enabled", "undid started")]
+
+
+@pytest.mark.parametrize("theirs", [(["a"],), (["b"], ["a"]), (["b"], ["b"])])
+async def test_a_plan_that_is_left_over_although_it_was_carried_out_is_a_failure(autojump_clock, theirs):
+    racing = several(["a"], *theirs)
+    ended, story = await converge_once(racing)
+    assert ended.counts["failed"] == 1
+    assert racing.__dict__["applies"] == len(theirs)
+    assert "the desired state was not reached" in story.checks(racing.ref)[0].error
+
+
+async def test_what_is_another_thing_each_time_is_drift_and_paced(autojump_clock):
+    racing = several(*([f"change {number}"] for number in range(400)))
+    async with running(racing) as story:
+        await story.converged()
+    assert {event.result for event in story.checks(racing.ref)} == {Result.CHANGED}
+    assert story.all(Flapping)
