@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
+from math import inf
 from typing import cast
 
 import trio
@@ -12,8 +13,10 @@ import trio
 from reactor import Heard, PathWatch, ResourceError, Watch, Watcher, WatchSink, fragile_mounts
 from watchers.directory import Directory, Listener
 from watchers.inotify_descriptor import (
+    ATTRIBUTES,
     COME_OR_GONE,
     IS_DIRECTORY,
+    MODIFIED,
     QUEUE_OVERFLOW,
     REPLACED,
     SELF_CHANGED,
@@ -23,8 +26,10 @@ from watchers.inotify_descriptor import (
 )
 from watchers.mounts import MountTable
 from watchers.pacing import Pacer
-from watchers.path_tree import POLL_INTERVAL, PathTree
+from watchers.path_tree import POLL_INTERVAL, PathTree, normal_path
+from watchers.pending_writes import INPUT, MANAGED, Pace, PendingWrites
 from watchers.polling import PollingReport
+from watchers.read_throttle import ReadThrottle
 
 SETTLE = 0.002
 """Seconds between the deletion of a name and its check. `install` and `cp --remove-destination` unlink a file and
@@ -57,15 +62,20 @@ class InotifyWatcher(Watcher):
             self._opened = opened.pop_all()
         self._polling = PollingReport(sink)
         self._arming = Pacer()
+        self._throttle = ReadThrottle()
+        self._writes = PendingWrites()
+        self._inputs: set[tuple[int, bytes]] = set()
         self._stale: set[Directory] = set()
         self._replaced: list[tuple[Directory, bytes]] = []
         self._has_stale = trio.Event()
 
     async def arm(self, watch: Watch, vertex: int) -> None:
         """Listen for a PathWatch. Raises OSError when the descriptor is dead."""
-        path, below = _asked(watch)
+        path, below, is_input = _asked(watch)
         if self._fragile.by_point:
             await self._ask(path)
+        if is_input:
+            self._inputs.add((vertex, normal_path(path)))
         if below is not None:
             await self._renew_below((self._tree.add_tree(path, vertex, below),))
             below.lose()
@@ -77,7 +87,10 @@ class InotifyWatcher(Watcher):
 
     def disarm(self, watch: Watch, vertex: int) -> None:
         """Listen for a PathWatch no longer."""
-        path, below = _asked(watch)
+        path, below, is_input = _asked(watch)
+        self._writes.discard_all(vertex)
+        if is_input:
+            self._inputs.discard((vertex, normal_path(path)))
         if below is None:
             self._polling.drop(vertex, *self._tree.remove(path, vertex))
             return
@@ -98,44 +111,70 @@ class InotifyWatcher(Watcher):
     async def _wait(self) -> None:
         if self._replaced:  # what was marked has had its check first
             self._has_stale.set()
-        await trio.lowlevel.wait_readable(self._descriptor.fileno())
+        if self._throttle.pause and not self._descriptor.has_more:
+            await trio.sleep(self._throttle.pause)
+        with trio.move_on_at(self._writes.wake_at) if self._writes.wake_at < inf else nullcontext():
+            await trio.lowlevel.wait_readable(self._descriptor.fileno())
 
     def _hear(self) -> None:
         """Mark every vertex once, however many events it has: the last one says how long to wait."""
+        now = trio.current_time()
         events = self._descriptor.read()
         marks: dict[int, float] = {}
         by_descriptor = self._tree.by_descriptor
         if self._tree.listeners:
-            self._hear_in_trees(events, marks)
+            self._hear_in_trees(events, marks, now)
         for wd, mask, _, name in events:
             if mask & _RARE:
                 self._hear_of_watch(wd, mask)
             for directory in by_descriptor.get(wd, ()):
-                for vertex in directory.leaves.get(name, ()):
-                    marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
+                if (vertices := directory.leaves.get(name)) and mask & MODIFIED:
+                    self._hear_of_write(vertices, directory.path_of(name) if name else directory.path, now)
+                elif vertices:
+                    delay = _delay(mask, name)
+                    for vertex in vertices:
+                        self._writes.discard(vertex)
+                        marks[vertex] = delay
                 if mask & REPLACED and (name in directory.leaves or name in directory.children):
                     self._replaced.append((directory, name))
+        marks.update(dict.fromkeys(self._writes.take_due(now), 0.0))
+        self._throttle.note(marks.keys(), now)
         for vertex, delay in marks.items():
             self.sink.mark(vertex, delay)
 
-    def _hear_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float]) -> None:
+    def _hear_of_write(self, vertices: Iterable[int], path: bytes, now: float) -> None:
+        for vertex in vertices:
+            self._writes.add(vertex, now, self._pace(vertex, path))
+
+    def _hear_in_trees(self, events: Iterable[RawEvent], marks: dict[int, float], now: float) -> None:
         """Say which paths of trees the events are about. A pass of its own: most events are about no tree."""
         for wd, mask, _, name in events:
             is_structural = mask & IS_DIRECTORY and mask & REPLACED
             for directory in self._tree.by_descriptor.get(wd, ()):
-                for vertex, heard, _ in directory.trees:
+                if not directory.trees:
+                    continue
+                path = os.fsdecode(directory.path_of(name) if name else directory.path)
+                for vertex, heard, top in directory.trees:
+                    if mask & MODIFIED:
+                        self._writes.add(vertex, now, self._pace(vertex, top.path), path, heard)
+                        continue
+                    self._writes.discard(vertex, path)
                     if is_structural:
                         heard.lose()
                     else:
-                        heard.add(os.fsdecode(directory.path_of(name) if name else directory.path))
-                    marks[vertex] = SETTLE if mask & COME_OR_GONE else 0.0
-                if is_structural and directory.trees:
+                        heard.add(path)
+                    marks[vertex] = _delay(mask, name)
+                if mask & REPLACED:
                     self._replaced.append((directory, name))
+
+    def _pace(self, vertex: int, path: bytes) -> Pace:
+        return INPUT if (vertex, path) in self._inputs else MANAGED
 
     def _hear_of_other(self, directory: Directory, name: bytes) -> None:
         if name in directory.leaves:
             self._tree.follow(directory, name)
-        self._tree.admit(directory, name)
+        if directory.trees:
+            self._tree.admit(directory, name)
         if name in directory.children:
             self._stale.add(directory.children[name])
 
@@ -181,6 +220,10 @@ class InotifyWatcher(Watcher):
         if self._fragile.by_point:
             await self._ask(*(directory.path for directory in tops))
         for directory in self._tree.renew(tops):
+            if directory is None:
+                if pacer.due():
+                    await pacer.rest()
+                continue
             await self._recheck(directory, pacer)
             if self._fragile.by_point:
                 await self._ask(*map(directory.path_of, directory.children))
@@ -213,7 +256,13 @@ class InotifyWatcher(Watcher):
             self._call_stale(self._tree.troubled)
 
 
-def _asked(watch: Watch) -> tuple[bytes, Heard | None]:
-    """The path of a PathWatch, and where to tell of what is below it."""
+def _asked(watch: Watch) -> tuple[bytes, Heard | None, bool]:
+    """The path of a PathWatch, where to tell of what is below it, and whether it is an input."""
     asked = cast("PathWatch", watch)
-    return os.fsencode(asked.path), asked.below
+    return os.fsencode(asked.path), asked.below, asked.is_input
+
+
+def _delay(mask: int, name: bytes) -> float:
+    """Seconds to wait before the check that an event asks for."""
+    # What is watched itself has one hard link less when it is deleted, and hears of that before its directory does.
+    return SETTLE if mask & COME_OR_GONE or (mask & ATTRIBUTES and not name) else 0.0

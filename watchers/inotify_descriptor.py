@@ -27,15 +27,21 @@ WATCH_DROPPED = Kernel.IN_IGNORED
 QUEUE_OVERFLOW = Kernel.IN_Q_OVERFLOW
 SELF_CHANGED = Kernel.IN_DELETE_SELF | Kernel.IN_MOVE_SELF | Kernel.IN_UNMOUNT
 """The watched thing itself is no longer where it was."""
+MODIFIED = Kernel.IN_MODIFY
+"""A write or a truncation. Most are followed by a close, which says more; a truncate(2) by path is followed by nothing."""
+ATTRIBUTES = Kernel.IN_ATTRIB
+"""Owner, mode, times, extended attributes, or the number of hard links."""
 
 _ANYTHING = Mask(
-    # Not IN_MODIFY: a slow writer sends one for every block, and closes the file at the end anyway.
-    Kernel.IN_CLOSE_WRITE | Kernel.IN_ATTRIB | REPLACED | Kernel.IN_DELETE_SELF | Kernel.IN_MOVE_SELF
+    MODIFIED | ATTRIBUTES | Kernel.IN_CLOSE_WRITE | REPLACED | Kernel.IN_DELETE_SELF | Kernel.IN_MOVE_SELF
 )
-_DIRECTORY = Mask(_ANYTHING | Kernel.IN_ONLYDIR)
+# What somebody writes to a file that he holds open, and that was replaced since, concerns nobody.
+_DIRECTORY = Mask(_ANYTHING | Kernel.IN_ONLYDIR | Kernel.IN_EXCL_UNLINK)
 
 # Of about one third of a millisecond of work: other tasks get their turn between two reads.
 _READ_SIZE = 16 * 1024
+
+_LONGEST_EVENT = 16 + 256
 
 _HEAD = struct.Struct("iIII")
 _HEAD_SIZE = _HEAD.size
@@ -85,6 +91,8 @@ class InotifyDescriptor(InotifyFD):
         os.set_blocking(self._inotify_fd, False)
         os.set_inheritable(self._inotify_fd, False)
         self._holders = itertools.count()
+        self.has_more = False
+        """Whether the last read may have left events behind."""
 
     def fileno(self) -> int:
         """The descriptor's number, readable when there are events."""
@@ -118,7 +126,9 @@ class InotifyDescriptor(InotifyFD):
         try:
             buffer = os.read(self._inotify_fd, _READ_SIZE)
         except BlockingIOError:
+            self.has_more = False
             return []
+        self.has_more = len(buffer) > _READ_SIZE - _LONGEST_EVENT
         events, at = [], 0
         while at < len(buffer):
             wd, mask, cookie, length = _unpack_head(buffer, at)

@@ -2,8 +2,8 @@
 
 Every directory on the way to a path is in the tree, once, so that a change of any component is seen. A path
 itself is a name in its directory: files are replaced, and a watch on the old inode goes deaf. It is a node of
-its own only if it is a symlink or a mount point, or if all that is below it is watched: then every directory
-in it is a node.
+its own only if it is a symlink, a mount point or a file with several hard links, or if all that is below it is
+watched: then every directory in it is a node.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ POLL_INTERVAL = 5.0
 """Seconds between two checks of what sends no events."""
 
 _POLLED = f"so it is checked every {POLL_INTERVAL:g} s"
+_BATCH = 100
+"""Names of a directory that are looked at in one go, which takes a fifth of a millisecond."""
 _WATCH_LIMIT = "fs.inotify.max_user_watches"
 
 
@@ -91,21 +93,25 @@ class PathTree:
         return top
 
     def admit(self, directory: Directory, name: bytes) -> None:
-        """Make a node of a name in a tree that may be a directory. To renew it shows whether it is, or removes it."""
-        if directory.trees and name not in directory.children:
-            directory.children[name] = Directory(directory, name)
+        """Make a node of a name in a tree if it has to be watched itself; to renew it begins that."""
+        if name and name not in directory.children and self._silence(directory.path) is None:
+            with suppress(OSError):  # it has gone already
+                found = os.lstat(directory.path_of(name))
+                if stat.S_ISDIR(found.st_mode) or _has_other_links(found):
+                    directory.children[name] = Directory(directory, name)
 
     def follow(self, directory: Directory, name: bytes) -> Directory | None:
         """Watch the thing at a leaf itself if its directory doesn't hear all of it; return what was added.
 
-        So it is with a symlink, which is followed, and with a mount point.
+        So it is with a symlink, which is followed, with a mount point, and with a file that has other hard links:
+        what is written through those is told where they are.
         """
         path = directory.path_of(name)
         if not name or self._silence(directory.path) is not None:
             return None
         if not (
             self._silence(path) is not None  # so it leads elsewhere
-            or os.path.islink(path)
+            or _leads_elsewhere(path)
             or _real_path_of(directory, name) in self._mounts.points
         ):
             return None
@@ -115,10 +121,11 @@ class PathTree:
             self._watch(itself)
         return itself
 
-    def renew(self, tops: Iterable[Directory]) -> Iterator[Directory]:
+    def renew(self, tops: Iterable[Directory]) -> Iterator[Directory | None]:
         """Watch the subtrees anew. Yields each directory once it is watched, for its leaves to be checked.
 
-        In this order a change is either found by the check or told by an event after it.
+        In this order a change is either found by the check or told by an event after it. None is yielded in the midst
+        of a directory that has very many names.
         """
         waiting = sorted(tops, key=lambda top: len(top.path), reverse=True)  # what is above comes first
         seen: set[Directory] = set()
@@ -130,7 +137,7 @@ class PathTree:
             # for in the wrong place.
             if directory.is_attached and (self._watch(directory) or directory not in seen):
                 seen.add(directory)
-                self._spread(directory)
+                yield from self._spread(directory)
                 waiting += (*directory.children.values(), *directory.links_here)
                 yield directory
 
@@ -194,8 +201,9 @@ class PathTree:
         """Watch what is at the path now. Returns whether it is another thing than before."""
         watched = trouble = None
         try:
-            trouble = self._examine(directory)
-            watched = self._descriptor.watch(directory.path, only_directory=b"" not in directory.leaves)
+            trouble, is_shared = self._examine(directory)
+            is_leaf = b"" in directory.leaves or is_shared
+            watched = self._descriptor.watch(directory.path, only_directory=not is_leaf)
         except (FileNotFoundError, NotADirectoryError):
             pass  # an event of the nearest directory that exists will tell when this changes
         except OSError as error:
@@ -206,13 +214,17 @@ class PathTree:
         (self.troubled.add if trouble else self.troubled.discard)(directory)
         return self._hold(directory, watched)
 
-    def _spread(self, directory: Directory) -> None:
+    def _spread(self, directory: Directory) -> Iterator[None]:
         """Let the trees that it is part of reach what is in it. It is watched already, so none can come unseen."""
         directory.join_trees()
         if directory.trees and directory.watched is not None:
-            for name in _subdirectories(directory.path):
-                self.admit(directory, name)
-        self._prune(directory)
+            for name in _names(directory.path):
+                if not name:
+                    yield None
+                elif directory.trees:  # nobody may listen any more
+                    self.admit(directory, name)
+        if directory.is_attached:
+            self._prune(directory)
 
     def _hold(self, directory: Directory, watched: Watched | None) -> bool:
         before, directory.watched = directory.watched, watched
@@ -225,8 +237,11 @@ class PathTree:
             self.by_descriptor[watched.wd] = (*self.by_descriptor.get(watched.wd, ()), directory)
         return (before and before.wd) != (watched and watched.wd)
 
-    def _examine(self, directory: Directory) -> str | None:
-        """Learn where the path leads; return why its events can't be relied upon. Raises OSError."""
+    def _examine(self, directory: Directory) -> tuple[str | None, bool]:
+        """Learn where the path leads; return why its events can't be relied upon, and if it is a file with other links.
+
+        Raises OSError.
+        """
         path = directory.path
         info = os.lstat(path)
         is_link = stat.S_ISLNK(info.st_mode)
@@ -237,7 +252,8 @@ class PathTree:
         elif directory.target is not None:
             self._point(directory, None)
         silent = self._mounts.silent_type(info.st_dev)
-        return silent and f"{silent} at {os.fsdecode(path)} does not announce every change, {_POLLED}"
+        trouble = silent and f"{silent} at {os.fsdecode(path)} does not announce every change, {_POLLED}"
+        return trouble, not is_link and _has_other_links(info)
 
     def _point(self, link: Directory, path: bytes | None) -> None:
         """Watch the way to where a symlink points: whatever changes on it moves what is behind the link."""
@@ -277,13 +293,30 @@ def _components(path: bytes) -> list[bytes]:
     return [name for name in path.split(b"/") if name not in (b"", b".")]
 
 
-def _subdirectories(path: bytes) -> list[bytes]:
-    """The names of the directories in one; none when it has gone or can't be read."""
+def normal_path(path: bytes) -> bytes:
+    """An absolute path as the tree spells it."""
+    return b"/" + b"/".join(_components(path))
+
+
+def _has_other_links(found: os.stat_result) -> bool:
+    return found.st_nlink > 1 and stat.S_ISREG(found.st_mode)
+
+
+def _leads_elsewhere(path: bytes) -> bool:
     try:
-        with os.scandir(path) as entries:
-            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        found = os.lstat(path)
     except OSError:
-        return []
+        return False
+    return stat.S_ISLNK(found.st_mode) or _has_other_links(found)
+
+
+def _names(path: bytes) -> Iterator[bytes]:
+    """The names in a directory, an empty one now and then; none when it has gone or can't be read."""
+    with suppress(OSError), os.scandir(path) as entries:
+        for number, entry in enumerate(entries):
+            if number % _BATCH == 0:
+                yield b""
+            yield entry.name
 
 
 def _explain(error: OSError, path: bytes) -> str:

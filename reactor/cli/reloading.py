@@ -226,7 +226,7 @@ class Reloader:
             engine.unlisten(self._listening.pop(path))
         for path in sorted(wanted - self._listening.keys()):
             look = partial(self._look, path)
-            self._listening[path] = engine.listen(PathWatch(path), self.request, look)
+            self._listening[path] = engine.listen(PathWatch(path, is_input=True), self.request, look)
 
     def _look(self, path: str) -> None:
         """See whether ``path`` was changed after it was read, and before we could hear of it.

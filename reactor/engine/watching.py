@@ -42,7 +42,7 @@ class Watching:
         """Watch what could make ``resource`` drift. It is not checked before all that is armed."""
         watches = list(resource.watches())
         if resource.late is not None:
-            watches.extend(PathWatch(path) for path in sorted(resource.late.reads))
+            watches.extend(PathWatch(path, is_input=True) for path in sorted(resource.late.reads))
         if resource.meta.poll is not None:
             watches.append(TimerWatch(resource.meta.poll))
         watches += [TimerWatch(each.interval) for each in resource.health_checks if each.interval is not None]

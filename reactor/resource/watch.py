@@ -56,11 +56,13 @@ class PathWatch(Watch):
     """The thing at an absolute path: its content, attributes and existence, whatever inode it is.
 
     With ``below`` it is a directory and all that is in it, at any depth; each path of it that something happens to is
-    added there. Symlinks in it are not followed.
+    added there. Symlinks in it are not followed. What is only read, such as the source of a copy, ``is_input``: who
+    writes it without closing it is left more time before that is told.
     """
 
     path: str
     below: Heard | None = None
+    is_input: bool = False
 
 
 @dataclass(frozen=True, slots=True)

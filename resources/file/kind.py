@@ -213,7 +213,7 @@ class File(Resource, kind="file", providers=("posix",)):
         """The path, and the source whose changes are to be copied."""
         yield PathWatch(self.name)
         if self.source is not None and self.ensure == "present":
-            yield PathWatch(self.source)
+            yield PathWatch(self.source, is_input=True)
 
     def observe(self) -> Coroutine[Any, Any, FileState]:
         """The state of the path. Raises ResourceError when it can't be told."""

@@ -40,7 +40,7 @@ class DpkgDatabase(Database):
 
     def watch(self) -> Watch:
         """The status file, which dpkg replaces by a new one."""
-        return PathWatch(self._status)
+        return PathWatch(self._status, is_input=True)
 
     def find(self, name: str) -> PackageState:
         """By name, or by name and architecture as in ``libc6:i386``; without one it is that of the host.

@@ -34,7 +34,7 @@ class RpmDatabase(Database):
 
     def watch(self) -> Watch:
         """The file itself: those beside it also change when it is only read."""
-        return PathWatch(self.file)
+        return PathWatch(self.file, is_input=True)
 
     def find(self, name: str) -> PackageState:
         """By name, or by name and architecture as in ``glibc.i686``; of several versions the newest, and those beside it."""

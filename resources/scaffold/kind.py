@@ -132,7 +132,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
     def watches(self) -> Iterable[PathWatch]:
         """The target and the templates, each with all that is in them."""
         yield PathWatch(self.name, self._heard)
-        yield PathWatch(self.source, self._heard)
+        yield PathWatch(self.source, self._heard, is_input=True)
 
     async def observe(self) -> ScaffoldState:
         """The tree, compared with what the templates make now. Raises ResourceError."""

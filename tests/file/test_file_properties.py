@@ -137,7 +137,7 @@ def test_what_is_to_be_absent_may_name_any_source():
 
 def test_a_file_watches_itself_and_its_source():
     assert list(make("/a/b", content="x").watches()) == [PathWatch("/a/b")]
-    assert list(make("/a/b", source="/c").watches()) == [PathWatch("/a/b"), PathWatch("/c")]
+    assert list(make("/a/b", source="/c").watches()) == [PathWatch("/a/b"), PathWatch("/c", is_input=True)]
 
 
 def test_a_file_uses_its_parent_and_its_source():

@@ -1,0 +1,50 @@
+"""How often events are read when they are no news."""
+
+from pathlib import Path
+
+import trio
+from watch_recorder import Recorder, Watching
+
+from watchers.read_throttle import BURST, PAUSE, REFILL, WINDOW, ReadThrottle
+
+
+def reads_in(throttle: ReadThrottle, seconds: float, every: float, marked=lambda number: ()) -> int:
+    """How often is read when there is something to read ``every`` so many seconds."""
+    now, reads = 0.0, 0
+    while now < seconds:
+        throttle.note(marked(reads), now)
+        now += every + throttle.pause
+        reads += 1
+    return reads
+
+
+def test_events_without_news_are_soon_read_together():
+    assert reads_in(ReadThrottle(), 10, 1 / 3000) <= BURST + 10 * (REFILL + 1 / PAUSE)
+
+
+def test_one_vertex_that_is_marked_without_end_is_soon_no_news():
+    reads = reads_in(ReadThrottle(), 10, 1 / 3000, lambda _: {7})
+    assert reads <= BURST + 10 * (REFILL + 1 / PAUSE + 4 / WINDOW)
+
+
+def test_news_is_read_at_once_among_three_reads_without():
+    reads = reads_in(ReadThrottle(), 10, 1 / 3000, lambda number: () if number % 4 else {number})
+    assert reads >= 29_999
+
+
+def test_a_rare_event_is_read_at_once_after_a_flood():
+    throttle = ReadThrottle()
+    reads_in(throttle, 10, 1 / 3000)
+    throttle.note((), 11.0)
+    assert throttle.pause == 0
+
+
+async def test_what_is_ours_is_heard_in_a_flood(watch: Watching, tmp_path: Path, sink: Recorder):
+    ours = tmp_path / "ours"
+    await watch.arm(ours)
+    foreign = tmp_path / "foreign"
+    while not watch.watcher._throttle.pause:
+        foreign.write_text("x")
+        await trio.lowlevel.checkpoint()
+    ours.write_text("x")
+    await sink.until(lambda: sink.marks)
