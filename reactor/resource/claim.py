@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 PATHS = "path"
 """The space of paths. Its attributes: ``ensure``, ``content``, ``owner``, ``group``, ``mode`` as in ``0644``."""
+MOUNT_POINTS = "mount point"
+"""The space of directories on which something is mounted."""
+FILE_SPACES = frozenset((PATHS, MOUNT_POINTS))
+"""Whose keys are absolute paths: a symlink or a bind mount above can give one thing two of them."""
 
 
 class Claim(NamedTuple):
@@ -18,3 +22,9 @@ class Claim(NamedTuple):
     space: str
     key: str
     wishes: Mapping[str, object]
+
+    def disagreement(self, other: Claim) -> list[str]:
+        """The attributes of which the two, about one thing, want different values."""
+        return [
+            name for name in self.wishes if name in other.wishes and self.wishes[name] != other.wishes[name]
+        ]

@@ -43,14 +43,15 @@ class _Paths:
         self._provided: _PathIndex = {}
         self._used: _PathIndex = {}
         self._removed: _PathIndex = {}
+        real = draft.real_paths
         for vertex, resource in enumerate(draft.resources):
             if resource.meta.automatic_edges and resource.takes_automatic_edges:
                 for path in resource.provides():
-                    self._provided.setdefault(path, []).append(vertex)
+                    _index(self._provided, path, real.of(path), vertex)
                 for path in resource.uses():
-                    self._used.setdefault(path, []).append(vertex)
+                    _index(self._used, path, real.followed(path), vertex)
                 for path in resource.removes():
-                    self._removed.setdefault(path, []).append(vertex)
+                    _index(self._removed, path, real.of(path), vertex)
         self._let_members_use(draft)
 
     def _let_members_use(self, draft: Draft) -> None:
@@ -109,6 +110,13 @@ class _Paths:
             if below != path:
                 for index in (self._provided, self._used, self._removed):
                     yield from index.get(below, ())
+
+
+def _index(index: _PathIndex, path: str, real: str, vertex: int) -> None:
+    """Enter ``vertex`` for the path as it is named, and as it is where symlinks lead there."""
+    index.setdefault(path, []).append(vertex)
+    if real != path:
+        index.setdefault(real, []).append(vertex)
 
 
 def _nearest(above: list[list[int]], user: int) -> list[int]:
