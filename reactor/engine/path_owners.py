@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from reactor.engine.roster import Roster
-from reactor.resource.claim import FILE_SPACES, Claim
+from reactor.resource.claim import CHANGING_SPACES, FILE_SPACES, Claim
 from reactor.resource.fragile import FragileMounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.real_paths import DirectoryEntry, entry_of, hard_link_of
 
-_Key = tuple[str, DirectoryEntry]
+_Key = tuple[str, DirectoryEntry | str]
 
 
 class PathOwners:
@@ -55,14 +55,21 @@ class PathOwners:
             if attributes and key in _keys(theirs, mounts):
                 self._known.discard(vertex)
                 where = f" ({resource.place})" if resource.place else ""
-                words = f"{claim.key} is {theirs.key} as well: {resource.ref}{where} wants another"
-                hint = "take one of them away, or let them want the same"
-                raise ResourceError(f"{words} {' and '.join(attributes)}", hint)
+                same = f"the {claim.space} {claim.key}"
+                if theirs.key != claim.key:
+                    same = f"{claim.key} is {theirs.key} as well"
+                words = f"{same}: {resource.ref}{where} wants another {' and '.join(attributes)}"
+                raise ResourceError(words, "take one of them away, or let them want the same")
 
 
 def _keys(claim: Claim, mounts: FragileMounts) -> Iterator[_Key]:
     """What the thing that is claimed has as its own, if it is a file. To write content gives a file one name only."""
-    if claim.space not in FILE_SPACES or mounts.silence(claim.key) is not None:
+    if claim.space not in CHANGING_SPACES:
+        return
+    if claim.space not in FILE_SPACES:
+        yield claim.space, claim.key
+        return
+    if mounts.silence(claim.key) is not None:
         return
     if (entry := entry_of(claim.key)) is not None:
         yield claim.space, entry

@@ -69,6 +69,10 @@ class RealPaths:
         above = self._directory(directory)
         return path if above == directory else f"{above.rstrip('/')}/{base}"
 
+    def destination(self, path: str) -> str:
+        """Where the absolute ``path`` leads to, its last name followed as well, without a slash at its end."""
+        return self._directory(path.rstrip("/"))
+
     def followed(self, path: str) -> str:
         """The same, with its last name followed if another path leads through it. A slash at its end stays."""
         return self._directories.get(path) or self.of(path)

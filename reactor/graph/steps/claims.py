@@ -11,9 +11,14 @@ from reactor.resource.diagnostic import Diagnostic, PropertyPath
 
 
 def report_contradictions(draft: Draft) -> None:
-    """Report two that want the same thing to be different, and whatever is to be where another removes."""
+    """Report two that want the same thing to be different, or one what the other has no room for or removes.
+
+    And what is to be a copy of itself.
+    """
     draft.diagnostics.extend(_disagreements(draft))
+    draft.diagnostics.extend(_excluded(draft))
     draft.diagnostics.extend(_doomed(draft))
+    draft.diagnostics.extend(_copies_of_themselves(draft))
 
 
 def _disagreements(draft: Draft) -> Iterator[Diagnostic]:
@@ -33,6 +38,21 @@ def _thing(draft: Draft, claim: Claim) -> object:
     if claim.space not in FILE_SPACES:
         return claim.key
     return draft.real_paths.entry(claim.key) or draft.real_paths.of(claim.key)
+
+
+def _excluded(draft: Draft) -> Iterator[Diagnostic]:
+    """What is claimed where another resource leaves no room for it."""
+    exclusions = {
+        each.space: (vertex, each) for vertex in draft.managed for each in draft.resources[vertex].excludes()
+    }
+    for vertex, claim in draft.claims if exclusions else ():
+        excluder, exclusion = exclusions.get(claim.space, (vertex, None))
+        if exclusion is None or excluder == vertex or claim.key in exclusion.but:
+            continue
+        message = f"{draft.refs[vertex]} wants {claim.key} among the {claim.space}, and {draft.refs[excluder]} takes it out"
+        yield _contradiction(
+            draft, message, (excluder, vertex), tuple(claim.wishes)[:1], (exclusion.attribute,)
+        )
 
 
 def _doomed(draft: Draft) -> Iterator[Diagnostic]:
@@ -56,9 +76,39 @@ def _doomed(draft: Draft) -> Iterator[Diagnostic]:
             yield _contradiction(draft, message, (remover, vertex), ("ensure",))
 
 
-def _contradiction(draft: Draft, message: str, vertices: tuple[int, int], prop: PropertyPath) -> Diagnostic:
-    """A problem of two resources, with the places of what they say about ``prop``."""
+def _copies_of_themselves(draft: Draft) -> Iterator[Diagnostic]:
+    """What is made from the very file or directory that it makes, by another name of it."""
+    real = draft.real_paths
+    for vertex in draft.managed:
+        resource = draft.resources[vertex]
+        if not (sources := [path for path in resource.reads() if path.startswith("/")]):
+            continue
+        made = [real.of(path) for path in resource.provides() if path.startswith("/")]
+        for source in sources:
+            origin = real.destination(source)
+            if (path := next((path for path in made if _is_within(source, origin, path)), None)) is not None:
+                message = (
+                    f"{draft.refs[vertex]} would be a copy of itself: {source.rstrip('/')} leads to {path}"
+                )
+                yield Diagnostic(message, draft.locate(vertex, ("source",)), "name another source")
+
+
+def _is_within(source: str, origin: str, made: str) -> bool:
+    """Whether the two are one file; or, for a source that ends in a slash, one directory, or one in the other."""
+    if not source.endswith("/"):
+        return origin == made
+    return f"{origin}/".startswith(f"{made}/") or f"{made}/".startswith(f"{origin}/")
+
+
+def _contradiction(
+    draft: Draft,
+    message: str,
+    vertices: tuple[int, int],
+    prop: PropertyPath,
+    prop_of_first: PropertyPath | None = None,
+) -> Diagnostic:
+    """A problem of two resources, with the places of what they say about ``prop``; of the first, about another."""
     first, second = vertices
-    note = f"{draft.refs[first]} says otherwise", draft.locate(first, prop)
+    note = f"{draft.refs[first]} says otherwise", draft.locate(first, prop_of_first or prop)
     hint = "take one of them away, or let them want the same"
     return Diagnostic(message, draft.locate(second, prop), hint, (note,))
