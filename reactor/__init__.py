@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from reactor.loading import Program, load
     from reactor.mountinfo import MountInfo, is_shared, mounts
     from reactor.resource.base import Meta, Resource
-    from reactor.resource.claim import Claim
+    from reactor.resource.claim import Claim, Exclusion
     from reactor.resource.composite import Composite
     from reactor.resource.credentials import remember_headers, remember_url
     from reactor.resource.diagnostic import (
@@ -101,7 +101,7 @@ _HOMES = {
     "reactor.loading": ("Program", "load"),
     "reactor.mountinfo": ("MountInfo", "is_shared", "mounts"),
     "reactor.resource.base": ("Meta", "Resource"),
-    "reactor.resource.claim": ("Claim",),
+    "reactor.resource.claim": ("Claim", "Exclusion"),
     "reactor.resource.composite": ("Composite",),
     "reactor.resource.credentials": ("remember_headers", "remember_url"),
     "reactor.resource.diagnostic": (
@@ -129,13 +129,13 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "ConnectionLostError", "Diagnostic",
-    "Diff", "DistrustedError", "Duration", "EdgeKind", "Engine", "Event", "Finding", "Flag",
-    "Graph", "GroupError", "Heard", "HttpAnswer", "HttpError", "HttpLimits", "HttpRequest", "InvalidPropertiesError",
-    "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan",
-    "Program", "PropertyProblem", "Rate", "Reference", "References", "Resource", "ResourceError", "Result",
-    "Status", "TemplateError", "TimerWatch", "TooLargeError", "UnpackingError", "UnpackingLimits", "Watch", "WatchSink",
-    "WatchState", "Watcher", "archive_format", "confined_engine", "find", "follow_mounts", "fragile_mounts", "http_answer",
-    "in_thread", "is_shared", "load", "mounts", "note", "open_input", "printable", "remember",
+    "Diff", "DistrustedError", "Duration", "EdgeKind", "Engine", "Event", "Exclusion", "Finding", "Flag", "Graph",
+    "GroupError", "Heard", "HttpAnswer", "HttpError", "HttpLimits", "HttpRequest", "InvalidPropertiesError",
+    "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan", "Program",
+    "PropertyProblem", "Rate", "Reference", "References", "Resource", "ResourceError", "Result", "Status",
+    "TemplateError", "TimerWatch", "TooLargeError", "UnpackingError", "UnpackingLimits", "Watch", "WatchSink",
+    "WatchState", "Watcher", "archive_format", "confined_engine", "find", "follow_mounts", "fragile_mounts",
+    "http_answer", "in_thread", "is_shared", "load", "mounts", "note", "open_input", "printable", "remember",
     "remember_headers", "remember_url", "require_input_directory", "say", "size_in_words", "unpack",
 ]  # fmt: skip
 

@@ -15,6 +15,11 @@ _SHARED = frozenset(
     )
 )  # fmt: skip
 
+_SERVED = frozenset(("autofs", "beegfs", "fuseblk", "glusterfs", "gpfs"))
+"""Those besides the shared ones that are served by somebody, who may fail to."""
+_OF_THE_KERNEL = ("/proc/", "/sys/", "/dev/")
+"""Where the kernel has its own: systemd mounts an autofs there on every host."""
+
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -42,6 +47,13 @@ def mounts() -> tuple[MountInfo, ...]:
 def is_shared(fstype: str) -> bool:
     """Whether a file system of this type is somebody else's too: who serves it may change it unheard, or not answer."""
     return fstype in _SHARED or fstype.startswith("fuse.")
+
+
+def is_fragile(info: MountInfo) -> bool:
+    """Whether it may stop answering. Not the root: if that does not answer, nobody is left to say so."""
+    if not (info.fstype in _SERVED or is_shared(info.fstype)):
+        return False
+    return info.point != "/" and not info.point.startswith(_OF_THE_KERNEL)
 
 
 # 36 35 98:0 /root/in/it /mount/point rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue

@@ -25,6 +25,9 @@ _SYSTEM_DIRECTORIES = (
 )  # fmt: skip
 
 
+_MOST_ALIASES = 10
+"""Of aliases of aliases."""
+
 _NAME = re.compile(r"[A-Za-z0-9:_.\\-][A-Za-z0-9:_.\\@-]*")
 _LONGEST_NAME = 255
 
@@ -62,6 +65,32 @@ def drop_in_names(unit: str) -> tuple[str, ...]:
     if at:
         stems = [stem, f"{prefix}@", *begins, *(f"{each}@{end}" for each in begins for end in (instance, ""))]
     return (*(f"{each}.{suffix}" for each in stems), suffix)
+
+
+def real_name(unit: str, scope: Scope) -> str:
+    """The unit that ``unit`` is another name of, by the symlinks among the unit files of this host, or itself.
+
+    A symlink to a file of another name is an alias, as that of ``Alias=`` in [Install]; see systemd.unit(5).
+    """
+    for _ in range(_MOST_ALIASES):
+        target = next(
+            (found for each in directories(scope) if (found := _found(f"{each}/{unit}")) is not None), ""
+        )
+        name = os.path.basename(target)
+        if name == unit or not is_unit_name(name):
+            break
+        unit = name
+    return unit
+
+
+def _found(path: str) -> str | None:
+    """What is said at the path: the target of a symlink, nothing by a file; None where there is neither."""
+    try:
+        return os.readlink(path)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return ""
 
 
 def directories(scope: Scope) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from reactor.engine.ledger import Ledger
 from reactor.engine.memory import Memory
 from reactor.engine.options import Options
 from reactor.engine.outcome import Outcome
+from reactor.engine.path_owners import PathOwners
 from reactor.engine.rehearsal import Rehearsal
 from reactor.engine.reversals import Reversals
 from reactor.engine.roster import Roster
@@ -73,6 +74,7 @@ class Checking:
         self._foregone = foregone
         self._memory = memory
         self._fights = Fights()
+        self._owners = PathOwners(run.roster)
         self._rehearsal = Rehearsal(run.roster, run.ledger, run.reversals, run.scheduler)
         self._parties = run.scheduler.groups.party
         self._examiners = trio.CapacityLimiter(run.options.jobs)
@@ -151,12 +153,14 @@ class Checking:
             return undone
         verdict = AS_DESIRED
         if not monitor_only:
+            if vertex not in self._owners and (refused := self._refused(vertex)):
+                return Verdict(Outcome.FAILED, error=refused.message, hint=refused.hint)
             verdict = await check(
                 resource,
                 refresh=refresh,
                 noop=noop,
                 diff=self._run.options.diff,
-                before_apply=partial(self._rehearsal.take if noop else self._before_apply, vertex),
+                before_apply=partial(self._may_change, vertex, noop),
                 apply=partial(self._gatherings.apply, vertex) if vertex in self._parties else None,
             )
         if resource.health_checks:
@@ -164,6 +168,19 @@ class Checking:
         if self._foregone.has_takers and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
             return await self._published(resource, verdict)
         return verdict
+
+    def _refused(self, vertex: int) -> ResourceError | None:
+        """Why ``vertex`` must leave its files alone: another resource manages them by another name."""
+        try:
+            self._owners.admit(vertex, self.fragile)
+        except ResourceError as error:
+            return error
+        return None
+
+    async def _may_change(self, vertex: int, noop: bool, state: Any) -> None:
+        """``vertex`` was found as ``state`` and differs: raise what keeps it from a change, and book that it begins."""
+        self._owners.admit(vertex, self.fragile)  # a symlink may have come since the first check
+        await (self._rehearsal.take if noop else self._before_apply)(vertex, state)
 
     async def _foregone_verdict(self, vertex: int, refresh: bool, noop: bool, monitor_only: bool) -> Verdict:
         """The same for a resource with late properties, or one that stands for others."""
@@ -173,6 +190,7 @@ class Checking:
         if verdict is None:
             resource = self._roster.resources[vertex]
             return await self._verdict(vertex, resource, refresh, noop, monitor_only)
+        self._owners.forget((vertex,))
         if verdict.outcome is Outcome.CHANGED:
             await self._before_apply(vertex, None)
         resource = self._roster.resources[vertex]
@@ -312,6 +330,7 @@ class Checking:
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph: who gets their numbers has not been fought over."""
         self._fights.forget(vertices)
+        self._owners.forget(vertices)
 
     def say(self, vertex: int, line: str) -> None:
         """Pass on a line that the running check of ``vertex`` said."""

@@ -9,7 +9,9 @@ from typing import NamedTuple
 from reactor.graph.graph import EdgeKind
 from reactor.graph.names import Names
 from reactor.resource.base import Resource
+from reactor.resource.claim import PATHS, Claim
 from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
+from reactor.resource.real_paths import RealPaths
 from reactor.resource.subscription import Quiet
 
 Locate = Callable[[int, PropertyPath], Place | None]
@@ -74,6 +76,16 @@ class Draft:
     def managed(self) -> list[int]:
         """The vertices whose properties are known and that are managed on this host."""
         return [vertex for vertex in range(self._sound) if vertex not in self.declined]
+
+    @cached_property
+    def claims(self) -> list[tuple[int, Claim]]:
+        """Every claim with its vertex, in the order of the manifest."""
+        return [(vertex, claim) for vertex in self.managed for claim in self.resources[vertex].claims()]
+
+    @cached_property
+    def real_paths(self) -> RealPaths:
+        """The paths of this host. What the manifest manages itself need not stay the symlink that it may be."""
+        return RealPaths(frozenset(claim.key for _, claim in self.claims if claim.space == PATHS))
 
     def is_missed(self, name: str) -> bool:
         """Whether it is a problem of its own that nothing has this name."""

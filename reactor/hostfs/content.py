@@ -116,6 +116,9 @@ class Source:
         now = time.time_ns()
         with self._opened() as (source, found):
             self._stamp = stamp_of(found) if settled(found, now) else None
+            if found.st_nlink == 1 and os.path.samestat(found, os.fstat(fd)):
+                words = f"the source {self._path} is the file itself"
+                raise ResourceError(words, "name another file to copy, or see what symlink leads there")
             wanted = partial(read, source, piece=self._piece)
             if size <= INLINE_LIMIT:
                 return _same(fd, wanted)

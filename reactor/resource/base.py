@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from reactor.resource.claim import Claim
+from reactor.resource.claim import Claim, Exclusion
 from reactor.resource.control import Control
 from reactor.resource.diagnostic import InvalidPropertiesError, Place, PropertyProblem
 from reactor.resource.health import HealthCheck
@@ -317,4 +317,8 @@ class Resource(Presentation, Model, ABC):
 
     def claims(self) -> Iterable[Claim]:
         """What this wants of things that another resource could want otherwise: then the manifest is refused."""
+        return ()
+
+    def excludes(self) -> Iterable[Exclusion]:
+        """What this leaves no room for: a claim of another resource there is a contradiction as well."""
         return ()

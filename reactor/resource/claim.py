@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 PATHS = "path"
 """The space of paths. Its attributes: ``ensure``, ``content``, ``owner``, ``group``, ``mode`` as in ``0644``."""
+MOUNT_POINTS = "mount point"
+"""The space of directories on which something is mounted."""
+UNITS = "unit"
+"""The space of systemd's units."""
+FILE_SPACES = frozenset((PATHS, MOUNT_POINTS))
+"""Whose keys are absolute paths: a symlink or a bind mount above can give one thing two of them."""
+
+
+CHANGING_SPACES = FILE_SPACES | {UNITS}
+"""In which two keys may become one thing while a run lasts: by a symlink, by an alias."""
 
 
 class Claim(NamedTuple):
@@ -18,3 +28,17 @@ class Claim(NamedTuple):
     space: str
     key: str
     wishes: Mapping[str, object]
+
+    def disagreement(self, other: Claim) -> list[str]:
+        """The attributes of which the two, about one thing, want different values."""
+        return [
+            name for name in self.wishes if name in other.wishes and self.wishes[name] != other.wishes[name]
+        ]
+
+
+class Exclusion(NamedTuple):
+    """That in ``space`` nothing may be claimed but the keys in ``but``, as ``attribute`` of the resource says."""
+
+    space: str
+    but: Collection[str]
+    attribute: str

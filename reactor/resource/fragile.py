@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 
 import trio
 
-from reactor.mountinfo import MountInfo, is_shared, mounts
+from reactor.mountinfo import MountInfo, is_fragile, mounts
 from reactor.resource.mount_changes import follow_mounts
 from reactor.resource.plan import ResourceError
 
@@ -28,10 +28,6 @@ BELIEVED = 1.0
 """Seconds for which an answer is believed, and that a directory leads through no such mount: 10,000 files on one
 mount don't ask it 10,000 times, and those of one directory elsewhere don't look at all that is above it."""
 
-_SERVED = frozenset(("autofs", "beegfs", "fuseblk", "glusterfs", "gpfs"))
-"""Those besides the shared ones that are served by somebody, who may fail to."""
-_OF_THE_KERNEL = ("/proc/", "/sys/", "/dev/")
-"""Where the kernel has its own: systemd mounts an autofs there on every host."""
 _MAX_LINKS = 40
 _TO_NOWHERE = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
 
@@ -90,7 +86,7 @@ class FragileMounts:
     def read(self) -> None:
         """Learn anew which there are. Those that are known keep what they have answered."""
         with suppress(OSError):  # there is no /proc, or no descriptor left
-            self.by_point = {info.point: self._mount(info) for info in mounts() if _is_fragile(info)}
+            self.by_point = {info.point: self._mount(info) for info in mounts() if is_fragile(info)}
             self._plain.clear()
 
     def _mount(self, info: MountInfo) -> FragileMount:
@@ -161,13 +157,6 @@ def fragile_mounts() -> FragileMounts:
         _of_this_run.set(found := FragileMounts())
         trio.lowlevel.spawn_system_task(found.follow)
         return found
-
-
-def _is_fragile(info: MountInfo) -> bool:
-    """Not the root: if that does not answer, nobody is left to say so."""
-    if not (info.fstype in _SERVED or is_shared(info.fstype)):
-        return False
-    return info.point != "/" and not info.point.startswith(_OF_THE_KERNEL)
 
 
 def _target_of(path: str) -> str | None:

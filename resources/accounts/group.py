@@ -8,10 +8,21 @@ from typing import Literal, Self
 
 from pydantic import Field, ValidationError
 
-from reactor import Action, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
+from reactor import (
+    Action,
+    Claim,
+    Exclusion,
+    Flag,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Resource,
+    ResourceError,
+    Watch,
+)
 from resources.accounts import shadow
 from resources.accounts.database import GROUP, GroupLine, find_group
-from resources.accounts.membership import Membership, moves
+from resources.accounts.membership import Membership, groups_of, members_of, moves
 from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
 
 
@@ -60,10 +71,20 @@ class Group(Resource, kind="group"):
         return (GROUP,)
 
     def claims(self) -> Iterable[Claim]:
-        """The name, and the number."""
+        """The name, and the number; of each member, that it is there and in this group."""
         yield Claim("group", self.name, {"ensure": self.ensure, "gid": self.gid})
-        if self.gid is not None and self.ensure == "present":
+        if self.ensure == "absent":
+            return
+        if self.gid is not None:
             yield Claim("group number", str(self.gid), {"name": self.name})
+        for user in self.users or ():
+            yield Claim("user", user, {"ensure": "present"})
+            yield Claim(groups_of(user), self.name, {"members": True})
+
+    def excludes(self) -> Iterable[Exclusion]:
+        """Other members, where they are taken out."""
+        if self.ensure == "present" and self.users is not None and self.membership == "inclusive":
+            yield Exclusion(members_of(self.name), self.users, "members")
 
     async def observe(self) -> GroupLine | None:
         """The group, None when there is none. Raises ResourceError when the file can't be read."""

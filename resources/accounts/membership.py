@@ -25,3 +25,13 @@ def moves(found: Sequence[str], wanted: Sequence[str], membership: Membership) -
     come = [name for name in wanted if name not in found]
     go = [name for name in found if name not in wanted and membership == "inclusive"]
     return Moves(come, go, [name for name in found if name not in go] + come)
+
+
+def members_of(group: str) -> str:
+    """The space of claims on who is in ``group``, whose keys are users."""
+    return f"members of the group {group}"
+
+
+def groups_of(user: str) -> str:
+    """The space of claims on what ``user`` is in, whose keys are groups."""
+    return f"groups of the user {user}"

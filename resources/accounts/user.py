@@ -14,6 +14,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from reactor import (
     AbsolutePath,
     Claim,
+    Exclusion,
     Flag,
     PathWatch,
     Plan,
@@ -37,7 +38,7 @@ from resources.accounts.database import (
     users,
 )
 from resources.accounts.decision import UserState, decide
-from resources.accounts.membership import Membership
+from resources.accounts.membership import Membership, groups_of, members_of
 from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
 
 # crypt(5): a method, maybe parameters, salt and hash; ! in front locks it, and ! or * alone is no password at all.
@@ -159,10 +160,20 @@ class User(Resource, kind="user"):
         return (*self._files, "/home", "/var/mail", *(() if self.home is None else (self.home,)))
 
     def claims(self) -> Iterable[Claim]:
-        """The name, and the number."""
+        """The name, and the number; of each further group, that it is there and that the user is in it."""
         yield Claim("user", self.name, {"ensure": self.ensure, "uid": self.uid})
-        if self.uid is not None and self.ensure == "present":
+        if self.ensure == "absent":
+            return
+        if self.uid is not None:
             yield Claim("user number", str(self.uid), {"name": self.name})
+        for group in self.groups or ():
+            yield Claim("group", group, {"ensure": "present"})
+            yield Claim(members_of(group), self.name, {"groups": True})
+
+    def excludes(self) -> Iterable[Exclusion]:
+        """Further groups, where the user is taken out of them."""
+        if self.ensure == "present" and self.groups is not None and self.membership == "inclusive":
+            yield Exclusion(groups_of(self.name), self.groups, "groups")
 
     async def present(self) -> Mapping[str, Any]:
         """The line in passwd(5) and the groups; never the hash of the password."""

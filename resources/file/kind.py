@@ -313,6 +313,8 @@ class File(Resource, kind="file", providers=("posix",)):
             wishes.update(owner=self.owner, group=self.group, mode=self._permissions)
             if self.content is not None:
                 wishes["content"] = self.content
+            elif self.source is not None:
+                wishes["content"] = ("copied from", self.source)
         yield Claim("path", self.name, wishes)
 
     def __copy__(self) -> Self:

@@ -7,10 +7,16 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PrivateAttr
 
-from reactor import Action, Duration, Plan, PropertyProblem, Resource, ResourceError, TimerWatch, Watch
+from reactor import Action, Claim, Duration, Plan, PropertyProblem, Resource, ResourceError, TimerWatch, Watch
 from resources.package.database import UNITS
 from resources.package.decision import Wish, decide
-from resources.package.names import ALLOWED, WORDS, fault_of_ensure, fault_of_name
+from resources.package.names import (
+    ALLOWED,
+    WORDS,
+    fault_of_ensure,
+    fault_of_name,
+    without_native_architecture,
+)
 from resources.package.provider import Provider
 from resources.package.providers import PROVIDERS, is_here, provider_of
 from resources.package.state import PackageState
@@ -58,6 +64,17 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     def _units(self) -> Iterable[str]:
         yield f"{UNITS}/{self.name}.service"
         yield from self._provider.database.units(self.name)
+
+    def claims(self) -> Iterable[Claim]:
+        """The package, with or without the architecture of the host in its name.
+
+        To dpkg, all architectures of a package that are installed have the same version.
+        """
+        name = without_native_architecture(self.name, self._provider.name)
+        yield Claim("package", name, {"ensure": "absent" if self.ensure == "absent" else "present"})
+        if self.ensure not in WORDS:
+            stem = name.partition(":")[0] if self._provider.name == "apt" else name
+            yield Claim("version of the package", stem, {"ensure": self.ensure})
 
     def uses(self) -> Iterable[str]:
         """Whatever is configured of the package manager: its repositories above all."""

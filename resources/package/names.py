@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+:~-]*")
@@ -9,6 +10,9 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+:~^_-]*")
 _LONGEST_VERSION = 255
 """More than any package has, and less than the digits of a number that Python refuses to read."""
 _DANGEROUS = re.compile(r"[;&|$`<>(){}\[\]*?!#'\"\\\n]")
+
+_DEBIAN = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "armhf", "ppc64le": "ppc64el", "i686": "i386"}
+"""What Debian calls the machines that the kernel calls otherwise."""
 
 ALLOWED = "use letters, digits and . _ + : ~ -, as in nginx, g++ or libc6:i386"
 WORDS = ("present", "absent", "latest")
@@ -32,3 +36,14 @@ def fault_of_ensure(ensure: str) -> str | None:
     if ensure not in WORDS and not re.search(r"\d", ensure):
         return f'"{ensure}" is no version: it has no digit'
     return None
+
+
+def without_native_architecture(name: str, provider: str) -> str:
+    """The name by which ``provider`` knows the package as one of this host: ``nginx`` for ``nginx:amd64``, ``nginx.x86_64``.
+
+    That of another architecture stays as it is.
+    """
+    machine = os.uname().machine
+    stem, separator, architecture = name.rpartition(":" if provider == "apt" else ".")
+    natives = (_DEBIAN.get(machine, machine), "all") if provider == "apt" else (machine, "noarch")
+    return stem if separator and architecture in natives else name

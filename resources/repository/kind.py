@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field
 
 from reactor import (
     Action,
+    Claim,
     Diff,
     Flag,
     PathWatch,
@@ -31,6 +32,7 @@ from resources.package.providers import PROVIDERS, provider_of
 from resources.repository.formats import FORMATS, Description, Format
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_CREDENTIALS = re.compile(r"//[^/@]*@")
 _KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
 
@@ -104,6 +106,23 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         yield from map(os.path.dirname, self._files)
         if self.key is not None and not self._has_key_text:
             yield self.key
+
+    def claims(self) -> Iterable[Claim]:
+        """What it has of the packages behind its URL: a package manager wants them described once.
+
+        To apt, what is behind one URL and suite is signed by one key.
+        """
+        if self.ensure == "absent" or self.url is None:
+            return
+        url = _CREDENTIALS.sub("//", self.url).rstrip("/")
+        if self._provider.name != "apt":
+            yield Claim("repository", url, {"name": self.name})
+            return
+        for suite in self.suites or ("./",):
+            for component in self.components or ("",):
+                yield Claim("repository", f"{url} {suite} {component}".rstrip(), {"name": self.name})
+            key = self._files[1] if self._has_key_text else self.key
+            yield Claim("signature of the repository", f"{url} {suite}", {"key": key})
 
     async def observe(self) -> RepositoryState:
         """What its files hold. Raises ResourceError when they can't be read."""

@@ -18,7 +18,7 @@ from resources.service.systemctl import Systemctl
 from resources.service.systemd import FileChange, Job, Systemd
 from watchers.dbus import NoBusError, Scope
 from watchers.systemd import UnitWatch
-from watchers.units import directories, drop_in_names, template_of
+from watchers.units import directories, drop_in_names, real_name, template_of
 
 _Answer = TypeVar("_Answer")
 
@@ -80,9 +80,10 @@ class Service(Resource, kind="service", providers=("systemd",)):
         return ()
 
     def claims(self) -> Iterable[Claim]:
-        """The unit, with what is managed of it."""
+        """The unit, by whichever of its names, with what is managed of it."""
         wishes = {"ensure": self.ensure, "enable": self.enable, "masked": self.masked}
-        key = self.unit if self.scope == "system" else f"{self.unit} of the user"
+        unit = real_name(self.unit, Scope(self.scope))
+        key = unit if self.scope == "system" else f"{unit} of the user"
         yield Claim("unit", key, {name: wish for name, wish in wishes.items() if wish is not None})
 
     async def observe(self) -> UnitState:

@@ -44,16 +44,17 @@ class _Paths:
         self._used: _PathIndex = {}
         self._removed: _PathIndex = {}
         self._cleared: _PathIndex = {}
+        real = draft.real_paths
         for vertex, resource in enumerate(draft.resources):
             if resource.meta.automatic_edges and resource.takes_automatic_edges:
                 for path in resource.provides():
-                    self._provided.setdefault(path, []).append(vertex)
+                    _index(self._provided, path, real.of(path), vertex)
                 for path in resource.uses():
-                    self._used.setdefault(path, []).append(vertex)
+                    _index(self._used, path, real.followed(path), vertex)
                 for path in resource.removes():
-                    self._removed.setdefault(path, []).append(vertex)
+                    _index(self._removed, path, real.of(path), vertex)
                 for path in resource.clears():
-                    self._cleared.setdefault(path, []).append(vertex)
+                    _index(self._cleared, path, real.of(path), vertex)
         self._leaving = {
             vertex for index in (self._removed, self._cleared) for each in index.values() for vertex in each
         }
@@ -161,6 +162,13 @@ def _below(directory: str, every_path: list[str], index: _PathIndex) -> list[int
 
 def _as_directory(path: str) -> str:
     return path.rstrip("/") + "/"
+
+
+def _index(index: _PathIndex, path: str, real: str, vertex: int) -> None:
+    """Enter ``vertex`` for the path as it is named, and as it is where symlinks lead there."""
+    index.setdefault(path, []).append(vertex)
+    if real != path:
+        index.setdefault(real, []).append(vertex)
 
 
 def _nearest(above: list[list[int]], user: int) -> list[int]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from reactor.graph.draft import Draft
+from reactor.resource.real_paths import RealPaths
 
 
 def spare_managed(draft: Draft) -> None:
@@ -12,4 +15,14 @@ def spare_managed(draft: Draft) -> None:
         if (directory := purging.purges()) is not None:
             others = (other for other in managed if other is not purging)
             paths = (path for other in others for path in other.provides())
-            purging.spare(frozenset(path for path in paths if path.startswith(f"{directory}/")))
+            purging.spare(frozenset(_named_below(draft.real_paths, f"{directory}/", paths)))
+
+
+def _named_below(real: RealPaths, directory: str, paths: Iterable[str]) -> Iterator[str]:
+    """Those of ``paths`` that are in ``directory``, which ends with a slash, by the names that they have from there."""
+    really = f"{real.of(directory[:-1])}/"
+    for path in paths:
+        if path.startswith(directory):
+            yield path
+        elif path.startswith("/") and (there := real.of(path)).startswith(really):
+            yield f"{directory}{there.removeprefix(really)}"

@@ -1,0 +1,131 @@
+"""Which paths are two names for one file, because of a symlink, a bind mount or a hard link."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Container
+from contextlib import suppress
+from typing import NamedTuple
+
+from reactor.mountinfo import is_fragile, mounts
+
+_MAX_SYMLINKS = 40
+"""As many as the kernel follows."""
+
+
+class DirectoryEntry(NamedTuple):
+    """A name in a directory. Equal ones are one file, whatever their paths are."""
+
+    device: int
+    inode: int
+    base: str
+
+
+def entry_of(path: str) -> DirectoryEntry | None:
+    """The entry that the absolute ``path`` stands for now; None while there is no directory for it.
+
+    One stat(2) of the directory, which may hang where a mount on the way does: ask `fragile_mounts` first.
+    """
+    directory, _, base = path.rpartition("/")
+    try:
+        found = os.stat(directory or "/")
+    except (OSError, ValueError):
+        return None
+    return DirectoryEntry(found.st_dev, found.st_ino, base)
+
+
+def hard_link_of(path: str) -> DirectoryEntry | None:
+    """What stands for the regular file at the absolute ``path`` if it has other names (hard links); as `entry_of`."""
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    is_shared = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+    return DirectoryEntry(found.st_dev, found.st_ino, "") if is_shared else None
+
+
+class RealPaths:
+    """Paths with the symlinks among their directories resolved, as the host is now. Each directory is looked at once.
+
+    Nothing below a mount that may not answer is looked at, and no symlink in ``managed`` is followed: the manifest
+    says what is to be there, and it may be something else by then.
+    """
+
+    def __init__(self, managed: Container[str] = ()) -> None:
+        self._managed = managed
+        self._directories = {"": "/", "/": "/"}
+        self._steps: dict[str, str] = {}
+        self._out_of_reach: set[str] = set()
+        self._entries: dict[str, tuple[int, int] | None] = {}
+        with suppress(OSError):  # there is no /proc
+            self._out_of_reach.update(info.point for info in mounts() if is_fragile(info))
+
+    def of(self, path: str) -> str:
+        """The absolute ``path`` in its real directory. Its last name is not followed. What is no path stays as it is."""
+        if not path.startswith("/"):
+            return path
+        directory, _, base = path.rpartition("/")
+        above = self._directory(directory)
+        return path if above == directory else f"{above.rstrip('/')}/{base}"
+
+    def destination(self, path: str) -> str:
+        """Where the absolute ``path`` leads to, its last name followed as well, without a slash at its end."""
+        return self._directory(path.rstrip("/"))
+
+    def followed(self, path: str) -> str:
+        """The same, with its last name followed if another path leads through it. A slash at its end stays."""
+        return self._directories.get(path) or self.of(path)
+
+    def entry(self, path: str) -> DirectoryEntry | None:
+        """As `entry_of`, where that can't hang; else None."""
+        directory, _, base = self.of(path).rpartition("/")
+        if directory not in self._entries:
+            self._entries[directory] = self._looked(directory or "/")
+        found = self._entries[directory]
+        return None if found is None else DirectoryEntry(*found, base)
+
+    def _looked(self, directory: str) -> tuple[int, int] | None:
+        if directory in self._out_of_reach:
+            return None
+        try:
+            found = os.lstat(directory)
+        except (OSError, ValueError):
+            return None
+        return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+
+    def _directory(self, path: str) -> str:
+        """The real one of the directory ``path``, from the nearest above it that is known."""
+        missing = []
+        while (known := self._directories.get(path)) is None:
+            missing.append(path)
+            path = path.rpartition("/")[0]
+        for below in reversed(missing):
+            known = self._directories[below] = self._step(known, below.rpartition("/")[2], 0)
+        return known
+
+    def _step(self, above: str, name: str, links: int) -> str:
+        """Where ``name`` in the real directory ``above`` leads to."""
+        here = f"{above.rstrip('/')}/{name}"
+        if here not in self._steps:
+            self._steps[here] = here  # what leads back to itself leads nowhere
+            if above in self._out_of_reach:
+                self._out_of_reach.add(here)
+            elif here not in self._out_of_reach and here not in self._managed and links < _MAX_SYMLINKS:
+                self._steps[here] = self._target(above, here, links)
+        return self._steps[here]
+
+    def _target(self, above: str, here: str, links: int) -> str:
+        try:
+            if not stat.S_ISLNK(os.lstat(here).st_mode):
+                return here
+            target = os.readlink(here)
+        except (OSError, ValueError):
+            return here
+        reached = "/" if target.startswith("/") else above
+        for name in target.split("/"):
+            if name == "..":
+                reached = os.path.dirname(reached)
+            elif name not in ("", "."):
+                reached = self._step(reached, name, links + 1)
+        return reached

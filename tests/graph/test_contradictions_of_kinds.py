@@ -1,0 +1,177 @@
+"""What two resources of our kinds can't both have is an error of the manifest, with both places."""
+
+import os
+
+import pytest
+
+from reactor.loading import load
+from reactor.resource.diagnostic import ManifestError
+from watchers import units
+
+NATIVE = {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]
+MACHINE = os.uname().machine
+
+
+@pytest.fixture
+def unit_files(tmp_path, monkeypatch):
+    """Directories of unit files, in the first of which ``sshd`` is an alias of ``ssh``."""
+    found = tmp_path / "etc", tmp_path / "usr"
+    for directory in found:
+        directory.mkdir()
+    (found[1] / "ssh.service").write_text("[Install]\nAlias=sshd.service\n")
+    (found[0] / "sshd.service").symlink_to(found[1] / "ssh.service")
+    (found[0] / "masked.service").symlink_to("/dev/null")
+    monkeypatch.setattr(units, "_SYSTEM_DIRECTORIES", tuple(map(str, found)))
+    return found
+
+
+def problems(tmp_path, *resources):
+    """Each problem of the manifest, as its message and the lines and columns of both places."""
+    manifest = tmp_path / "site.yaml"
+    lines = (f"  - {kind}: [{rest}]" for kind, _, rest in (each.partition(": ") for each in resources))
+    manifest.write_text("\n".join(["resources:", *lines, ""]))
+    try:
+        load(str(manifest))
+    except ManifestError as error:
+        return [
+            (each.message, str(each.place.line), *(str(place.line) for _, place in each.notes))
+            for each in error.diagnostics
+        ]
+    return []
+
+
+CONTRADICTIONS = {
+    "a unit and its alias": (
+        "service: {ssh: {enable: true}}",
+        "service: {sshd: {enable: false}}",
+        "service#ssh and service#sshd do not agree on enable of the unit ssh.service",
+    ),
+    "a package with the architecture of the host": (
+        "package: {app: {ensure: present, provider: apt}}",
+        f"package: {{'app:{NATIVE}': {{ensure: absent, provider: apt}}}}",
+        f"package#app and package#app:{NATIVE} do not agree on ensure of the package app",
+    ),
+    "a package with the architecture of the host, for dnf": (
+        "package: {app: {ensure: present, provider: dnf}}",
+        f"package: {{app.{MACHINE}: {{ensure: absent, provider: dnf}}}}",
+        f"package#app and package#app.{MACHINE} do not agree on ensure of the package app",
+    ),
+    "two architectures in two versions": (
+        "package: {'app:armel': {ensure: 1.0-1, provider: apt}}",
+        "package: {app: {ensure: 1.0-2, provider: apt}}",
+        "package#app:armel and package#app do not agree on ensure of the version of the package app",
+    ),
+    "groups of a user, members of a group": (
+        "group: {wheel: {members: [bob], membership: inclusive}}",
+        "user: {ada: {groups: [wheel]}}",
+        "user#ada wants ada among the members of the group wheel, and group#wheel takes it out",
+    ),
+    "members of a group, groups of a user": (
+        "user: {ada: {groups: [staff], membership: inclusive}}",
+        "group: {wheel: {members: [ada]}}",
+        "group#wheel wants wheel among the groups of the user ada, and user#ada takes it out",
+    ),
+    "a group that goes": (
+        "group: {wheel: {ensure: absent}}",
+        "user: {ada: {groups: [wheel]}}",
+        "group#wheel and user#ada do not agree on ensure of the group wheel",
+    ),
+    "a member that goes": (
+        "user: {ada: {ensure: absent}}",
+        "group: {wheel: {members: [ada]}}",
+        "user#ada and group#wheel do not agree on ensure of the user ada",
+    ),
+    "two repositories of one URL": (
+        "repository: {a: {url: 'http://h/app', suites: [x], components: [main], provider: apt, trusted: true}}",
+        "repository: {b: {url: 'http://h/app/', suites: [x], components: [main], provider: apt, trusted: true}}",
+        "repository#a and repository#b do not agree on name of the repository http://h/app x main",
+    ),
+    "two repositories of one URL, for dnf": (
+        "repository: {a: {url: 'http://h/app', provider: dnf, trusted: true}}",
+        "repository: {b: {url: 'http://me:mine@h/app', provider: dnf, trusted: true}}",
+        "repository#a and repository#b do not agree on name of the repository http://h/app",
+    ),
+    "two keys of one suite": (
+        "repository: {a: {url: 'http://h/app', suites: [x], components: [main], provider: apt, key: /a.asc}}",
+        "repository: {b: {url: 'http://h/app', suites: [x], components: [extra], provider: apt, key: /b.asc}}",
+        "repository#a and repository#b do not agree on key of the signature of the repository http://h/app x",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_contradiction_is_an_error_with_both_places(name, turned, tmp_path, unit_files):
+    first, second, message = CONTRADICTIONS[name]
+    resources = (second, first) if turned else (first, second)
+    ((told, *lines),) = problems(tmp_path, *resources)
+    assert sorted(told.split()) == sorted(message.split()) if turned else told == message
+    assert sorted(lines) == ["2", "3"]
+
+
+AGREEMENTS = {
+    "a unit and its alias that want the same": (
+        "service: {ssh: {enable: true}}", "service: {sshd: {ensure: running}}",
+    ),
+    "two masked units": ("service: {masked: {ensure: stopped}}", "service: {ssh: {ensure: running}}"),
+    "two architectures": (
+        "package: {app: {ensure: present, provider: apt}}",
+        "package: {'app:armel': {ensure: absent, provider: apt}}",
+    ),
+    "a version is present": (
+        "package: {app: {ensure: present, provider: apt}}",
+        f"package: {{'app:{NATIVE}': {{ensure: 1.0-1, provider: apt}}}}",
+    ),
+    "a member of both": (
+        "group: {wheel: {members: [ada], membership: inclusive}}",
+        "user: {ada: {groups: [wheel], membership: inclusive}}",
+    ),
+    "members besides": ("group: {wheel: {members: [bob]}}", "user: {ada: {groups: [wheel]}}"),
+    "the primary group": (
+        "group: {wheel: {members: [bob], membership: inclusive}}", "user: {ada: {group: wheel}}",
+    ),
+    "a repository under a new name": (
+        "repository: {a: {ensure: absent, url: 'http://h/app', provider: dnf}}",
+        "repository: {b: {url: 'http://h/app', provider: dnf, trusted: true}}",
+    ),
+    "two suites": (
+        "repository: {a: {url: 'http://h', suites: [x], components: [main], provider: apt, trusted: true}}",
+        "repository: {b: {url: 'http://h', suites: [y], components: [main], provider: apt, trusted: true}}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AGREEMENTS)
+def test_what_goes_together_is_no_contradiction(name, tmp_path, unit_files):
+    assert problems(tmp_path, *AGREEMENTS[name]) == []
+
+
+OWN = "owner: root, group: root, mode: '0644'"
+
+
+def test_a_file_whose_source_leads_back_to_it_is_refused(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "ln").symlink_to("real")
+    (tmp_path / "to").symlink_to("real/f")
+    for source in ("ln/f", "to"):
+        resource = f"file: {{{tmp_path}/real/f: {{ensure: present, source: {source}, {OWN}}}}}"
+        ((message, line),) = problems(tmp_path, resource)
+        assert message == (
+            f"file#{tmp_path}/real/f would be a copy of itself: {tmp_path}/{source} leads to {tmp_path}/real/f"
+        )
+        assert line == "2"
+
+
+def test_a_scaffold_whose_source_leads_into_it_is_refused(tmp_path):
+    (tmp_path / "real" / "templates").mkdir(parents=True)
+    (tmp_path / "ln").symlink_to("real/templates")
+    resource = f"scaffold: {{{tmp_path}/real: {{ensure: present, source: ln}}}}"
+    ((message, _),) = problems(tmp_path, resource)
+    assert message.startswith(f"scaffold#{tmp_path}/real would be a copy of itself")
+
+
+def test_a_source_that_is_the_symlink_of_yesterday_is_no_copy_of_itself(tmp_path):
+    """The file is a symlink to its source now, and becomes a file."""
+    (tmp_path / "source").write_text("x")
+    (tmp_path / "f").symlink_to("source")
+    assert problems(tmp_path, f"file: {{{tmp_path}/f: {{ensure: present, source: source, {OWN}}}}}") == []
