@@ -16,7 +16,7 @@ from resources.package.apt_simulation import parse_search, parse_simulation
 from resources.package.catalog import Catalog, Offer
 from resources.package.complaints import complaint, complaint_in
 from resources.package.database import stamp_of, stamps_of
-from resources.package.decision import Changes, Step, Wish
+from resources.package.decision import Changes, Options, Step, Wish
 from resources.package.dpkg_database import DpkgDatabase
 from resources.package.locks import released
 from resources.package.own_packages import own_files, refusal_of_own
@@ -160,7 +160,7 @@ class Apt(Provider):
         return await self._apt_get(*self._removal(changes))
 
     async def _simulate(self, changes: Changes) -> Others:
-        is_removal = any(change.step is Step.REMOVE for change in changes.values())
+        is_removal = any(change.step.is_removal for change in changes.values())
         arguments = self._removal(changes) if is_removal else self._installation(changes)
         code, text = await self._programs.simulate("apt-get", "--simulate", *arguments)
         names = [change.name for change in changes.values()]
@@ -190,12 +190,33 @@ class Apt(Provider):
             f"{change.name}={change.version}" if change.version else change.name
             for change in changes.values()
         )
+        recommends = _options_of(changes).recommends
+        if recommends is not None:
+            options += ["-o", f"APT::Install-Recommends={str(recommends).lower()}"]
         return ("install", *_OPTIONS, *options, *packages)
 
     def _removal(self, changes: Changes) -> tuple[str, ...]:
         """What is there in part goes too, which dpkg refuses otherwise: there is nothing to install it from, maybe."""
-        force = ("-o", "DPkg::Options::=--force-remove-reinstreq")
-        return ("remove", *_OPTIONS, *force, *(change.name for change in changes.values()))
+        options = ["-o", "DPkg::Options::=--force-remove-reinstreq"]
+        if _options_of(changes).autoremove:
+            options += ["-o", "APT::Get::AutomaticRemove=true"]
+        is_purge = any(change.step is Step.PURGE for change in changes.values())
+        verb = "purge" if is_purge else "remove"
+        return (verb, *_OPTIONS, *options, *(change.name for change in changes.values()))
+
+    async def _hold(self, names: Collection[str]) -> None:
+        await self._mark("hold", names)
+
+    async def _release(self, names: Collection[str]) -> None:
+        await self._mark("unhold", [name for name in names if self._dpkg.find(name).is_held])
+
+    async def _mark(self, verb: str, names: Collection[str]) -> None:
+        if not names:
+            return
+        completed = await self._programs.run("apt-mark", verb, *names)
+        self._dpkg.forget()
+        if completed.exit_code != 0:
+            raise ResourceError(f"apt-mark {verb} failed{complaint(completed)}", missing_rights())
 
     async def _apt_get(self, *words: str) -> Completed:
         """Who only downloads holds just the lock of the archives, for which apt-get does not wait."""
@@ -219,6 +240,11 @@ class Apt(Provider):
 
     def _catalog_stamp(self) -> Hashable:
         return (stamp_of(self._lists), stamps_of((*self.sources, *self._preferences)))
+
+
+def _options_of(changes: Changes) -> Options:
+    """Those of the transaction: only wishes with the same options go together."""
+    return next(iter(changes.values())).options
 
 
 def is_here() -> bool:

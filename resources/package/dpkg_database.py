@@ -136,4 +136,5 @@ def _state(fields: dict[str, str]) -> PackageState:
         is_whole=status == "installed",
         is_essential=fields["Package"] in _MANAGERS or any(fields.get(field) == "yes" for field in _VITAL),
         is_held=selection == "hold",
+        has_configuration=status == "config-files",
     )

@@ -11,7 +11,14 @@ _LONGEST_VERSION = 255
 _DANGEROUS = re.compile(r"[;&|$`<>(){}\[\]*?!#'\"\\\n]")
 
 ALLOWED = "use letters, digits and . _ + : ~ -, as in nginx, g++ or libc6:i386"
-WORDS = ("present", "absent", "latest")
+WORDS = ("present", "absent", "purged", "latest")
+GONE = ("absent", "purged")
+"""The words for a package that is not to be there."""
+
+NO_PURGE = (
+    "dnf can't purge: rpm removes configuration with its package, and keeps what was changed as .rpmsave"
+)
+NO_PURGE_HINT = "write ensure: absent, and have file resources remove the .rpmsave files"
 
 
 def fault_of_name(name: str) -> str | None:

@@ -19,6 +19,7 @@ class Rpm:
     requires: str = ""
     provides: str = ""
     obsoletes: str = ""
+    recommends: str = ""
     before: str = ""
     after: str = ""
 
@@ -28,6 +29,7 @@ class Rpm:
             f"Name: {self.name}", f"Version: {self.version}", f"Release: {self.release}", f"Epoch: {self.epoch}",
             "Summary: tiny", "License: MIT", "BuildArch: noarch", *([f"Requires: {self.requires}"] * bool(self.requires)),
             *([f"Provides: {self.provides}"] * bool(self.provides)), *([f"Obsoletes: {self.obsoletes}"] * bool(self.obsoletes)),
+            *([f"Recommends: {self.recommends}"] * bool(self.recommends)),
             "%description", "tiny",
             "%install", f"mkdir -p %{{buildroot}}/usr/share/{self.name}",
             f"touch %{{buildroot}}/usr/share/{self.name}/{self.version}",
