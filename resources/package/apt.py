@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import tempfile
 import time
 from collections.abc import Collection, Hashable, Iterable, Mapping
@@ -11,10 +12,10 @@ from contextlib import suppress
 from typing import Final
 
 from reactor import ResourceError
-from resources.package.apt_policy import parse_policy
+from resources.package.apt_policy import parse_policy, parse_providers
 from resources.package.apt_simulation import parse_search, parse_simulation
 from resources.package.catalog import Catalog, Offer
-from resources.package.complaints import complaint, complaint_in
+from resources.package.complaints import complaint, complaint_in, file_conflict
 from resources.package.database import stamp_of, stamps_of
 from resources.package.decision import Changes, Options, Step, Wish
 from resources.package.dpkg_database import DpkgDatabase
@@ -40,6 +41,7 @@ _OPTIONS: Final = (
     "-o", "APT::Get::AutomaticRemove=false",  # what nobody needs any more may be wanted by a resource
 )  # fmt: skip
 _REMOVAL_NEEDED: Final = "Packages need to be removed but remove is disabled"
+_OVERWRITE: Final = re.compile(r"trying to overwrite '(.+?)', which is also in package (\S+)")
 _STATUS: Final = "-oAPT::Status-Fd="
 _OPTION_FOR: Final = {Step.DOWNGRADE: "--allow-downgrades", Step.REINSTALL: "--reinstall"}
 _NO_LISTS: Final = frozenset(("lock", "partial", "auxfiles"))
@@ -72,6 +74,9 @@ class Apt(Provider):
     def compare(self, installed: str, wanted: str) -> int:
         """By the rules of dpkg."""
         return dpkg.compare(installed, wanted)
+
+    async def _providers_here(self, name: str) -> tuple[str, ...]:
+        return self._dpkg.providers(name)
 
     async def _refresh(self) -> None:
         self._refreshed = time.time()  # an attempt counts: what is down need not be asked all the time
@@ -204,6 +209,11 @@ class Apt(Provider):
         verb = "purge" if is_purge else "remove"
         return (verb, *_OPTIONS, *options, *(change.name for change in changes.values()))
 
+    def _advice(self, words: str) -> str | None:
+        """A file of two packages, which dpkg refuses."""
+        found = _OVERWRITE.search(words)
+        return None if found is None else file_conflict(*found.groups())
+
     async def _hold(self, names: Collection[str]) -> None:
         await self._mark("hold", names)
 
@@ -227,6 +237,9 @@ class Apt(Provider):
         """The answer leaves out the architecture of the host, also where it was asked for."""
         pattern = "APT::Cmd::Pattern-Only=true"
         offers = parse_policy(await self._programs.read("apt-cache", "-o", pattern, "policy", *names))
+        for name in (name for name in names if name not in offers and ":" not in name):
+            if providers := parse_providers(await self._programs.read("apt-cache", "showpkg", name)):
+                offers[name] = Offer(None, (), providers)
         qualified = [name for name in names if ":" in name and name not in offers]
         left_out = ("all", await self._architecture()) if qualified else ()
         for name in qualified:

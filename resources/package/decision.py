@@ -89,6 +89,8 @@ Refusals = dict[str, ResourceError]
 
 def decide(wish: Wish, state: PackageState, compare: Compare) -> Change | None:
     """The change to make, or None. Raises ResourceError when the package is held as it is."""
+    if wish.ensure == "present" and state.provided_by:
+        return None
     change = _change(wish, state, compare)
     if change is not None and change.step.is_removal and state.is_essential:
         raise ResourceError(

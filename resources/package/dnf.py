@@ -14,7 +14,7 @@ from typing import Final
 
 from reactor import ResourceError, say
 from resources.package.catalog import Catalog, Offer
-from resources.package.complaints import complaint, complaint_in
+from resources.package.complaints import complaint, complaint_in, file_conflict
 from resources.package.database import stamp_of, stamps_of
 from resources.package.decision import Changes, Wish
 from resources.package.dnf_answers import (
@@ -45,6 +45,10 @@ _ABORTED: Final = "Operation aborted"
 _PROTECTED: Final = "dnf rpm glob:/etc/yum/protected.d/*.conf glob:/etc/dnf/protected.d/*.conf"
 """dnf's own setting where none is configured, and rpm."""
 _PROTECTION: Final = re.compile(r"^protected_packages\s*=\s*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
+_FILE_CONFLICT: Final = re.compile(
+    r"file (\S+) (?:from install of|conflicts between).*? file from package (\S+?)-[^-\s]+-[^-\s]+$",
+    re.MULTILINE,
+)
 _OWNER: Final = re.compile(r"^owner\|(\S+)$", re.MULTILINE)
 
 
@@ -79,6 +83,7 @@ class Dnf(Provider):
         database = RpmDatabase(root, self._programs)
         super().__init__(database, Catalog(self._query, self._catalog_stamp))
         self._duplicates = Catalog(self._query_duplicates, lambda: stamp_of(database.file))
+        self._provided = Catalog(self._query_provided, lambda: stamp_of(database.file))
         self._upgrades = Catalog(self._check_update, self._catalog_stamp)
 
     async def look(self, wish: Wish) -> PackageState:
@@ -97,6 +102,21 @@ class Dnf(Provider):
     def compare(self, installed: str, wanted: str) -> int:
         """By the rules of rpm; what is not said of a version matches any."""
         return rpm.compare_installed(installed, wanted)
+
+    async def _providers_here(self, name: str) -> tuple[str, ...]:
+        offer = (await self._provided.offers([name])).get(name)
+        return () if offer is None else offer.providers
+
+    async def _query_provided(self, names: Collection[str]) -> dict[str, Offer]:
+        """Rpm ends with an error where nothing provides a name, and says so on standard output."""
+        root = ("--root", self.root) if self.root else ()
+        offers = {}
+        for name in names:
+            words = ("-q", "--whatprovides", "--queryformat", "owner|%{NAME}\n", name)
+            _, text = await self._programs.simulate("rpm", *root, *words)
+            if providers := tuple(sorted(set(_OWNER.findall(text)))):
+                offers[name] = Offer(None, (), providers)
+        return offers
 
     async def _refresh(self) -> None:
         self._refreshed = time.monotonic()
@@ -232,14 +252,21 @@ class Dnf(Provider):
         return installed if upgrade is None else upgrade.newest or installed
 
     def _advice(self, words: str) -> str | None:
-        """It was found in a repository before."""
+        """It was found in a repository before, or has a file that another package has."""
+        if (found := _FILE_CONFLICT.search(words)) is not None:
+            return file_conflict(*found.groups())
         return f"dnf keeps it back: see {self.locks}" if _NO_MATCH in words else None
 
     async def _query(self, names: Collection[str]) -> dict[str, Offer]:
         question = (*self._options, "repoquery", "--available", "--queryformat", QUERY_FORMAT)
         answer = await self._programs.read("dnf", *question, *names)
         _tell_left_out(answer)
-        return parse_query(answer)
+        offers = parse_query(answer)
+        for name in (name for name in names if name not in offers):
+            answer = await self._programs.read("dnf", *question, "--whatprovides", name)
+            if providers := tuple(each for each in parse_query(answer) if "." not in each):
+                offers[name] = Offer(None, (), providers)
+        return offers
 
     async def _query_duplicates(self, names: Collection[str]) -> dict[str, Offer]:
         question = (*self._options, "-q", "--disablerepo=*", "repoquery", "--duplicates", "--queryformat")

@@ -70,7 +70,9 @@ class Provider(ABC):
         """
         if wish.ensure == "latest":
             self._catalog.want(wish.name)
-        elif self.database.is_current() and not (state := self.database.find(wish.name)).beside:
+        elif self.database.is_current() and not self._needs_more(
+            wish, state := self.database.find(wish.name)
+        ):
             return state
         async with self._one_at_a_time:
             return await self._look(wish)
@@ -130,6 +132,10 @@ class Provider(ABC):
     @abstractmethod
     def compare(self, installed: str, wanted: str) -> int:
         """-1, 0 or 1: whether the version installed is older than the one wanted, the same, or newer."""
+
+    @abstractmethod
+    async def _providers_here(self, name: str) -> tuple[str, ...]:
+        """The installed packages that provide ``name``."""
 
     @abstractmethod
     async def _refresh(self) -> None:
@@ -195,11 +201,24 @@ class Provider(ABC):
     async def _look(self, wish: Wish) -> PackageState:
         await self._catch_up()
         state = await self._find(wish.name)
+        if wish.ensure == "present" and state.version is None:
+            return replace(state, provided_by=await self._stand_ins(wish.name))
         if wish.ensure != "latest":
             return state
         if self._age() > wish.interval:
             await self._try_to_refresh()
         return replace(state, newest=await self._newest(wish.name, state.version))
+
+    @staticmethod
+    def _needs_more(wish: Wish, state: PackageState) -> bool:
+        """Whether the database alone does not say whether ``wish`` is true."""
+        return bool(state.beside) or (wish.ensure == "present" and state.version is None)
+
+    async def _stand_ins(self, name: str) -> tuple[str, ...]:
+        """The installed packages that provide ``name``, if no repository has a package that is called so."""
+        providers = await self._providers_here(name)
+        offer = (await self._catalog.offers([name])).get(name) if providers else None
+        return () if offer is not None and offer.versions else providers
 
     async def _newest(self, name: str, installed: str | None) -> str | None:
         """The version that the package manager would choose, if it knows the package."""

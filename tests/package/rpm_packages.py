@@ -20,6 +20,7 @@ class Rpm:
     provides: str = ""
     obsoletes: str = ""
     recommends: str = ""
+    file: str = ""
     before: str = ""
     after: str = ""
 
@@ -33,7 +34,8 @@ class Rpm:
             "%description", "tiny",
             "%install", f"mkdir -p %{{buildroot}}/usr/share/{self.name}",
             f"touch %{{buildroot}}/usr/share/{self.name}/{self.version}",
-            "%files", f"/usr/share/{self.name}/{self.version}",
+            *([f"echo {self.name} >%{{buildroot}}/usr/share/{self.name}/../{self.file}"] * bool(self.file)),
+            "%files", f"/usr/share/{self.name}/{self.version}", *([f"/usr/share/{self.file}"] * bool(self.file)),
             *(["%pre -p <lua>", self.before] if self.before else []),
             *(["%post -p <lua>", self.after] if self.after else []),
         ]  # fmt: skip
