@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import tempfile
 import time
 from collections.abc import Collection, Hashable, Iterable, Mapping
@@ -11,12 +12,12 @@ from contextlib import suppress
 from typing import Final
 
 from reactor import ResourceError
-from resources.package.apt_policy import parse_policy
+from resources.package.apt_policy import parse_policy, parse_providers
 from resources.package.apt_simulation import parse_search, parse_simulation
 from resources.package.catalog import Catalog, Offer
-from resources.package.complaints import complaint, complaint_in
+from resources.package.complaints import complaint, complaint_in, file_conflict
 from resources.package.database import stamp_of, stamps_of
-from resources.package.decision import Changes, Step, Wish
+from resources.package.decision import Changes, Options, Step, Wish
 from resources.package.dpkg_database import DpkgDatabase
 from resources.package.locks import released
 from resources.package.own_packages import own_files, refusal_of_own
@@ -40,6 +41,7 @@ _OPTIONS: Final = (
     "-o", "APT::Get::AutomaticRemove=false",  # what nobody needs any more may be wanted by a resource
 )  # fmt: skip
 _REMOVAL_NEEDED: Final = "Packages need to be removed but remove is disabled"
+_OVERWRITE: Final = re.compile(r"trying to overwrite '(.+?)', which is also in package (\S+)")
 _STATUS: Final = "-oAPT::Status-Fd="
 _OPTION_FOR: Final = {Step.DOWNGRADE: "--allow-downgrades", Step.REINSTALL: "--reinstall"}
 _NO_LISTS: Final = frozenset(("lock", "partial", "auxfiles"))
@@ -72,6 +74,9 @@ class Apt(Provider):
     def compare(self, installed: str, wanted: str) -> int:
         """By the rules of dpkg."""
         return dpkg.compare(installed, wanted)
+
+    async def _providers_here(self, name: str) -> tuple[str, ...]:
+        return self._dpkg.providers(name)
 
     async def _refresh(self) -> None:
         self._refreshed = time.time()  # an attempt counts: what is down need not be asked all the time
@@ -160,7 +165,7 @@ class Apt(Provider):
         return await self._apt_get(*self._removal(changes))
 
     async def _simulate(self, changes: Changes) -> Others:
-        is_removal = any(change.step is Step.REMOVE for change in changes.values())
+        is_removal = any(change.step.is_removal for change in changes.values())
         arguments = self._removal(changes) if is_removal else self._installation(changes)
         code, text = await self._programs.simulate("apt-get", "--simulate", *arguments)
         names = [change.name for change in changes.values()]
@@ -190,12 +195,38 @@ class Apt(Provider):
             f"{change.name}={change.version}" if change.version else change.name
             for change in changes.values()
         )
+        recommends = _options_of(changes).recommends
+        if recommends is not None:
+            options += ["-o", f"APT::Install-Recommends={str(recommends).lower()}"]
         return ("install", *_OPTIONS, *options, *packages)
 
     def _removal(self, changes: Changes) -> tuple[str, ...]:
         """What is there in part goes too, which dpkg refuses otherwise: there is nothing to install it from, maybe."""
-        force = ("-o", "DPkg::Options::=--force-remove-reinstreq")
-        return ("remove", *_OPTIONS, *force, *(change.name for change in changes.values()))
+        options = ["-o", "DPkg::Options::=--force-remove-reinstreq"]
+        if _options_of(changes).autoremove:
+            options += ["-o", "APT::Get::AutomaticRemove=true"]
+        is_purge = any(change.step is Step.PURGE for change in changes.values())
+        verb = "purge" if is_purge else "remove"
+        return (verb, *_OPTIONS, *options, *(change.name for change in changes.values()))
+
+    def _advice(self, words: str) -> str | None:
+        """A file of two packages, which dpkg refuses."""
+        found = _OVERWRITE.search(words)
+        return None if found is None else file_conflict(*found.groups())
+
+    async def _hold(self, names: Collection[str]) -> None:
+        await self._mark("hold", names)
+
+    async def _release(self, names: Collection[str]) -> None:
+        await self._mark("unhold", [name for name in names if self._dpkg.find(name).is_held])
+
+    async def _mark(self, verb: str, names: Collection[str]) -> None:
+        if not names:
+            return
+        completed = await self._programs.run("apt-mark", verb, *names)
+        self._dpkg.forget()
+        if completed.exit_code != 0:
+            raise ResourceError(f"apt-mark {verb} failed{complaint(completed)}", missing_rights())
 
     async def _apt_get(self, *words: str) -> Completed:
         """Who only downloads holds just the lock of the archives, for which apt-get does not wait."""
@@ -206,6 +237,9 @@ class Apt(Provider):
         """The answer leaves out the architecture of the host, also where it was asked for."""
         pattern = "APT::Cmd::Pattern-Only=true"
         offers = parse_policy(await self._programs.read("apt-cache", "-o", pattern, "policy", *names))
+        for name in (name for name in names if name not in offers and ":" not in name):
+            if providers := parse_providers(await self._programs.read("apt-cache", "showpkg", name)):
+                offers[name] = Offer(None, (), providers)
         qualified = [name for name in names if ":" in name and name not in offers]
         left_out = ("all", await self._architecture()) if qualified else ()
         for name in qualified:
@@ -219,6 +253,11 @@ class Apt(Provider):
 
     def _catalog_stamp(self) -> Hashable:
         return (stamp_of(self._lists), stamps_of((*self.sources, *self._preferences)))
+
+
+def _options_of(changes: Changes) -> Options:
+    """Those of the transaction: only wishes with the same options go together."""
+    return next(iter(changes.values())).options
 
 
 def is_here() -> bool:

@@ -12,6 +12,9 @@ _VERSION = re.compile(r"^ (?:\*\*\*|   ) (\S+) -?\d+(?: \(phased \d+%\))?$", re.
 """A version and its priority; Ubuntu adds what part of all hosts it is for as yet."""
 
 
+_REVERSE_PROVIDES = re.compile(r"^Reverse Provides: *\n((?:\S+ .*\n?)*)", re.MULTILINE)
+
+
 def parse_policy(text: str) -> dict[str, Offer]:
     """What can be installed, by name. Names that other packages only provide, or need, have no versions."""
     _, *parts = _PACKAGE.split(text)
@@ -21,3 +24,9 @@ def parse_policy(text: str) -> dict[str, Offer]:
             candidate = _CANDIDATE.search(block)
             offers[name] = Offer(None if candidate is None else candidate[1], versions)
     return offers
+
+
+def parse_providers(text: str) -> tuple[str, ...]:
+    """The packages that provide the one that ``apt-cache showpkg`` was asked for."""
+    found = _REVERSE_PROVIDES.search(text)
+    return tuple(sorted({line.split()[0] for line in found[1].splitlines()})) if found else ()

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 class Offer:
     """``newest`` is what the package manager would choose, ``versions`` all there is, in the repositories' spelling.
 
-    None is chosen where the preferences of the administrator keep all of them back.
+    None is chosen where the preferences of the administrator keep all of them back. Of a virtual package, there are only
+    the names of those that provide it.
     """
 
     newest: str | None
     versions: tuple[str, ...]
+    providers: tuple[str, ...] = ()
 
 
 Ask = Callable[[Collection[str]], Awaitable[Mapping[str, Offer]]]

@@ -28,9 +28,11 @@ def _chosen(change: Change, offer: Offer | None, compare: Compare) -> Change:
     if offer is None:
         raise ResourceError(
             f'no repository has a package "{change.name}"',
-            "correct the name, or add the repository that has it; what packages provide goes by their names",
+            "correct the name, or add the repository that has it",
             missing=missing,
         )
+    if offer.providers:
+        return _provided(change, offer)
     there_is = f"there is {', '.join(offer.versions)}"
     if change.version is None:
         if offer.newest is None:
@@ -45,3 +47,15 @@ def _chosen(change: Change, offer: Offer | None, compare: Compare) -> Change:
             return replace(change, version=version)
     words = f'no repository has version {change.version} of package "{change.name}"'
     raise ResourceError(words, there_is, missing=missing)
+
+
+def _provided(change: Change, offer: Offer) -> Change:
+    """A virtual package that is provided by one other; of several, the manifest has to name one."""
+    if len(offer.providers) == 1 and change.version is None:
+        return change
+    names = ", ".join(offer.providers)
+    words = f'"{change.name}" is a virtual package'
+    hint = f"name one of those that provide it: {names}"
+    if change.version is not None:
+        raise ResourceError(f"{words}, which has no versions", hint, missing=f"package#{change.name}")
+    raise ResourceError(f"{words}, and several provide it", hint, missing=f"package#{change.name}")

@@ -46,3 +46,8 @@ def _telling(lines: list[str]) -> set[int]:
         if line.startswith(_OF_A_SCRIPT):
             found.update(range(max(0, number - _WORDS_OF_A_SCRIPT), number))
     return found
+
+
+def file_conflict(file: str, owner: str) -> str:
+    """How to mend that two packages have one file."""
+    return f"{file} belongs to {owner}: have package#{owner} absent, or install a version of it that gives the file up"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final, NamedTuple
 
 from reactor import ResourceError
+from resources.package.names import GONE
 from resources.package.state import PackageState
 
 Compare = Callable[[str, str], int]
@@ -21,15 +23,51 @@ class Step(StrEnum):
     UPGRADE = "upgraded"
     DOWNGRADE = "downgraded"
     REMOVE = "uninstalled"
+    PURGE = "purged"
+    HOLD = "held"
+    RELEASE = "released"
+
+    @property
+    def is_removal(self) -> bool:
+        """Whether the package is not there afterwards."""
+        return self in (Step.REMOVE, Step.PURGE)
+
+
+class Options(NamedTuple):
+    """How a transaction is made. ``recommends``: whether what is recommended comes along, None as configured.
+
+    ``autoremove``: whether what nothing needs any more goes along with what is removed.
+    """
+
+    recommends: bool | None = None
+    autoremove: bool = False
+
+
+USUAL: Final = Options()
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is wanted: ``ensure`` is present, absent, latest or a version. ``interval``: seconds "latest" may be old."""
+    """What is wanted: ``ensure`` is present, absent, purged, latest or a version. ``interval``: seconds "latest" may be old.
+
+    ``hold``: whether the package manager keeps it as it is, None leaves that alone. ``options`` hold for the transaction.
+    """
 
     name: str
     ensure: str
     interval: float
+    hold: bool | None = None
+    options: Options = USUAL
+
+    @property
+    def is_to_go(self) -> bool:
+        """Whether the package is not to be there."""
+        return self.ensure in GONE
+
+    @property
+    def transaction(self) -> Hashable:
+        """Equal for wishes that one transaction can make true."""
+        return (self.ensure if self.is_to_go else "there", self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +78,7 @@ class Change:
     step: Step
     did: str
     version: str | None = None
+    options: Options = USUAL
 
 
 Changes = Mapping[str, Change]
@@ -50,24 +89,37 @@ Refusals = dict[str, ResourceError]
 
 def decide(wish: Wish, state: PackageState, compare: Compare) -> Change | None:
     """The change to make, or None. Raises ResourceError when the package is held as it is."""
+    if wish.ensure == "present" and state.provided_by:
+        return None
     change = _change(wish, state, compare)
-    if change is not None and change.step is Step.REMOVE and state.is_essential:
+    if change is not None and change.step.is_removal and state.is_essential:
         raise ResourceError(
             f"refusing to remove {wish.name}, which is essential: this host does not work without it",
             "if that is meant, do it by hand",
         )
+    if wish.hold is not None:
+        return _with_hold(wish, state, change)
     if change is not None and state.is_held:
         how = f"at {state.version}" if state.version else "as not installed"
         raise ResourceError(
             f"{wish.name} is held {how}, and would have to be {change.did}",
-            f"release it with apt-mark unhold {wish.name}, or write ensure: {state.version or 'absent'}",
+            f"release it with hold: false or apt-mark unhold {wish.name}, or write ensure: {state.version or 'absent'}",
         )
-    return change
+    return None if change is None else replace(change, options=wish.options)
+
+
+def _with_hold(wish: Wish, state: PackageState, change: Change | None) -> Change | None:
+    """``change`` together with that of the hold: who manages the hold wants a held package changed, too."""
+    step = Step.HOLD if wish.hold else Step.RELEASE
+    if change is not None:
+        words = f"{change.did} and {step}" if bool(wish.hold) is not state.is_held else change.did
+        return replace(change, did=words, options=wish.options)
+    return None if bool(wish.hold) is state.is_held else Change(wish.name, step, str(step))
 
 
 def _change(wish: Wish, state: PackageState, compare: Compare) -> Change | None:
-    if wish.ensure == "absent":
-        return None if state.version is None else Change(wish.name, Step.REMOVE, str(Step.REMOVE))
+    if wish.is_to_go:
+        return _removal(wish, state)
     if state.version is None or not state.is_whole:
         return _install(wish, Step.INSTALL if state.version is None else Step.REINSTALL)
     if wish.ensure == "present" or any(compare(version, wish.ensure) == 0 for version in state.beside):
@@ -79,6 +131,12 @@ def _change(wish: Wish, state: PackageState, compare: Compare) -> Change | None:
     if order > 0 and wish.ensure != "latest":
         return Change(wish.name, Step.DOWNGRADE, f"{Step.DOWNGRADE} to {wish.ensure}", wanted)
     return None
+
+
+def _removal(wish: Wish, state: PackageState) -> Change | None:
+    step = Step.PURGE if wish.ensure == "purged" else Step.REMOVE
+    is_there = state.version is not None or (step is Step.PURGE and state.has_configuration)
+    return Change(wish.name, step, str(step)) if is_there else None
 
 
 def _install(wish: Wish, step: Step) -> Change:

@@ -14,9 +14,9 @@ from typing import Final
 
 from reactor import ResourceError, say
 from resources.package.catalog import Catalog, Offer
-from resources.package.complaints import complaint, complaint_in
+from resources.package.complaints import complaint, complaint_in, file_conflict
 from resources.package.database import stamp_of, stamps_of
-from resources.package.decision import Changes, Step, Wish
+from resources.package.decision import Changes, Wish
 from resources.package.dnf_answers import (
     QUERY_FORMAT,
     left_out,
@@ -45,6 +45,10 @@ _ABORTED: Final = "Operation aborted"
 _PROTECTED: Final = "dnf rpm glob:/etc/yum/protected.d/*.conf glob:/etc/dnf/protected.d/*.conf"
 """dnf's own setting where none is configured, and rpm."""
 _PROTECTION: Final = re.compile(r"^protected_packages\s*=\s*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
+_FILE_CONFLICT: Final = re.compile(
+    r"file (\S+) (?:from install of|conflicts between).*? file from package (\S+?)-[^-\s]+-[^-\s]+$",
+    re.MULTILINE,
+)
 _OWNER: Final = re.compile(r"^owner\|(\S+)$", re.MULTILINE)
 
 
@@ -70,6 +74,7 @@ class Dnf(Provider):
         self.settings = (f"{root}/etc/yum.repos.d/", f"{root}/etc/dnf/", f"{root}/etc/pki/rpm-gpg/")
         self.sources = (f"{root}/etc/yum.repos.d",)
         # What is excluded, the streams of modules that are enabled, and the locks.
+        self.hold_files = (f"{root}/etc/dnf/plugins/versionlock.list",)
         self._choices = tuple(f"{root}/etc/dnf/{part}" for part in ("dnf.conf", "modules.d", "plugins"))
         self._options = ("-y", *((f"--installroot={root}",) if root else ()), *options)
         self._programs = Programs({**_AT_ONCE, **(environment or {})})
@@ -78,17 +83,40 @@ class Dnf(Provider):
         database = RpmDatabase(root, self._programs)
         super().__init__(database, Catalog(self._query, self._catalog_stamp))
         self._duplicates = Catalog(self._query_duplicates, lambda: stamp_of(database.file))
+        self._provided = Catalog(self._query_provided, lambda: stamp_of(database.file))
         self._upgrades = Catalog(self._check_update, self._catalog_stamp)
 
     async def look(self, wish: Wish) -> PackageState:
         """The same, and all upgrades are asked for in one go, too."""
         if wish.ensure == "latest":
             self._upgrades.want(wish.name)
-        return await super().look(wish)
+        return self._with_hold(wish, await super().look(wish))
+
+    async def _look(self, wish: Wish) -> PackageState:
+        return self._with_hold(wish, await super()._look(wish))
+
+    def _with_hold(self, wish: Wish, state: PackageState) -> PackageState:
+        """Where a lock is not managed, dnf itself decides what it lets through."""
+        return state if wish.hold is None else replace(state, is_held=self._is_locked(wish.name))
 
     def compare(self, installed: str, wanted: str) -> int:
         """By the rules of rpm; what is not said of a version matches any."""
         return rpm.compare_installed(installed, wanted)
+
+    async def _providers_here(self, name: str) -> tuple[str, ...]:
+        offer = (await self._provided.offers([name])).get(name)
+        return () if offer is None else offer.providers
+
+    async def _query_provided(self, names: Collection[str]) -> dict[str, Offer]:
+        """Rpm ends with an error where nothing provides a name, and says so on standard output."""
+        root = ("--root", self.root) if self.root else ()
+        offers = {}
+        for name in names:
+            words = ("-q", "--whatprovides", "--queryformat", "owner|%{NAME}\n", name)
+            _, text = await self._programs.simulate("rpm", *root, *words)
+            if providers := tuple(sorted(set(_OWNER.findall(text)))):
+                offers[name] = Offer(None, (), providers)
+        return offers
 
     async def _refresh(self) -> None:
         self._refreshed = time.monotonic()
@@ -170,11 +198,44 @@ class Dnf(Provider):
         """
         configured = _protected(f"{self.root}/etc/dnf/dnf.conf") or _PROTECTED
         guard = f"--setopt=protected_packages={' '.join([configured, *sorted(await self._own_packages())])}"
-        if any(change.step is Step.REMOVE for change in changes.values()):
-            keep = "--setopt=clean_requirements_on_remove=0"
+        options = next(iter(changes.values())).options
+        if any(change.step.is_removal for change in changes.values()):
+            keep = f"--setopt=clean_requirements_on_remove={int(options.autoremove)}"
             return (guard, keep, "remove", *(change.name for change in changes.values()))
         specifications = (_specification(change.name, change.version) for change in changes.values())
-        return (guard, "install", *specifications)
+        weak = (
+            () if options.recommends is None else (f"--setopt=install_weak_deps={int(options.recommends)}",)
+        )
+        return (guard, *weak, "install", *specifications)
+
+    async def _hold(self, names: Collection[str]) -> None:
+        """Of the versions there are, the one that is installed."""
+        if not names:
+            return
+        await self._catch_up()
+        versions = [f"{name}-{self.database.find(name).version}" for name in names]
+        await self._lock("add", versions)
+
+    async def _release(self, names: Collection[str]) -> None:
+        locked = [name for name in names if self._is_locked(name)]
+        if locked:
+            await self._lock("delete", locked)
+
+    async def _lock(self, verb: str, specifications: Collection[str]) -> None:
+        self._upgrades.forget()
+        completed = await self._dnf("versionlock", verb, *specifications)
+        if completed.exit_code != 0:
+            hint = "dnf needs its plugin for that: python3-dnf-plugin-versionlock"
+            raise ResourceError(
+                f"dnf versionlock {verb} failed{complaint(completed)}", missing_rights() or hint
+            )
+
+    def _is_locked(self, name: str) -> bool:
+        """Whether the plugin `versionlock` has an entry for a package: ``name-epoch:version-release.arch`` of each."""
+        entry = re.compile(rf"^{re.escape(name)}-[0-9]+:[^-\s]+-\S+$", re.MULTILINE)
+        with suppress(OSError), open(self.hold_files[0], encoding="utf-8", errors="replace") as lines:
+            return entry.search(lines.read()) is not None
+        return False
 
     async def _own_packages(self) -> frozenset[str]:
         """Those that have files which this process runs on."""
@@ -191,14 +252,21 @@ class Dnf(Provider):
         return installed if upgrade is None else upgrade.newest or installed
 
     def _advice(self, words: str) -> str | None:
-        """It was found in a repository before."""
+        """It was found in a repository before, or has a file that another package has."""
+        if (found := _FILE_CONFLICT.search(words)) is not None:
+            return file_conflict(*found.groups())
         return f"dnf keeps it back: see {self.locks}" if _NO_MATCH in words else None
 
     async def _query(self, names: Collection[str]) -> dict[str, Offer]:
         question = (*self._options, "repoquery", "--available", "--queryformat", QUERY_FORMAT)
         answer = await self._programs.read("dnf", *question, *names)
         _tell_left_out(answer)
-        return parse_query(answer)
+        offers = parse_query(answer)
+        for name in (name for name in names if name not in offers):
+            answer = await self._programs.read("dnf", *question, "--whatprovides", name)
+            if providers := tuple(each for each in parse_query(answer) if "." not in each):
+                offers[name] = Offer(None, (), providers)
+        return offers
 
     async def _query_duplicates(self, names: Collection[str]) -> dict[str, Offer]:
         question = (*self._options, "-q", "--disablerepo=*", "repoquery", "--duplicates", "--queryformat")

@@ -13,10 +13,12 @@ from resources.package.state import NOT_INSTALLED, PackageState
 from resources.package.transaction import Versions
 
 _FIELDS = re.compile(
-    r"^(Package|Status|Architecture|Version|Essential|Protected|Important): (.*)", re.MULTILINE
+    r"^(Package|Status|Architecture|Version|Essential|Protected|Important|Provides): (.*)", re.MULTILINE
 )
 _VITAL = ("Essential", "Protected", "Important")
 """The fields by which a package says that the host needs it."""
+_NAME = re.compile(r"[ (:]")
+"""What ends the name in an entry of Provides, such as ``mta (= 1.0)``."""
 _MANAGERS = ("apt", "dpkg")
 
 _ABSENT = {"not-installed", "config-files"}
@@ -34,6 +36,7 @@ class DpkgDatabase(Database):
         self._status = f"{directory}/status"
         self._updates = f"{directory}/updates"
         self._entries: dict[str, dict[str, PackageState]] = {}
+        self._provides: dict[str, dict[str, list[str]]] = {}
         self._native = ""
         self.was_interrupted = False
         """Whether dpkg was cut off in the middle: it does nothing more before that is mended."""
@@ -64,6 +67,18 @@ class DpkgDatabase(Database):
             if state.version is not None
         }
 
+    def providers(self, name: str) -> tuple[str, ...]:
+        """The packages that are there in whole and provide ``name``."""
+        provided = (
+            (package, arch) for package, each in self._provides.items() for arch in each if name in each[arch]
+        )
+        found = {package for package, arch in provided if self._is_whole(self._entries[package][arch])}
+        return tuple(sorted(found))
+
+    @staticmethod
+    def _is_whole(state: PackageState) -> bool:
+        return state.version is not None and state.is_whole
+
     def units(self, name: str) -> list[str]:
         """As dpkg lists them."""
         try:
@@ -81,7 +96,7 @@ class DpkgDatabase(Database):
         await in_thread(self._parse)
 
     def _parse(self) -> None:
-        self._entries = {}
+        self._entries, self._provides = {}, {}
         updates = self._update_files()
         self._take(self._status)
         for path in updates:
@@ -93,8 +108,9 @@ class DpkgDatabase(Database):
     def _take(self, path: str) -> None:
         """Take in the entries of a file. Raises OSError: without them, nobody knows what is installed."""
         with open(path, encoding="utf-8", errors="replace") as file:
-            for name, architecture, state in _parse(file.read()):
+            for name, architecture, state, provided in _parse(file.read()):
                 self._entries.setdefault(name, {})[architecture] = state
+                self._provides.setdefault(name, {})[architecture] = provided
 
     def _update_files(self) -> list[str]:
         with suppress(FileNotFoundError):
@@ -111,15 +127,18 @@ class DpkgDatabase(Database):
         return next((architecture for architecture in known if architecture != "all"), "")
 
 
-def _parse(text: str) -> Iterator[tuple[str, str, PackageState]]:
-    """Name, architecture and state of each entry, by deb822(5) and the status words of dpkg(1).
+def _parse(text: str) -> Iterator[tuple[str, str, PackageState, list[str]]]:
+    """Name, architecture, state and what is provided of each entry, by deb822(5) and the status words of dpkg(1).
 
     Raises ResourceError when that is not what dpkg has written.
     """
     for entry in text.split("\n\n"):
         fields = dict(_FIELDS.findall(entry))
         if "Package" in fields:
-            yield fields["Package"], fields.get("Architecture", "all"), _state(fields)
+            provided = [
+                _NAME.split(each.strip())[0] for each in fields.get("Provides", "").split(",") if each
+            ]
+            yield fields["Package"], fields.get("Architecture", "all"), _state(fields), provided
 
 
 def _state(fields: dict[str, str]) -> PackageState:
@@ -136,4 +155,5 @@ def _state(fields: dict[str, str]) -> PackageState:
         is_whole=status == "installed",
         is_essential=fields["Package"] in _MANAGERS or any(fields.get(field) == "yes" for field in _VITAL),
         is_held=selection == "hold",
+        has_configuration=status == "config-files",
     )

@@ -55,4 +55,4 @@ class Foresight:
 
 def _goes_with(one: Wish, other: Wish) -> bool:
     """Whether one transaction would be for both: what is to go leaves in another."""
-    return (one.ensure == "absent") is (other.ensure == "absent")
+    return one.transaction == other.transaction

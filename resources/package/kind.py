@@ -7,11 +7,25 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PrivateAttr
 
-from reactor import Action, Claim, Duration, Plan, PropertyProblem, Resource, ResourceError, TimerWatch, Watch
+from reactor import (
+    Action,
+    Claim,
+    Duration,
+    Flag,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Resource,
+    ResourceError,
+    TimerWatch,
+    Watch,
+)
 from resources.package.database import UNITS
-from resources.package.decision import Wish, decide
+from resources.package.decision import Options, Wish, decide
 from resources.package.names import (
     ALLOWED,
+    NO_PURGE,
+    NO_PURGE_HINT,
     WORDS,
     fault_of_ensure,
     fault_of_name,
@@ -28,9 +42,15 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     example = "nginx"
 
     ensure: str
-    """``present``, ``absent``, ``latest`` or a version."""
+    """``present``, ``absent``, ``purged``, ``latest`` or a version."""
     interval: Annotated[Duration, Field(gt=0)] = 3600.0
     """How often `latest` looks for a newer version; package lists that are older are fetched first."""
+    install_recommends: Flag | None = None
+    """Whether what it recommends is installed with it; unset is as the package manager is configured."""
+    hold: Flag | None = None
+    """Whether the package manager keeps it as it is; unset leaves that alone."""
+    autoremove: Flag = False
+    """With ``absent`` and ``purged``: whether what nothing needs any more goes, too."""
     _others: str = PrivateAttr(default="")
     """What else the last transaction has changed, in words."""
 
@@ -43,23 +63,33 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             yield PropertyProblem(
                 ("ensure",), fault, f"write {', '.join(WORDS)} or a version such as 1.24.0-1"
             )
+        if self.ensure == "purged" and self.provider == "dnf":
+            yield PropertyProblem(("ensure",), NO_PURGE, NO_PURGE_HINT)
+        if self.autoremove and not self._wish.is_to_go:
+            hint = "write it where the package is absent or purged"
+            yield PropertyProblem(("autoremove",), "only a removal can take along what nothing needs", hint)
+        if self.hold and (self._wish.is_to_go or self.ensure == "latest"):
+            hint = "write ensure: present or a version, or remove hold"
+            yield PropertyProblem(("hold",), f"a held package can't be {self.ensure}", hint)
 
     def watches(self) -> Iterable[Watch]:
         """The database of what is installed; for `latest` also the clock."""
         yield self._provider.database.watch()
         if self.ensure == "latest":
             yield TimerWatch(self.interval)
+        if self.hold is not None:
+            yield from (PathWatch(path) for path in self._provider.hold_files)
 
     def provides(self) -> Iterable[str]:
         """The units it has brought, as far as the package manager tells, and that of its own name, as is the custom.
 
         So a service goes after the package it comes with, also before anybody knows what that holds.
         """
-        return () if self.ensure == "absent" else self._units()
+        return () if self._wish.is_to_go else self._units()
 
     def clears(self) -> Iterable[str]:
         """Its units, if it is to go: a service is stopped before."""
-        return self._units() if self.ensure == "absent" else ()
+        return self._units() if self._wish.is_to_go else ()
 
     def _units(self) -> Iterable[str]:
         yield f"{UNITS}/{self.name}.service"
@@ -71,17 +101,19 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         To dpkg, all architectures of a package that are installed have the same version.
         """
         name = without_native_architecture(self.name, self._provider.name)
-        yield Claim("package", name, {"ensure": "absent" if self.ensure == "absent" else "present"})
+        yield Claim("package", name, {"ensure": "absent" if self._wish.is_to_go else "present"})
         if self.ensure not in WORDS:
             stem = name.partition(":")[0] if self._provider.name == "apt" else name
             yield Claim("version of the package", stem, {"ensure": self.ensure})
 
     def uses(self) -> Iterable[str]:
         """Whatever is configured of the package manager: its repositories above all."""
-        return () if self.ensure == "absent" else self._provider.settings
+        return () if self._wish.is_to_go else self._provider.settings
 
     async def observe(self) -> PackageState:
         """The state of the package, once nobody else is changing it."""
+        if self.ensure == "purged" and self._provider.name == "dnf":
+            raise ResourceError(NO_PURGE, NO_PURGE_HINT)
         return await self._provider.look(self._wish)
 
     async def present(self) -> Mapping[str, Any]:
@@ -111,7 +143,7 @@ class Package(Resource, kind="package", providers=PROVIDERS):
 
     def group_key(self) -> Hashable:
         """All that is to be there may come in one transaction, all that is to go leave in another."""
-        return (id(self._provider), self.ensure == "absent")
+        return (id(self._provider), self._wish.transaction)
 
     @classmethod
     async def apply_group(cls, members: Sequence[Self]) -> Mapping[str, ResourceError]:
@@ -127,7 +159,8 @@ class Package(Resource, kind="package", providers=PROVIDERS):
 
     @property
     def _wish(self) -> Wish:
-        return Wish(self.name, self.ensure, self.interval)
+        options = Options(self.install_recommends, self.autoremove)
+        return Wish(self.name, self.ensure, self.interval, self.hold, options)
 
     @property
     def _provider(self) -> Provider:

@@ -15,7 +15,14 @@ _DEBIAN = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "armhf", "ppc64le": 
 """What Debian calls the machines that the kernel calls otherwise."""
 
 ALLOWED = "use letters, digits and . _ + : ~ -, as in nginx, g++ or libc6:i386"
-WORDS = ("present", "absent", "latest")
+WORDS = ("present", "absent", "purged", "latest")
+GONE = ("absent", "purged")
+"""The words for a package that is not to be there."""
+
+NO_PURGE = (
+    "dnf can't purge: rpm removes configuration with its package, and keeps what was changed as .rpmsave"
+)
+NO_PURGE_HINT = "write ensure: absent, and have file resources remove the .rpmsave files"
 
 
 def fault_of_name(name: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -19,8 +19,11 @@ from resources.package.decision import Change, Changes, Refusals, Step, Wish, de
 from resources.package.foresight import Foresight
 from resources.package.locks import released
 from resources.package.state import PackageState
-from resources.package.transaction import Others, Versions, beginning, others_between
+from resources.package.transaction import NOTHING, Others, Versions, beginning, others_between
 from resources.process import Completed, missing_rights
+
+_MARKS: Final = (Step.HOLD, Step.RELEASE)
+"""Changes of what is known of a package, and not of the package."""
 
 FRESH: Final = 300.0
 """Seconds for which lists are new enough to say that a package is in no repository."""
@@ -48,6 +51,8 @@ class Provider(ABC):
     """The command that lists what the administrator keeps back."""
     settings: tuple[str, ...]
     """The directories of its configuration, each ending in ``/``."""
+    hold_files: tuple[str, ...] = ()
+    """The files beside the database that say which packages are held."""
     sources: tuple[str, ...]
     """The files and directories that name the repositories."""
 
@@ -65,7 +70,9 @@ class Provider(ABC):
         """
         if wish.ensure == "latest":
             self._catalog.want(wish.name)
-        elif self.database.is_current() and not (state := self.database.find(wish.name)).beside:
+        elif self.database.is_current() and not self._needs_more(
+            wish, state := self.database.find(wish.name)
+        ):
             return state
         async with self._one_at_a_time:
             return await self._look(wish)
@@ -82,7 +89,9 @@ class Provider(ABC):
             await self._mend([wish for wish in wishes.values() if not (await self._look(wish)).is_whole])
             changes, refusals = await self._decide(wishes)
             try:
-                await self._change(wishes, changes, refusals)
+                await self._release([wishes[ref].name for ref in changes if wishes[ref].hold is not None])
+                await self._change(wishes, _without_marks(changes), refusals)
+                await self._hold([wishes[ref].name for ref in changes.keys() - refusals if wishes[ref].hold])
             except ResourceError as error:
                 if told := (await self._others(before, wishes)).told("it has also"):
                     say(f"the transaction failed{told}")
@@ -95,7 +104,7 @@ class Provider(ABC):
         self._catalog.want(wish.name)
         async with self._one_at_a_time:
             change = decide(wish, await self._look(wish), self.compare)
-            if change is None or change.step is Step.REMOVE:
+            if change is None or change.step.is_removal or change.step in _MARKS:
                 return
             _, refusals = await self._choose({wish.name: change})
             if refusals and self._has_lists():
@@ -125,6 +134,10 @@ class Provider(ABC):
         """-1, 0 or 1: whether the version installed is older than the one wanted, the same, or newer."""
 
     @abstractmethod
+    async def _providers_here(self, name: str) -> tuple[str, ...]:
+        """The installed packages that provide ``name``."""
+
+    @abstractmethod
     async def _refresh(self) -> None:
         """Fetch what all repositories offer now. Raises ResourceError when that fails."""
 
@@ -148,6 +161,14 @@ class Provider(ABC):
         """Let an interrupted transaction come to its end."""
 
     @abstractmethod
+    async def _hold(self, names: Collection[str]) -> None:
+        """Have the package manager keep packages as they are. Raises ResourceError when that fails."""
+
+    @abstractmethod
+    async def _release(self, names: Collection[str]) -> None:
+        """Let packages be changed again, whether they are held or not. Raises ResourceError when that fails."""
+
+    @abstractmethod
     async def _install(self, changes: Changes) -> Completed: ...
 
     @abstractmethod
@@ -159,12 +180,13 @@ class Provider(ABC):
 
     async def _simulate_wishes(self, wishes: Mapping[str, Wish]) -> Others:
         changes, refusals = await self._decide(wishes)
-        if any(change.step is not Step.REMOVE for change in changes.values()):
+        changes = _without_marks(changes)
+        if any(not change.step.is_removal for change in changes.values()):
             changes, unavailable = await self._choose(changes)
             refusals |= unavailable
         for refusal in refusals.values():
             raise refusal
-        return await self._simulate(changes)
+        return await self._simulate(changes) if changes else NOTHING
 
     async def _others(self, before: Versions, wishes: Mapping[str, Wish]) -> Others:
         """What has changed since, beside what was asked for."""
@@ -179,11 +201,24 @@ class Provider(ABC):
     async def _look(self, wish: Wish) -> PackageState:
         await self._catch_up()
         state = await self._find(wish.name)
+        if wish.ensure == "present" and state.version is None:
+            return replace(state, provided_by=await self._stand_ins(wish.name))
         if wish.ensure != "latest":
             return state
         if self._age() > wish.interval:
             await self._try_to_refresh()
         return replace(state, newest=await self._newest(wish.name, state.version))
+
+    @staticmethod
+    def _needs_more(wish: Wish, state: PackageState) -> bool:
+        """Whether the database alone does not say whether ``wish`` is true."""
+        return bool(state.beside) or (wish.ensure == "present" and state.version is None)
+
+    async def _stand_ins(self, name: str) -> tuple[str, ...]:
+        """The installed packages that provide ``name``, if no repository has a package that is called so."""
+        providers = await self._providers_here(name)
+        offer = (await self._catalog.offers([name])).get(name) if providers else None
+        return () if offer is not None and offer.versions else providers
 
     async def _newest(self, name: str, installed: str | None) -> str | None:
         """The version that the package manager would choose, if it knows the package."""
@@ -200,7 +235,7 @@ class Provider(ABC):
 
     async def _change(self, wishes: Mapping[str, Wish], changes: Changes, refusals: Refusals) -> None:
         """Remove what is to go, then install the rest; what can't be done is added to ``refusals``."""
-        removals = {ref: change for ref, change in changes.items() if change.step is Step.REMOVE}
+        removals = {ref: change for ref, change in changes.items() if change.step.is_removal}
         if removals:
             refusals.update(await self._finish(wishes, removals, await self._remove(removals)))
         if wanted := {ref: change for ref, change in changes.items() if ref not in removals}:
@@ -272,7 +307,7 @@ class Provider(ABC):
         Returns what one that succeeded did not do. Raises ResourceError for one that failed.
         """
         self.database.forget()
-        left, _ = await self._decide({ref: wishes[ref] for ref in changes})
+        left, _ = await self._decide({ref: replace(wishes[ref], hold=None) for ref in changes})
         if completed.exit_code == 0:
             return {ref: self._ignored(change) for ref, change in left.items()}
         words = complaint(completed)
@@ -282,7 +317,7 @@ class Provider(ABC):
             )
             return {}
         names = ", ".join(f'"{change.name}"' for change in left.values())
-        verb = "uninstall" if next(iter(left.values())).step is Step.REMOVE else "install"
+        verb = "uninstall" if next(iter(left.values())).step.is_removal else "install"
         raise ResourceError(
             f"failed to {verb} package {names}, {self.program} exited {completed.exit_code}{words}",
             missing_rights() or self._advice(words),
@@ -299,7 +334,7 @@ class Provider(ABC):
         return None
 
     def _ignored(self, change: Change) -> ResourceError:
-        command = "remove" if change.step is Step.REMOVE else "install"
+        command = "remove" if change.step.is_removal else "install"
         return ResourceError(
             f'{self.program} succeeded, but package "{change.name}" is not {change.step}',
             f"another may have taken its place: see what {self.program} {command} {change.name} says",
@@ -313,6 +348,10 @@ def _told_to_each(changed: Mapping[str, Wish], others: Others) -> dict[str, str]
         companions = [wish.name for other, wish in changed.items() if other != ref]
         told[ref] = others.told(beginning(companions, would=False))
     return told
+
+
+def _without_marks(changes: Changes) -> dict[str, Change]:
+    return {ref: change for ref, change in changes.items() if change.step not in _MARKS}
 
 
 def _tell(text: str) -> None:

@@ -18,6 +18,10 @@ class PackageState:
     """Whether the administrator has forbidden to change it."""
     beside: tuple[str, ...] = ()
     """Other versions that are there at the same time, as with kernels of RPM."""
+    has_configuration: bool = False
+    """Whether it was removed, and its configuration left (dpkg)."""
+    provided_by: tuple[str, ...] = ()
+    """The installed packages that provide what is only virtual; known only where it is to be present."""
     newest: str | None = None
     """The version that the package manager would choose; known only where the newest is wanted."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from reactor import ResourceError
@@ -34,24 +34,36 @@ _FIXED: Final = {"static", "indirect", "generated", "transient"}
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """What is wanted of a unit; None leaves it as it is."""
+    """What is wanted of a unit; None leaves it as it is. With ``preset`` it is enabled or disabled as the presets say."""
 
     unit: str
     ensure: str
     enable: bool | None
     masked: bool | None
     on_refresh: Job
+    preset: bool = False
     by_table: bool = False
     """Whether what counts as enabled is left as it is, as users of the ``ccm:`` form are used to."""
 
     @property
     def wants_files(self) -> bool:
         """Whether it matters if the unit is enabled or masked."""
-        return self.enable is not None or self.masked is not None
+        return self.enable is not None or self.masked is not None or self.preset
+
+    def settled_for(self, state: UnitState) -> Desired:
+        """The same, with what the presets say of a unit that can be as they say: they leave the others alone."""
+        if not self.preset:
+            return self
+        is_left = state.preset is False and (state.files in _FIXED or state.files == "alias")
+        return replace(self, enable=None if is_left or not state.is_switchable else state.preset)
 
 
-def done(step: Step, state: UnitState) -> str:
+def done(desired: Desired, step: Step, state: UnitState) -> str:
     """What a person is told when the step was made to what was found."""
+    if step is Job.START and state.related:
+        return f"{_DONE[step]}, which stops {listed(state.related)} (they conflict)"
+    if desired.preset and step in (FileChange.ENABLE, FileChange.DISABLE):
+        return f"{_DONE[step]}, as the presets say"
     if state.also and step in (FileChange.ENABLE, FileChange.DISABLE):
         is_on = step is FileChange.DISABLE
         changed = [name for name, files in state.also if files.startswith("enabled") is is_on]
@@ -66,6 +78,9 @@ def counts_as_enabled(desired: Desired, state: UnitState) -> bool:
 
 def decide(desired: Desired, state: UnitState, *, refresh: bool) -> list[Step]:
     """The steps, in order. Raises ResourceError when none lead there."""
+    if desired.masked and not state.is_there:  # so that nothing starts it when it comes
+        return [FileChange.MASK]
+    desired = desired.settled_for(state)
     _refuse(desired, state)
     if desired.enable is not None:
         _refuse_switching(desired, state)
@@ -79,7 +94,7 @@ def decide(desired: Desired, state: UnitState, *, refresh: bool) -> list[Step]:
 def _refuse(desired: Desired, state: UnitState) -> None:
     """Refuse what is not there, and what does not stay."""
     unit = desired.unit
-    if not state.is_there or (desired.wants_files and state.files == NOT_FOUND):
+    if not state.is_there or (desired.wants_files and state.files == NOT_FOUND and not desired.masked):
         raise ResourceError(
             f"service {unit} not found",
             "require the resource that installs it or its unit file, or correct the name",
@@ -101,8 +116,8 @@ def _refuse_switching(desired: Desired, state: UnitState) -> None:
         )
     if desired.enable is False and state.files == "alias":
         raise ResourceError(
-            f"{unit} is an alias, which can't be disabled: its link would go, and the unit have no such name",
-            f"name the unit that it stands for, as told by: systemctl show --property=Id {unit}",
+            f"{unit} is an alias of {state.unit}, which can't be disabled: its link would go",
+            f"write service#{state.unit.removesuffix('.service')} instead",
         )
     if desired.enable is False and state.files in _FIXED and (desired.by_table or not state.also):
         raise ResourceError(

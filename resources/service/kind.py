@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
 from pydantic import PrivateAttr
 
-from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, Watch, note
+from reactor import Action, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, Watch, in_thread, note
 from resources.service.decision import DAEMON_RELOAD, Desired, Step, counts_as_enabled, decide, done
 from resources.service.names import ALLOWED, fault_of, full_name
 from resources.service.on_bus import systemd_on_bus
+from resources.service.presets import preset_directories, preset_of
+from resources.service.relations import warning_of
 from resources.service.state import UnitState
 from resources.service.systemctl import Systemctl
 from resources.service.systemd import FileChange, Job, Systemd
+from resources.service.sysv import scripts_of
 from watchers.dbus import NoBusError, Scope
 from watchers.systemd import UnitWatch
 from watchers.units import directories, drop_in_names, real_name, template_of
@@ -34,6 +38,8 @@ class Service(Resource, kind="service", providers=("systemd",)):
     """Whether it starts at boot; unset leaves that alone."""
     masked: Flag | None = None
     """Whether nothing can start it, not even by hand; unset leaves that alone."""
+    preset: Flag = False
+    """Whether it is enabled or disabled as the presets of this host say, see systemd.preset(5)."""
     on_refresh: Literal["restart", "reload", "reload-or-restart"] = "restart"
     """What happens to a running unit when something that it subscribes to has changed."""
     scope: Literal["system", "user"] = "system"
@@ -42,6 +48,8 @@ class Service(Resource, kind="service", providers=("systemd",)):
     _keeps_to_ccm: bool = PrivateAttr(default=False)
     _told: str | None = PrivateAttr(default=None)
     """What was said last of how it is enabled."""
+    _starting: tuple[str, ...] = PrivateAttr(default=())
+    """What was said last of the units that start it."""
 
     def keep_to_ccm(self, *, in_order: bool) -> None:
         """There, all that systemd does not call disabled counts as enabled."""
@@ -58,7 +66,13 @@ class Service(Resource, kind="service", providers=("systemd",)):
         yield from super().conflicts()
         if fault := fault_of(self.name):
             yield PropertyProblem(("name",), fault, ALLOWED)
+        if self.preset and self.enable is not None:
+            yield PropertyProblem(
+                ("preset",), "the presets and enable can't both decide", "remove one of them"
+            )
         if self.masked:
+            if self.preset:
+                yield PropertyProblem(("preset",), "a masked unit can't be enabled", "remove preset")
             hint = "write ensure: stopped, or take masked away"
             if self.ensure == "running":
                 yield PropertyProblem(("masked",), "a masked unit can't be running", hint)
@@ -68,12 +82,18 @@ class Service(Resource, kind="service", providers=("systemd",)):
     def watches(self) -> Iterable[Watch]:
         """The unit, with its files and the links that enable it."""
         yield UnitWatch(self.unit, Scope(self.scope))
+        if self.preset:
+            yield from (PathWatch(path) for path in preset_directories(Scope(self.scope)))
 
     def uses(self) -> Iterable[str]:
         """Its unit file and its drop-ins, wherever they may be."""
         for directory in directories(Scope(self.scope)):
             yield from (f"{directory}/{name}" for name in (self.unit, template_of(self.unit)) if name)
             yield from (f"{directory}/{name}.d/" for name in drop_in_names(self.unit))
+        if self.scope == "system":
+            yield from scripts_of(self.unit)
+        if self.preset:
+            yield from (f"{directory}/" for directory in preset_directories(Scope(self.scope)))
 
     def needs(self) -> Iterable[str]:
         """Nothing: systemd acts."""
@@ -97,7 +117,15 @@ class Service(Resource, kind="service", providers=("systemd",)):
             self._told = found
             if found is not None:
                 note(found)
+        self._tell_what_starts_it(state)
         return state
+
+    def _tell_what_starts_it(self, state: UnitState) -> None:
+        """Say, once, which sockets, timers and paths will start a unit that is to be stopped."""
+        starting = () if self.ensure == "running" or self.masked else state.related
+        if starting and starting != self._starting:
+            note(warning_of(starting))
+        self._starting = starting
 
     async def present(self) -> Mapping[str, Any]:
         """Also whether it is enabled, which a check only asks when that is managed."""
@@ -107,7 +135,8 @@ class Service(Resource, kind="service", providers=("systemd",)):
         running = "running" if state.is_running else "stopped"
         found = {"ensure": running, "enable": state.at_boot, "masked": state.is_masked}
         at_boot = {} if state.boot_note is None else {"at_boot": state.boot_note}
-        return {**found, **at_boot, "active": state.active, "sub": state.sub}
+        known_as = {"unit": state.unit} if state.unit not in {"", self.unit} else {}
+        return {**found, **at_boot, **known_as, "active": state.active, "sub": state.sub}
 
     @classmethod
     def obstacle(cls, provider: str) -> str | None:  # noqa: ARG003 - there is one
@@ -116,15 +145,22 @@ class Service(Resource, kind="service", providers=("systemd",)):
 
     def plan(self, state: UnitState, *, refresh: bool) -> Plan:
         """What to do, by the decision table. Raises ResourceError where that says so."""
-        return tuple(self._action(step, state) for step in decide(self._desired, state, refresh=refresh))
+        desired = self._desired
+        return tuple(self._action(desired, step, state) for step in decide(desired, state, refresh=refresh))
 
     @property
     def _desired(self) -> Desired:
         refresh = Job(self.on_refresh)
-        return Desired(self.unit, self.ensure, self.enable, self.masked, refresh, by_table=self._keeps_to_ccm)
+        by_table = self._keeps_to_ccm
+        return Desired(
+            self.unit, self.ensure, self.enable, self.masked, refresh, self.preset, by_table=by_table
+        )
 
     async def _state(self, *, files: bool) -> UnitState:
-        return await self._with_systemd(lambda systemd: systemd.state(self.unit, self.ensure, files=files))
+        state = await self._with_systemd(lambda systemd: systemd.state(self.unit, self.ensure, files=files))
+        if not self.preset:
+            return state
+        return replace(state, preset=await in_thread(preset_of, self.unit, Scope(self.scope)))
 
     async def _with_systemd(self, work: Callable[[Systemd], Awaitable[_Answer]]) -> _Answer:
         """Work over the bus; by command if there is none, also anew if it goes away meanwhile.
@@ -136,9 +172,9 @@ class Service(Resource, kind="service", providers=("systemd",)):
         except NoBusError:
             return await work(Systemctl(Scope(self.scope)))
 
-    def _action(self, step: Step, state: UnitState) -> Action:
+    def _action(self, desired: Desired, step: Step, state: UnitState) -> Action:
         run = partial(self._with_systemd, partial(self._do, step))
-        words = done(step, state)
+        words = done(desired, step, state)
         # A job is done when systemd says so. Of links, it may make or remove none without saying so.
         return Action(f"Would have {words}", words, run, is_proof=isinstance(step, Job))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -15,6 +15,8 @@ from reactor import ResourceError
 from resources.service import sysv, trouble
 from resources.service.drop_ins import drop_ins_of, has_unread
 from resources.service.install import also_of
+from resources.service.linked import link_of
+from resources.service.relations import CONFLICTS, USUAL, relations_to_ask
 from resources.service.reloads import Reloads
 from resources.service.state import NOT_FOUND, UnitState
 from resources.service.systemd import FileChange, Job
@@ -84,14 +86,14 @@ class SystemdOnBus:
             if state.is_on_its_way(ensure):
                 state = await self._settled(unit, path, ensure)
             kept = "" if enablement is None else await _file_state(enablement)
-            if kept == sysv.GENERATED and self._scope is Scope.SYSTEM and sysv.has_script(unit):
-                kept = await sysv.file_state(unit)
-            return replace(
+            state = replace(
                 state,
                 stale=await staleness.answer() and not self._reloads.cover(unit, reloads),
                 files=kept,
                 also=await self._also(unit) if kept == "indirect" else (),
+                related=await self._active_among(unit, relations_to_ask(state, ensure)),
             )
+            return sysv.with_script(state, unit, kept) if self._scope is Scope.SYSTEM else state
 
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""
@@ -103,7 +105,8 @@ class SystemdOnBus:
             if result == "failed":
                 raise await self._failed(unit, f"did not {job}")
             if result != "done":  # it was not tried, so that what is known of its end is about an earlier one
-                raise await trouble.failed(self._scope, unit, f"did not {job} ({result})", {})
+                conflicting = await self._active_among(unit, CONFLICTS)
+                raise await trouble.failed(self._scope, unit, f"did not {job} ({result})", {}, conflicting)
             if job is not Job.STOP and not await self._stays_up(unit):
                 raise await self._failed(unit, f"does not run after its {job}")
 
@@ -111,9 +114,10 @@ class SystemdOnBus:
         """Do it, for this boot and for all others, and have systemd know of it: soon, or before the next job."""
         async with self._working_on(unit):
             with self._reloads.changing(unit):
-                if change in (FileChange.ENABLE, FileChange.DISABLE) and await self._is_script(unit):
-                    await sysv.change_links(change, unit)
+                if change in (FileChange.ENABLE, FileChange.DISABLE) and (script := await self._script(unit)):
+                    await sysv.change_links(change, script)
                     return
+                link = link_of(unit, self._scope) if change is FileChange.DISABLE else None
                 match change:
                     case FileChange.ENABLE:
                         can_be_enabled, _ = await self._call("EnableUnitFiles", "asbb", [unit], False, False)
@@ -126,15 +130,25 @@ class SystemdOnBus:
                         method = "DisableUnitFiles" if change is FileChange.DISABLE else "UnmaskUnitFiles"
                         for runtime in (True, False):
                             await self._call(method, "asb", [unit], runtime)
+                            if link is not None and link.is_gone:  # without it there is no such unit
+                                await self._call(
+                                    "LinkUnitFiles", "asbb", [link.target], link.is_runtime, False
+                                )
 
     async def reread(self, unit: str) -> None:
         """Reload if the files of ``unit`` have changed since the last time."""
 
         async def is_stale() -> bool:
-            return await (await self._ask_whether_stale(unit)).answer()
+            return await (await self._ask_whether_stale(unit)).answer() or await is_unread()
+
+        async def is_unread() -> bool:
+            state, _ = await self._look(unit)
+            return self._scope is Scope.SYSTEM and sysv.is_unread(state, unit)
 
         async with self._working_on(unit):
             await self._reloads.make_if(is_stale)
+            if await is_unread():
+                raise trouble.not_generated(unit)
             if await is_stale():
                 raise trouble.still_stale(unit)
 
@@ -176,11 +190,24 @@ class SystemdOnBus:
                         await _some(news)
         return state.is_running or (state.is_on_its_way("running") and not state.awaits_restart)
 
-    async def _is_script(self, unit: str) -> bool:
-        """Whether what enables the unit are the links of a script: a unit file of its own hides that."""
-        if self._scope is not Scope.SYSTEM or not sysv.has_script(unit):
-            return False
-        return await _file_state(await self._ask("GetUnitFileState", "s", unit)) == sysv.GENERATED
+    async def _script(self, unit: str) -> str | None:
+        """The script whose links enable the unit, if any: a unit file of its own hides that."""
+        script = sysv.script_of(unit) if self._scope is Scope.SYSTEM else None
+        if (
+            script is None
+            or await _file_state(await self._ask("GetUnitFileState", "s", unit)) != sysv.GENERATED
+        ):
+            return None
+        return script
+
+    async def _active_among(self, unit: str, properties: Sequence[str]) -> tuple[str, ...]:
+        """Of the units that these properties of ``unit`` name, those that are active."""
+        questions = [await self._ask_of(unit, UNIT, name) for name in properties]
+        names = {name for question in questions for name in (await question.answer())[0]} - USUAL
+        if not names:
+            return ()
+        (found,) = await self._call("ListUnitsByNames", "as", sorted(names))
+        return tuple(name for name, _, load, active, sub, *_ in found if UnitState(load, active, sub).is_up)
 
     async def _also(self, unit: str) -> tuple[tuple[str, str], ...]:
         """What the files of the unit name to be enabled with it, and whether that is."""
@@ -240,7 +267,7 @@ class SystemdOnBus:
         for interface in (UNIT, f"{SYSTEMD}.{unit.rpartition('.')[2].capitalize()}"):
             with suppress(CallError):
                 facts |= await self.bus.get_all(SYSTEMD, path, interface)
-        return await trouble.failed(self._scope, unit, what, facts)
+        return await trouble.failed(self._scope, unit, what, facts, await self._active_among(unit, CONFLICTS))
 
 
 class _Staleness(NamedTuple):
@@ -261,8 +288,8 @@ def _found(unit: str, answer: list[Any]) -> tuple[UnitState, str]:
     if not answer[0]:
         hint = "correct it: systemd allows letters, digits and . _ : - @"
         raise ResourceError(f"{unit}: systemd does not take this for the name of a unit", hint)
-    _, _, load, active, sub, _, path, _, job, _ = answer[0][0]
-    return UnitState(load, active, sub, job), path
+    name, _, load, active, sub, _, path, _, job, _ = answer[0][0]
+    return UnitState(load, active, sub, job, unit=name), path
 
 
 async def _file_state(enablement: Question) -> str:

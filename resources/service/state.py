@@ -14,7 +14,6 @@ _MASKED = {"masked", "masked-runtime"}
 _ENABLED = {"enabled", "static", "alias", "indirect", "generated", "transient"}
 _REASONS = {
     "static": "it has no [Install], others start it",
-    "alias": "it is another name of a unit, enable that",
     "generated": "a generator makes it at each boot, others start it",
     "transient": "it was made at run time, and is gone after a reboot",
     "enabled-runtime": "it is enabled until the next boot only",
@@ -31,7 +30,9 @@ class UnitState:
 
     ``job`` is the type of the job that is queued or runs. ``files`` is what ``is-enabled`` says, and empty when nobody
     asked. ``stale`` tells that systemd has not read the unit's files since they changed. ``also`` has, for an indirect unit,
-    the units that its [Install] names, each with what ``is-enabled`` says of it.
+    the units that its [Install] names, each with what ``is-enabled`` says of it. ``unit`` is the unit's own name, where it was
+    asked for by an alias. ``related`` are the active units that conflict with one that is to run, or start one that is to
+    be stopped. ``preset`` is whether the presets enable it, None where nobody asked or they leave it alone.
     """
 
     load: str
@@ -41,6 +42,9 @@ class UnitState:
     files: str = ""
     stale: bool = False
     also: tuple[tuple[str, str], ...] = ()
+    unit: str = ""
+    related: tuple[str, ...] = ()
+    preset: bool | None = None
 
     @property
     def is_up(self) -> bool:
@@ -84,6 +88,8 @@ class UnitState:
         """What people should know of a unit that counts as enabled without being so; None where it simply is."""
         if self.also:
             return f"{self.files}: its [Install] only names {listed([name for name, _ in self.also])}"
+        if self.files == "alias":
+            return f"alias: it is another name of {self.unit or 'a unit'}, enable that"
         reason = _REASONS.get(self.files)
         return None if reason is None else f"{self.files}: {reason}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -9,20 +10,23 @@ import trio
 
 from reactor import ResourceError
 from resources.process import ENVIRONMENT, Command, Completed, last_words, run
-from resources.service import trouble
+from resources.service import sysv, trouble
 from resources.service.drop_ins import drop_ins_of, has_unread
 from resources.service.install import also_of
+from resources.service.linked import link_of
+from resources.service.relations import CONFLICTS, USUAL, relations_to_ask
 from resources.service.state import NOT_FOUND, UnitState
 from resources.service.systemd import FileChange, Job
 from watchers.dbus import Scope
 
+_NO_SCRIPTS: Final = {**ENVIRONMENT, "SYSTEMCTL_SKIP_SYSV": "1"}
 _INTERVAL: Final = 0.25
 _RESTART_ATTEMPTS: Final = 40
 _changing: Final = {scope: trio.Lock() for scope in Scope}
 """Who changes links holds this, until systemd has read them: since version 255, it says of every unit meanwhile that it
 should read its files."""
 
-_STATE: Final = "LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths"
+_STATE: Final = "Id,LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths"
 
 
 class Systemctl:
@@ -37,11 +41,12 @@ class Systemctl:
         while (state := await self._look(unit)).is_on_its_way(ensure) and attempts < _RESTART_ATTEMPTS:
             attempts += state.awaits_restart
             await trio.sleep(_INTERVAL)
+        state = replace(state, related=await self._active_among(unit, relations_to_ask(state, ensure)))
         if not files:
-            return state
+            return self._with_script(state, unit, "")
         kept = await self._file_state(unit)
         also = await self._also(unit) if kept == "indirect" else ()
-        return replace(state, files=kept, also=also)
+        return self._with_script(replace(state, also=also), unit, kept)
 
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""
@@ -53,24 +58,48 @@ class Systemctl:
 
     async def change_files(self, change: FileChange, unit: str) -> None:
         """Do it; this command reloads by itself."""
+        if change in (FileChange.ENABLE, FileChange.DISABLE) and (script := await self._script(unit)):
+            await sysv.change_links(change, script)
+            return
+        link = link_of(unit, self._scope) if change is FileChange.DISABLE else None
         removes = change in (FileChange.DISABLE, FileChange.UNMASK)
         for options in [["--runtime"], []] if removes else [[]]:
             async with _changing[self._scope]:
                 completed = await self._systemctl(change, *options, unit)
             if completed.exit_code != 0:
                 raise ResourceError(f"{unit}: can't {change} it{last_words('', completed.stderr)}")
+            if link is not None and link.is_gone:  # without it there is no such unit
+                await self._systemctl("link", *(["--runtime"] if link.is_runtime else []), link.target)
 
     async def reread(self, unit: str) -> None:
         """Reload if the files of ``unit`` have changed since the last time."""
-        if (await self._look(unit)).stale:
+        if self._with_script(await self._look(unit), unit, "").stale:
             await self._systemctl("daemon-reload")
-            if (await self._look(unit)).stale:
+            if (state := await self._look(unit)).stale:
                 raise trouble.still_stale(unit)
+            if self._with_script(state, unit, "").stale:
+                raise trouble.not_generated(unit)
 
     async def _file_state(self, unit: str) -> str:
-        """What systemctl says first: of a script in /etc/init.d, more lines may follow."""
-        answer = (await self._systemctl("is-enabled", unit)).stdout.strip()
+        """What systemctl says of the unit file, and not of a script in /etc/init.d."""
+        answer = (await self._systemctl("is-enabled", unit, environment=_NO_SCRIPTS)).stdout.strip()
         return answer.partition("\n")[0] or NOT_FOUND
+
+    async def _script(self, unit: str) -> str | None:
+        """The script whose links enable the unit, if any: a unit file of its own hides that."""
+        script = sysv.script_of(unit) if self._scope is Scope.SYSTEM else None
+        return script if script and await self._file_state(unit) == sysv.GENERATED else None
+
+    def _with_script(self, state: UnitState, unit: str, kept: str) -> UnitState:
+        return (
+            sysv.with_script(state, unit, kept) if self._scope is Scope.SYSTEM else replace(state, files=kept)
+        )
+
+    async def _active_among(self, unit: str, properties: Sequence[str]) -> tuple[str, ...]:
+        """Of the units that these properties of ``unit`` name, those that are active."""
+        shown = await self._show(unit, ",".join(properties)) if properties else {}
+        names = {name for value in shown.values() for name in value.split()} - USUAL
+        return tuple([name for name in sorted(names) if (await self._glance(name)).is_up])
 
     async def _also(self, unit: str) -> tuple[tuple[str, str], ...]:
         """What the files of the unit name to be enabled with it, and whether that is."""
@@ -91,7 +120,8 @@ class Systemctl:
         job = "some" if shown["Job"] not in {"", "0"} else ""
         unread = has_unread(drop_ins_of(unit, self._scope), shown["DropInPaths"].split())
         stale = shown["NeedDaemonReload"] == "yes" or unread
-        return UnitState(shown["LoadState"], shown["ActiveState"], shown["SubState"], job, stale=stale)
+        state = UnitState(shown["LoadState"], shown["ActiveState"], shown["SubState"], job, stale=stale)
+        return replace(state, unit=shown["Id"])
 
     async def _show(self, unit: str, properties: str) -> dict[str, str]:
         completed = await self._systemctl("show", f"--property={properties}", "--", unit)
@@ -101,10 +131,11 @@ class Systemctl:
         lines = (line.partition("=") for line in completed.stdout.splitlines())
         return dict.fromkeys(properties.split(","), "") | {name: value for name, _, value in lines}
 
-    async def _systemctl(self, *arguments: str) -> Completed:
-        return await run(Command(("systemctl", f"--{self._scope}", *arguments), "/", ENVIRONMENT))
+    async def _systemctl(self, *arguments: str, environment: Mapping[str, str] = ENVIRONMENT) -> Completed:
+        return await run(Command(("systemctl", f"--{self._scope}", *arguments), "/", environment))
 
     async def _failed(self, unit: str, what: str, completed: Completed) -> ResourceError:
         facts = await self._show(unit, ",".join(trouble.FACTS))
-        error = await trouble.failed(self._scope, unit, what, facts)
+        conflicting = await self._active_among(unit, CONFLICTS)
+        error = await trouble.failed(self._scope, unit, what, facts, conflicting)
         return ResourceError(error.message + last_words("", completed.stderr), error.hint)

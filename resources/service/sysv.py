@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from reactor import ResourceError
-from resources.process import ENVIRONMENT, Command, Completed, last_words, run
+from resources.process import ENVIRONMENT, Command, last_words, run
+from resources.service.state import NOT_FOUND, UnitState
 from resources.service.systemd import FileChange
 
 GENERATED: Final = "generated"
@@ -15,30 +19,57 @@ _PROGRAMS: Final = ("/usr/lib/systemd/systemd-sysv-install", "/lib/systemd/syste
 """Where a distribution has what `systemctl enable` calls for such a script."""
 
 
-def has_script(unit: str) -> bool:
-    """Whether there is a script of that name, and what makes its links."""
+_RUNLEVELS: Final = "2345S"
+"""Those whose links systemd-sysv-generator makes start a unit at boot."""
+
+
+def scripts_of(unit: str) -> tuple[str, ...]:
+    """The paths of the scripts that ``unit`` may be made from; systemd leaves out a ``.sh`` at the end."""
     name, extension = os.path.splitext(unit)
-    return extension == ".service" and os.path.exists(f"{_SCRIPTS}/{name}") and _program() is not None
+    return (f"{_SCRIPTS}/{name}", f"{_SCRIPTS}/{name}.sh") if extension == ".service" else ()
 
 
-async def file_state(unit: str) -> str:
-    """Whether the script of ``unit`` has its links, in the words of `systemctl is-enabled`."""
-    return "enabled" if (await _install("is-enabled", unit)).exit_code == 0 else "disabled"
+def script_of(unit: str) -> str | None:
+    """The name of the script that ``unit`` is made from."""
+    return next((os.path.basename(path) for path in scripts_of(unit) if os.access(path, os.X_OK)), None)
 
 
-async def change_links(change: FileChange, unit: str) -> None:
-    """Enable or disable the script of ``unit``. Raises ResourceError when that fails."""
-    completed = await _install(change, unit)
-    if completed.exit_code != 0:
-        raise ResourceError(f"{unit}: can't {change} it{last_words(completed.stdout, completed.stderr)}")
+def file_state(script: str) -> str:
+    """Whether ``script`` has a link that starts it at boot, in the words of `systemctl is-enabled`.
+
+    Debian's systemd-sysv-install only looks into the runlevels S and 5.
+    """
+    link = re.compile(rf"S[0-9]{{2}}{re.escape(script)}")
+    for directory in (f"/etc/rc{level}.d" for level in _RUNLEVELS):
+        with suppress(OSError):
+            if any(map(link.fullmatch, os.listdir(directory))):
+                return "enabled"
+    return "disabled"
 
 
-async def _install(verb: str, unit: str) -> Completed:
-    program = _program()
+def with_script(state: UnitState, unit: str, kept: str) -> UnitState:
+    """``state`` with ``kept``, what `is-enabled` says of the unit file (empty: nobody asked), as the script has it."""
+    script = script_of(unit)
+    if script is None:
+        return replace(state, files=kept)
+    if is_unread(state, unit):
+        state, kept = replace(state, load="loaded", stale=True), kept and GENERATED
+    return replace(state, files=file_state(script) if kept == GENERATED else kept)
+
+
+def is_unread(state: UnitState, unit: str) -> bool:
+    """Whether there is a script for ``unit``, and systemd's generator has not made a unit of it yet."""
+    return state.load == NOT_FOUND and script_of(unit) is not None
+
+
+async def change_links(change: FileChange, script: str) -> None:
+    """Enable or disable ``script``. Raises ResourceError when that fails."""
+    program = next((path for path in _PROGRAMS if os.access(path, os.X_OK)), None)
     if program is None:
-        raise ResourceError(f"{unit} comes from {_SCRIPTS}, and this host has no systemd-sysv-install")
-    return await run(Command((program, verb, os.path.splitext(unit)[0]), "/", ENVIRONMENT))
-
-
-def _program() -> str | None:
-    return next((path for path in _PROGRAMS if os.access(path, os.X_OK)), None)
+        hint = "install what brings it: init-system-helpers on Debian, chkconfig on Red Hat"
+        raise ResourceError(f"{_SCRIPTS}/{script}: can't {change} it without systemd-sysv-install", hint)
+    completed = await run(Command((program, change, script), "/", ENVIRONMENT))
+    if completed.exit_code != 0:
+        raise ResourceError(
+            f"{_SCRIPTS}/{script}: can't {change} it{last_words(completed.stdout, completed.stderr)}"
+        )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from reactor import ResourceError
 from resources.process import ENVIRONMENT, Command, run
+from resources.service.state import listed
 from watchers.dbus import CallError, Scope
 
 FACTS: Final = ("ConditionResult", "ConditionTimestamp", "Result", "ExecMainStatus", "Type")
@@ -30,6 +31,10 @@ _HINTS: Final = {
     "InteractiveAuthorizationRequired": "run reactor as root, or allow it in polkit",
 }
 
+_CONFLICT: Final = (
+    "their unit files say that they can't run at once (Conflicts=): write ensure: stopped for one of them"
+)
+
 _TOO_OFTEN: Final = "Start request repeated too quickly"
 
 _START_LIMIT: Final = (
@@ -48,14 +53,29 @@ def still_stale(unit: str) -> ResourceError:
     return ResourceError(f"{unit}: systemd can't read all of its unit file and drop-ins", hint)
 
 
-async def failed(scope: Scope, unit: str, what: str, facts: Mapping[str, object]) -> ResourceError:
-    """What was tried and did not go well: ``what`` completes the sentence that begins with the unit's name."""
+def not_generated(unit: str) -> ResourceError:
+    """The error for a script in /etc/init.d of which systemd makes no unit."""
+    hint = "see why: journalctl -t systemd-sysv-generator; a unit file of its own is the better way"
+    return ResourceError(f"{unit}: systemd makes no unit of its script in /etc/init.d", hint)
+
+
+async def failed(
+    scope: Scope, unit: str, what: str, facts: Mapping[str, object], conflicting: Sequence[str] = ()
+) -> ResourceError:
+    """What was tried and did not go well: ``what`` completes the sentence that begins with the unit's name.
+
+    ``conflicting`` are the units that can't run beside it and do run.
+    """
     journal = await _journal(scope, unit)
     words = {name: str(value).lower() for name, value in facts.items()}
     # A unit that has failed before keeps the result of that time.
     if _TOO_OFTEN in journal:
         words["Result"] = "start-limit-hit"
     lines = "".join(f"\n  {line[:_JOURNAL_WIDTH]}" for line in journal.splitlines())
+    if conflicting:
+        verb = "conflicts" if len(conflicting) == 1 else "conflict"
+        reason = f": {listed(conflicting)} {verb} with it, and was started"
+        return ResourceError(f"{unit} {what}{reason}{lines}", _CONFLICT)
     return ResourceError(f"{unit} {what}{_reason(words)}{lines}", _hint(unit, words))
 
 

@@ -22,6 +22,7 @@ class Deb:
     depends: str = ""
     provides: str = ""
     conflicts: str = ""
+    recommends: str = ""
     essential: bool = False
     multi_arch: str = ""
     phased: int = 100
@@ -33,7 +34,11 @@ class Deb:
     @property
     def control(self) -> str:
         fields = {"Depends": self.depends, "Provides": self.provides, "Multi-Arch": self.multi_arch}
-        fields |= {"Conflicts": self.conflicts, "Essential": "yes" * self.essential}
+        fields |= {
+            "Recommends": self.recommends,
+            "Conflicts": self.conflicts,
+            "Essential": "yes" * self.essential,
+        }
         if self.phased < 100:
             fields["Phased-Update-Percentage"] = str(self.phased)
         others = "".join(f"{field}: {text}\n" for field, text in fields.items() if text)

@@ -51,6 +51,11 @@ class DnfRoot:
         file = self.root / f"etc/yum.repos.d/{name}.repo"
         file.write_text(f"[{name}]\nname={name}\nbaseurl={url}\ngpgcheck=0\n")
 
+    @property
+    def hold_list(self) -> Path:
+        """Where the plugin `versionlock` keeps what it locks."""
+        return self.root / "etc/dnf/plugins/versionlock.list"
+
     def lock(self, *entries: str) -> None:
         """Let the plugin `versionlock` work by these."""
         directory = self.root / "etc/dnf/plugins"

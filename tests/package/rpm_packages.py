@@ -19,6 +19,8 @@ class Rpm:
     requires: str = ""
     provides: str = ""
     obsoletes: str = ""
+    recommends: str = ""
+    file: str = ""
     before: str = ""
     after: str = ""
 
@@ -28,10 +30,12 @@ class Rpm:
             f"Name: {self.name}", f"Version: {self.version}", f"Release: {self.release}", f"Epoch: {self.epoch}",
             "Summary: tiny", "License: MIT", "BuildArch: noarch", *([f"Requires: {self.requires}"] * bool(self.requires)),
             *([f"Provides: {self.provides}"] * bool(self.provides)), *([f"Obsoletes: {self.obsoletes}"] * bool(self.obsoletes)),
+            *([f"Recommends: {self.recommends}"] * bool(self.recommends)),
             "%description", "tiny",
             "%install", f"mkdir -p %{{buildroot}}/usr/share/{self.name}",
             f"touch %{{buildroot}}/usr/share/{self.name}/{self.version}",
-            "%files", f"/usr/share/{self.name}/{self.version}",
+            *([f"echo {self.name} >%{{buildroot}}/usr/share/{self.name}/../{self.file}"] * bool(self.file)),
+            "%files", f"/usr/share/{self.name}/{self.version}", *([f"/usr/share/{self.file}"] * bool(self.file)),
             *(["%pre -p <lua>", self.before] if self.before else []),
             *(["%post -p <lua>", self.after] if self.after else []),
         ]  # fmt: skip

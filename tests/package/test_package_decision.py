@@ -18,6 +18,11 @@ SIDE_BY_SIDE = PackageState("2.0", beside=("1.0", "1.5"), newest="3.0")
 GONE_FROM_REPOSITORY = PackageState("1.0", newest=None)
 
 TABLE = [
+    ("purged", ABSENT, None, None, None),
+    ("purged", OLD, Step.PURGE, None, "purged"),
+    ("purged", BROKEN, Step.PURGE, None, "purged"),
+    ("purged", PackageState(has_configuration=True), Step.PURGE, None, "purged"),
+    ("absent", PackageState(has_configuration=True), None, None, None),
     ("present", ABSENT, Step.INSTALL, None, "installed version present"),
     ("present", OLD, None, None, None),
     ("present", BROKEN, Step.REINSTALL, None, "installed version present"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from reactor import ResourceError
@@ -109,10 +111,31 @@ def test_without_enable_it_is_left_alone(files):
         (with_files(DOWN, "masked"), {"masked": True, "ensure": "stopped"}, []),
         (with_files(DOWN, "masked-runtime"), {"masked": True, "ensure": "stopped"}, ["masked"]),
         (with_files(DOWN, "static"), {"masked": True, "ensure": "stopped"}, ["masked"]),
+        (with_files(GONE, "not-found"), {"masked": True, "ensure": "stopped"}, ["masked"]),
+        (with_files(GONE, "not-found"), {"masked": True, "ensure": "stopped", "enable": False}, ["masked"]),
+        (with_files(GONE_BUT_UP, "not-found"), {"masked": True, "ensure": "stopped"}, ["stopped", "masked"]),
     ],
 )
 def test_masks_go_first_or_come_last(state, properties, steps):
     assert would(state, **properties) == steps
+
+
+@pytest.mark.parametrize(
+    ("files", "preset", "steps"),
+    [
+        ("disabled", True, ["enabled, as the presets say"]),
+        ("enabled", True, []),
+        ("enabled", False, ["disabled, as the presets say"]),
+        ("disabled", False, []),
+        ("enabled", None, []),
+        ("disabled", None, []),
+        ("static", False, []),
+        ("alias", False, []),
+        ("static", True, []),
+    ],
+)
+def test_presets_decide_what_is_enabled_and_leave_what_can_t_be(files, preset, steps):
+    assert would(replace(with_files(UP, files), preset=preset), preset=True) == steps
 
 
 READ = "had systemd read the changed unit files"
@@ -141,7 +164,12 @@ def test_changed_unit_files_are_read_before_anything_else(state, refresh, steps)
         (STARTING, {}, "systemd is starting it again", "journalctl --unit app.service"),
         (with_files(UP, "bad"), {"enable": True}, "'bad'", "systemd-analyze verify"),
         (with_files(UP, "static"), {"enable": False}, "is static, which can't be disabled", "masked: true"),
-        (with_files(UP, "alias"), {"enable": False}, "is an alias", "show --property=Id app.service"),
+        (
+            replace(with_files(UP, "alias"), unit="real.service"),
+            {"enable": False},
+            "is an alias of real.service",
+            "write service#real instead",
+        ),
         (with_files(UP, "masked"), {"enable": True}, "is masked", "masked: false"),
     ],
 )

@@ -65,6 +65,8 @@ def test_a_bad_name_is_shown_with_its_place(tmp_path):
         ({"masked": True}, {"masked"}),
         ({"masked": True, "ensure": "stopped", "enable": True}, {"enable"}),
         ({"masked": True, "enable": True}, {"masked", "enable"}),
+        ({"preset": True, "enable": True}, {"preset"}),
+        ({"preset": True, "masked": True, "ensure": "stopped"}, {"preset"}),
         ({"provider": "upstart"}, {"provider"}),
     ],
 )

@@ -261,15 +261,6 @@ async def test_a_mask_until_the_next_boot_becomes_one_for_good(way):
     assert app.enabled == "masked"
 
 
-async def test_to_disable_a_linked_unit_is_to_remove_it(tmp_path, way):
-    """So systemctl(1) has it: disable removes the links to a unit file elsewhere, too."""
-    app = Unit(tmp_path).write()
-    systemctl("enable", str(app.path))
-    (check,) = await apply(Service(name=app.name, enable=False))
-    assert check.error == f"service {app.full} not found"
-    assert app.active == "active"
-
-
 async def test_an_alias_is_no_name_to_disable_a_unit_by(way):
     """systemd would remove the link that the name is, and the next check find no unit."""
     app = Unit()
