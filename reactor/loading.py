@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from reactor.graph.build import build
 from reactor.graph.graph import Graph
+from reactor.manifest.directories import is_directory, manifests_in
 from reactor.manifest.document import Settings
 from reactor.manifest.inputs import NO_INPUTS, Inputs
-from reactor.manifest.manifest import Manifest, read_manifest, read_tree
+from reactor.manifest.manifest import Manifest, read_manifests, read_tree
 from reactor.manifest.sections import sections_of
 from reactor.manifest.source import Problems, read_source
 from reactor.resource.collector import collector_paused
@@ -21,7 +23,7 @@ from reactor.resource.diagnostic import Diagnostic, ManifestError
 class Program(NamedTuple):
     """What a valid manifest comes to. ``files`` is all it was made of: when one changes, so may the program.
 
-    ``data`` is what its expressions see. For people there are ``warnings``, and around a run ``pre_message`` and
+    ``path`` is what the user calls it; several have whole paths in it. ``data`` is what its expressions see. For people there are ``warnings``, and around a run ``pre_message`` and
     ``post_message``.
     """
 
@@ -36,18 +38,22 @@ class Program(NamedTuple):
     post_message: str | None = None
 
 
-def load(path: str, inputs: Inputs = NO_INPUTS) -> Program:
+Names = str | Sequence[str]
+"""What users call a manifest: a file, a URL, or a directory with manifests in it; or several of these as one manifest."""
+
+
+def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) -> Program:
     """Read, bind and connect the manifest at ``path``. Touches nothing else on the host.
 
-    Raises ManifestError with all problems of the manifest, in the order of their places.
+    References to what is ``external``, names or globs, lead out of it, and are no problem. Raises ManifestError with all problems of the manifest, in the order of their places.
     """
     warnings: list[str] = []
-    manifest, graph = validated(path, inputs, warnings.append)
+    manifest, graph = validated(path, inputs, warnings.append, external)
     return Program(
         shown(path),
         graph,
         manifest.settings,
-        (*manifest.files, *inputs.fact_paths),
+        (*manifest.files, *filter(is_directory, _names(path)), *inputs.fact_paths),
         inputs,
         manifest.data,
         (*warnings, *manifest.warnings, *inputs.notes),
@@ -56,12 +62,14 @@ def load(path: str, inputs: Inputs = NO_INPUTS) -> Program:
     )
 
 
-def validated(path: str, inputs: Inputs, warn: Callable[[str], None]) -> tuple[Manifest, Graph]:
+def validated(
+    path: Names, inputs: Inputs, warn: Callable[[str], None], external: Sequence[str] = ()
+) -> tuple[Manifest, Graph]:
     """The manifest called ``path`` as it was read, and its graph. Raises ManifestError as `load` does."""
-    local, known = located(path, inputs, warn), with_site(inputs, warn)
+    files, known = all_located(path, inputs, warn), with_site(inputs, warn)
     with collector_paused():
-        manifest, problems = read_manifest(local, inputs=known)
-        return manifest, _connected(manifest, problems)
+        manifest, problems = read_manifests(files, inputs=known)
+        return manifest, _connected(manifest, problems, external)
 
 
 def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> Program:
@@ -73,7 +81,7 @@ def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> Prog
     return Program(manifest.path, graph, manifest.settings, files, inputs, data, tuple(warnings))
 
 
-def _connected(manifest: Manifest, problems: list[Diagnostic]) -> Graph:
+def _connected(manifest: Manifest, problems: list[Diagnostic], external: Sequence[str] = ()) -> Graph:
     graph, conflicts = build(
         manifest.resources,
         chains=manifest.chains,
@@ -81,11 +89,29 @@ def _connected(manifest: Manifest, problems: list[Diagnostic]) -> Graph:
         wrecks=manifest.wrecks,
         broken=manifest.broken,
         unread=manifest.unread,
+        external=external,
     )
     if problems or conflicts:
         found = sorted([*problems, *conflicts], key=_position)
         raise ManifestError(found, manifest.files, manifest.texts)
     return graph
+
+
+def all_located(path: Names, inputs: Inputs, warn: Callable[[str], None]) -> list[str]:
+    """Where the manifests called ``path`` are on this host, each once, those of a directory in the order of their names.
+
+    Raises ManifestError.
+    """
+    found: dict[str, str] = {}
+    for name in _names(path):
+        files = manifests_in(name) if is_directory(name) else [located(name, inputs, warn)]
+        for file in files:
+            found.setdefault(os.path.abspath(file), file)
+    return list(found.values())
+
+
+def _names(path: Names) -> Sequence[str]:
+    return (path,) if isinstance(path, str) else path
 
 
 def located(path: str, inputs: Inputs, warn: Callable[[str], None]) -> str:
@@ -132,13 +158,21 @@ def _fault_of_data(path: Path) -> str | None:
     return None
 
 
+def whole_path(path: str) -> str:
+    """What the user names, named so that it means the same in every directory."""
+    return path if is_elsewhere(path) else os.path.abspath(path)
+
+
 def is_elsewhere(path: str) -> bool:
     """Whether what the user names is behind a URL."""
     return "://" in path
 
 
-def shown(path: str) -> str:
-    """What the user calls the manifest, without credentials."""
+def shown(path: Names) -> str:
+    """What the user calls the manifest, without credentials. Of several, it tells from everywhere which are meant."""
+    if not isinstance(path, str):
+        one, *others = path
+        return " ".join(shown(whole_path(name)) for name in path) if others else shown(one)
     if not is_elsewhere(path):
         return path
     from reactor.source.address import parse_address  # noqa: PLC0415

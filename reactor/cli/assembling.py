@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class Run(NamedTuple):
     """What was asked for. ``options`` are those of the command line: the manifest has a say in some of them."""
 
-    manifest: str
+    manifests: tuple[str, ...]
     inputs: Callable[[], Inputs]
     only: tuple[str, ...]
     exclude: tuple[str, ...]
@@ -60,13 +60,13 @@ class Run(NamedTuple):
         notifier = Notifier.from_environment()
         reporter = None if notifier is None else Reporter(notifier)
         generation = self._generation(program, selection)
-        reloader = Reloader(self.manifest, generation, partial(self._anew, reporter), read_at)
+        reloader = Reloader(self.manifests, generation, partial(self._anew, reporter), read_at)
         with listening(exposure, self.bad_usage) as port, page_window(ui, self.bad_usage) as window:
             company = Company(reloader, metrics_port=port, reporter=reporter)
             return self._converge(program, generation, company, window)
 
     def _load(self) -> tuple[Program, Selection | None]:
-        program = load(self.manifest, self.inputs())
+        program = load(self.manifests, self.inputs())
         refuse_managed(program.graph.resources.values(), self.location)
         if not (self.only or self.exclude):
             return program, None

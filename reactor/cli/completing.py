@@ -21,11 +21,10 @@ _LIMIT = 500
 def complete_manifest(
     context: click.Context, _parameter: click.Parameter, begun: str
 ) -> list[CompletionItem]:
-    """The resources of the manifest that is named before, as they are written in it. It is not evaluated, nor checked."""
+    """The resources of the manifests that are named before, as they are written in it. It is not evaluated, nor checked."""
     # While an option lacks its value, click leaves the argument among the rest.
-    words = (context.params.get("manifest"), *context.args)
-    path = next((word for word in words if word and os.path.isfile(word)), None)
-    return _offers(_written(path), begun) if path is not None else []
+    words = (*(context.params.get("manifests") or ()), *context.args)
+    return _offers((ref for word in words for file in _files(word) for ref in _written(file)), begun)
 
 
 def complete_journal(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -57,6 +56,16 @@ def _offers(names: Iterable[str], begun: str) -> list[CompletionItem]:
 
     found = sorted({name for name in names if name.startswith(begun) and name.isprintable()})
     return [CompletionItem(name) for name in found[:_LIMIT]]
+
+
+def _files(word: str) -> list[str]:
+    """The manifests that a word of the command line names, if any."""
+    from reactor.manifest.directories import is_directory, manifest_names
+
+    with suppress(OSError):
+        if is_directory(word):
+            return [os.path.join(word, name) for name in manifest_names(word)]
+    return [word] if os.path.isfile(word) else []
 
 
 def _written(path: str) -> Iterator[str]:

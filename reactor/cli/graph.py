@@ -13,7 +13,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_manifest
-from reactor.cli.inputs import MANIFEST, inputs_options
+from reactor.cli.inputs import external_option, inputs_options, manifests_argument
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import fail, hinted
 from reactor.trust.inputs import trust_everybody
@@ -36,7 +36,7 @@ DEFAULT_DEPTH = 2
 
 
 @click.command(short_help="Show what depends on what.")
-@click.argument("manifest", type=MANIFEST)
+@manifests_argument
 @click.option(
     "--format",
     "form",
@@ -61,14 +61,16 @@ DEFAULT_DEPTH = 2
     metavar="N",
     help=f"How many edges away the neighbourhood reaches.  [default: {DEFAULT_DEPTH}]",
 )
+@external_option
 @inputs_options
 def graph(
-    manifest: str,
+    manifests: tuple[str, ...],
     form: str | None,
     output: Path | None,
     state: bool,
     around: str | None,
     depth: int | None,
+    external: tuple[str, ...],
     inputs: Callable[[], Inputs],
 ) -> None:
     """Show the resources of MANIFEST and the order between them.
@@ -85,6 +87,9 @@ def graph(
       reactor graph --state --format svg site.yaml > site.svg
       reactor graph --around 'file#/etc/nginx' --format mermaid site.yaml
     """
+    from reactor.graph.select import around as neighbourhood
+    from reactor.loading import load
+
     form = form or _guess(output)
     if depth is not None and around is None:
         error = click.UsageError("--depth tells how far to go around a resource, and none is named")
@@ -93,7 +98,12 @@ def graph(
         raise hinted(click.UsageError("a PNG would garble the terminal"), "write it to a file with -o FILE")
     looking = nullcontext() if state else trust_everybody()  # a fresh check may run commands
     with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE), looking:
-        whole, shown = _load(manifest, inputs, around, DEFAULT_DEPTH if depth is None else depth)
+        whole = load(manifests, inputs(), external).graph
+        shown = (
+            whole
+            if around is None
+            else neighbourhood(whole, around, DEFAULT_DEPTH if depth is None else depth)
+        )
     states = _states(whole) if state else None
     _write(_exported(shown, form, states), output)
 
@@ -106,15 +116,6 @@ def _guess(output: Path | None) -> str:
             return form
     error = click.UsageError(f"the name {output.name} does not tell a format")
     raise hinted(error, f"add --format, one of {', '.join(FORMATS)}")
-
-
-def _load(manifest: str, inputs: Callable[[], Inputs], centre: str | None, depth: int) -> tuple[Graph, Graph]:
-    """The graph of the manifest, and the part of it to show."""
-    from reactor.graph.select import around
-    from reactor.loading import load
-
-    whole = load(manifest, inputs()).graph
-    return whole, whole if centre is None else around(whole, centre, depth)
 
 
 def _states(whole: Graph) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from reactor.cli.messages import hinted
 from reactor.cli.owners import Owner, trust_option, trusting_owners
 from reactor.trust.inputs import trust_everybody
 
@@ -22,8 +23,33 @@ _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 MANIFEST = click.Path(readable=False)
 """Where a manifest is. Whether it can be read is found by who reads it: that is a problem like others, and told with them."""
 
+manifests_argument = click.argument(
+    "manifests", nargs=-1, required=True, metavar="MANIFEST...", type=MANIFEST
+)
+"""One or several manifests."""
+
 _OWN_DATA = ".hiera"
 """The file in the current directory that has the data of a single resource."""
+
+
+def _patterns(
+    _context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    from reactor.graph.globs import HOW_TO_WRITE
+
+    for pattern in value:
+        if "#" not in pattern:
+            raise hinted(click.BadParameter(f"{pattern!r} names no resource"), HOW_TO_WRITE)
+    return value
+
+
+external_option = click.option(
+    "--external",
+    multiple=True,
+    metavar="REF",
+    callback=_patterns,
+    help="A resource that another manifest declares: to refer to it is no error. REF may be a glob: 'service#*'. Repeatable.",
+)
 
 
 def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:

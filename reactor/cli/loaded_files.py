@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from reactor.graph.paths import parents
+from reactor.manifest.directories import manifest_names
 from reactor.manifest.inputs import Inputs
 
-Stamp = tuple[int, ...] | None
-"""What changes with the content of a file; None for what is no file, as a pipe, which can't be read again."""
+Stamp = tuple[int | str, ...] | None
+"""What changes with the content of a file, or with which manifests a directory holds; None for what is neither, as a
+pipe, which can't be read again."""
 
 _MISSING: Stamp = ()
 
@@ -38,9 +40,13 @@ class LoadedFiles:
         """Whether one of ``paths`` is one of the files, or holds one."""
         return any(path in self._places for path in paths)
 
+    def is_changed(self, path: str) -> bool:
+        """Whether one of the files is not what was read."""
+        return _stamp(path) not in (None, self._stamps.get(path))
+
     def changed(self, answering: Iterable[str]) -> list[str]:
         """Which of ``answering`` are not what was read; the paths of the facts, if one of those has changed."""
-        differ = [path for path in answering if _stamp(path) not in (None, self._stamps[path])]
+        differ = list(filter(self.is_changed, answering))
         if differ or not (facts := self._inputs.fact_paths):
             return differ
         return facts if self._inputs.facts_changed() else []
@@ -54,6 +60,8 @@ class LoadedFiles:
 def _stamp(path: str) -> Stamp:
     try:
         found = os.stat(path)
+        if stat.S_ISDIR(found.st_mode):
+            return tuple(manifest_names(path))
     except OSError:
         return _MISSING
     if not stat.S_ISREG(found.st_mode):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,13 +18,14 @@ from reactor.engine.engine import Engine
 from reactor.engine.events import ReloadRejected
 from reactor.engine.options import Options
 from reactor.graph.graph import Graph
-from reactor.loading import is_elsewhere, located, shown, with_site
+from reactor.loading import all_located, is_elsewhere, shown, with_site
+from reactor.manifest.directories import is_directory
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.resource.fragile import fragile_mounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
-from reactor.resource.watch import PathWatch
+from reactor.resource.watch import Heard, PathWatch
 
 if TYPE_CHECKING:
     from reactor.console.display import Display
@@ -66,7 +67,7 @@ async def _read(work: Callable[[], _Result]) -> _Result:
 class Reloader:
     """Keeps a run on the latest valid manifest. An invalid one changes nothing, and is told with all its problems.
 
-    ``load`` reads the manifest at ``path``, or raises ManifestError; it is called in a thread, so that checks go on
+    ``load`` reads the manifests called ``names``, or raises ManifestError; it is called in a thread, so that checks go on
     meanwhile. ``generation`` is the version the run starts with, and ``read_at`` is when reading it began, in
     nanoseconds since 1970. ``adopted`` is told each graph that is just about to come into force.
     """
@@ -75,10 +76,11 @@ class Reloader:
     _display: Display
 
     def __init__(
-        self, path: str, generation: Generation, load: Callable[[], Generation], read_at: int
+        self, names: Sequence[str], generation: Generation, load: Callable[[], Generation], read_at: int
     ) -> None:
         self.adopted: Callable[[Graph], None] | None = None
-        self._name = path
+        self._names = names
+        self._directories = {os.path.abspath(name) for name in names if is_directory(name)}
         self._generation = generation
         self._load = load
         self._read_at = read_at
@@ -123,7 +125,7 @@ class Reloader:
         """Reload on request, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._follow_facts)
-            if any(map(is_elsewhere, (self._name, self._generation.inputs.site or ""))):
+            if any(map(is_elsewhere, (*self._names, self._generation.inputs.site or ""))):
                 nursery.start_soon(self._refetch)
             await self._reload_on_request()
 
@@ -150,7 +152,8 @@ class Reloader:
         """Where the newest of what is behind a URL is on this host."""
         inputs = self._generation.inputs
         site = with_site(inputs, lambda _: None).site
-        return {os.path.abspath(each) for each in (located(self._name, inputs, lambda _: None), site) if each}
+        manifests = all_located(self._names, inputs, lambda _: None)
+        return {os.path.abspath(each) for each in (*manifests, site) if each}
 
     async def _reload_on_request(self) -> None:
         while True:
@@ -173,7 +176,7 @@ class Reloader:
             self._read_at = read_at
             self._follow((*self._listening, *error.files))
             problems = tuple(
-                f"{each.place or shown(self._name)}: {each.message}" for each in error.diagnostics
+                f"{each.place or shown(self._names)}: {each.message}" for each in error.diagnostics
             )
             report(error.diagnostics, as_json=False, texts=error.texts)
             self._engine.emit(ReloadRejected(time.time(), problems))
@@ -204,7 +207,7 @@ class Reloader:
         return generation
 
     def _load_again(self) -> Generation:
-        if Path(self._name).is_fifo():
+        if any(Path(name).is_fifo() for name in self._names):
             raise _refusal("the manifest is a pipe, which can be read only once", "put a file in its place")
         before_reading = self._loaded_files.stamps()
         try:
@@ -225,8 +228,15 @@ class Reloader:
         for path in self._listening.keys() - wanted:
             engine.unlisten(self._listening.pop(path))
         for path in sorted(wanted - self._listening.keys()):
-            look = partial(self._look, path)
-            self._listening[path] = engine.listen(PathWatch(path, is_input=True), self.request, look)
+            look, hear, below = partial(self._look, path), self.request, None
+            if path in self._directories:
+                hear, below = partial(self._hear_in, path), Heard()
+            self._listening[path] = engine.listen(PathWatch(path, below, is_input=True), hear, look)
+
+    def _hear_in(self, directory: str) -> None:
+        """Something happened in a directory of manifests. Of what one holds, and of other files, is heard elsewhere."""
+        if self._loaded_files.is_changed(directory):
+            self.request()
 
     def _look(self, path: str) -> None:
         """See whether ``path`` was changed after it was read, and before we could hear of it.

@@ -11,7 +11,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_manifest
 from reactor.cli.formats import Format, format_option
-from reactor.cli.inputs import MANIFEST, inputs_options
+from reactor.cli.inputs import inputs_options, manifests_argument
 from reactor.cli.messages import hinted
 from reactor.cli.metrics import Exposure, metrics_options, refuse_exposure
 from reactor.cli.page import refuse_page, ui_option
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
 
 _HELP = """Bring this host into the state MANIFEST describes, and keep it there.
+
+MANIFEST is a file, a URL, or a directory whose .yaml and .yml files are manifests. Several run as one: their
+resources may refer to each other, and each keeps its own data.
 
 The whole manifest is validated before anything is touched. Then every resource is checked, in the order its
 dependencies ask for, and repaired where needed. After that reactor sleeps until the kernel reports a change,
@@ -37,6 +40,8 @@ Exit codes: 0 all is as desired; 1 something failed or is blocked;
 Examples:
   reactor run site.yaml
   reactor run --converge-once --noop --diff site.yaml
+  reactor run base.yaml web.yaml
+  reactor run /etc/reactor.d
   reactor run --only 'file#/etc/nginx/*' --format json site.yaml
 """
 
@@ -69,7 +74,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 
 
 @click.command(cls=RunCommand, short_help="Converge, then stay and repair.", help=_HELP)
-@click.argument("manifest", type=MANIFEST)
+@manifests_argument
 @click.option(
     "--converge-once", is_flag=True, help="End when nothing is left to do, instead of staying to repair."
 )
@@ -119,7 +124,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @inputs_options
 @state_dir_option
 def run(
-    manifest: str,
+    manifests: tuple[str, ...],
     render: bool,
     converge_once: bool,
     noop: bool,
@@ -136,7 +141,7 @@ def run(
     ui: Address | None,
     exposure: Exposure | None,
 ) -> None:
-    """Bring the host into the state of a manifest, and keep it there; the help is `_HELP`."""
+    """Bring the host into the state of manifests, and keep it there; the help is `_HELP`."""
     from reactor.cli.assembling import Run
     from reactor.journal.state_directory import locate
 
@@ -146,7 +151,7 @@ def run(
         from reactor.trust.inputs import trust_everybody
 
         with trust_everybody():
-            show_rendered(manifest, "json" if form == "json" else "yaml", inputs, bad_usage)
+            show_rendered(manifests, "json" if form == "json" else "yaml", inputs, bad_usage)
         return
     options = Options(
         watch=not converge_once or converged_timeout is not None,
@@ -156,7 +161,7 @@ def run(
         diff=diff,
         converged_timeout=converged_timeout,
     )
-    asked = Run(manifest, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage)
+    asked = Run(manifests, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage)
     ended, interruption = asked.converge(exposure, ui)
     code = exitcodes.of_run(ended, once=converge_once, detailed=detailed_exitcodes)
     if interruption.cut_short or (converge_once and interruption.left_work):

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -57,15 +58,16 @@ _name_option = click.option(
 
 
 @service.command(short_help="Write the unit, and start it now and at boot.")
-@click.argument("manifest")
-@click.argument("run_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS OF RUN]")
+@click.argument(
+    "words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="MANIFEST... [-- OPTIONS OF RUN]"
+)
 @_name_option
 @click.option("--no-start", is_flag=True, help="Only write and enable it: it starts at the next boot.")
 @click.option("--dry-run", is_flag=True, help="Only show the unit. Needs no root.")
-def install(manifest: str, run_options: tuple[str, ...], name: str, no_start: bool, dry_run: bool) -> None:
-    """Run MANIFEST (a path or a URL) as a service, from now on and from boot on.
+def install(words: tuple[str, ...], name: str, no_start: bool, dry_run: bool) -> None:
+    """Run MANIFEST (a file, a directory or a URL) as a service, from now on and from boot on.
 
-    The manifest must be valid. What its resources do not need is closed to the service; comments in the unit say what
+    The manifest must be valid; several run as one. What its resources do not need is closed to the service; comments in the unit say what
     stays open and why. Install again when that has changed: only what differs is done.
 
     Options for 'reactor run' go after '--'; paths among them are relative to the directory of the manifest.
@@ -75,13 +77,15 @@ def install(manifest: str, run_options: tuple[str, ...], name: str, no_start: bo
     \b
     Examples:
       reactor service install /etc/reactor/site.yaml
+      reactor service install /etc/reactor.d
       reactor service install --name reactor-web web.yaml -- --jobs 8
     """
     from reactor.service.installation import install as put_in_place
     from reactor.service.installation import require_root, require_systemd
     from reactor.service.program import require_own_program
 
-    wanted, resources = _examined(name, manifest, run_options)
+    manifests = tuple(takewhile(lambda word: not word.startswith("-"), words))
+    wanted, resources = _examined(name, manifests, words[len(manifests) :])
     text = wanted.unit(resources)
     if dry_run:
         click.echo(text, nl=False)
@@ -120,51 +124,65 @@ def uninstall(name: str) -> None:
         click.echo("\n".join(done))
 
 
-def _examined(name: str, manifest: str, run_options: tuple[str, ...]) -> tuple[Service, list[Resource]]:
+def _examined(
+    name: str, manifests: tuple[str, ...], run_options: tuple[str, ...]
+) -> tuple[Service, list[Resource]]:
     """What is to be installed, found valid in the directory that the service will run in."""
-    from reactor.loading import is_elsewhere, shown
+    from reactor.loading import whole_path
     from reactor.service.unit import Service
 
-    place = manifest if is_elsewhere(manifest) else os.path.abspath(manifest)
+    if not manifests:
+        raise hinted(click.UsageError("no manifest is named"), "name it before '--'")
+    places = tuple(map(whole_path, manifests))
+    for place in places:
+        _refuse_unwritable(place)
+    wanted = Service(name, places, run_options)
+    if not os.path.isdir(wanted.directory):
+        raise click.UsageError(f"there is no directory {wanted.directory}")
+    with chdir(wanted.directory), rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
+        given = _run_parameters(places, run_options)
+        program = _loaded(places, given)
+        own = [
+            None if path is None else os.path.abspath(path) for path in (given["state_dir"], given["cache"])
+        ]
+        wanted = Service(name, places, run_options, *own)
+    return wanted, list(program.graph.resources.values())
+
+
+def _refuse_unwritable(place: str) -> None:
+    """Raises UsageError for the name of a manifest that must not, or can't, be in a unit."""
+    from reactor.loading import shown
+
     if shown(place) != place:
         raise click.UsageError(
             "the URL holds a password, and everybody on the host can read how a service is started"
         )
-    wanted = Service(name, place, run_options)
     if not place.isprintable() or "\\" in place:
         raise click.UsageError(f"{place!r} can't be in a unit: it holds a backslash or a control character")
-    if not os.path.isdir(wanted.directory):
-        raise click.UsageError(f"there is no directory {wanted.directory}")
-    with chdir(wanted.directory), rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
-        given = _run_parameters(place, run_options)
-        program = _loaded(place, given)
-        own = [
-            None if path is None else os.path.abspath(path) for path in (given["state_dir"], given["cache"])
-        ]
-        wanted = Service(name, place, run_options, *own)
-    return wanted, list(program.graph.resources.values())
 
 
-def _loaded(place: str, given: dict[str, Any]) -> Program:
+def _loaded(places: tuple[str, ...], given: dict[str, Any]) -> Program:
     """The manifest, with the files believed that the service will believe: nobody calls sudo(8) for that."""
     from reactor.loading import load
 
     with trusting_owners(given["trusted_owners"], caller=False):
-        return load(place, _inputs(**given)())
+        return load(places, _inputs(**given)())
 
 
-def _run_parameters(manifest: str, options: tuple[str, ...]) -> dict[str, Any]:
+def _run_parameters(manifests: tuple[str, ...], options: tuple[str, ...]) -> dict[str, Any]:
     """What 'reactor run' makes of these options. Raises what it raises."""
     from reactor.cli.run import run
 
     if {"-h", "--help"} & set(options):
         raise click.UsageError("--help is no way to run a service")
-    given = run.make_context("reactor run", [manifest, *options]).params
+    given = run.make_context("reactor run", [*manifests, *options]).params
     for parameter, option in _SENSELESS.items():
         if given[parameter]:
             raise click.UsageError(f"{option} is for a run that ends, and a service is to stay")
-    if given["manifest"] != manifest:
-        raise click.UsageError("a service runs one manifest")
+    if given["manifests"] != manifests:
+        raise hinted(
+            click.UsageError("only options of 'reactor run' may follow '--'"), "name all manifests before it"
+        )
     return given
 
 

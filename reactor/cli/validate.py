@@ -9,7 +9,7 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.formats import Format, format_option
-from reactor.cli.inputs import MANIFEST, looking_options
+from reactor.cli.inputs import external_option, looking_options, manifests_argument
 from reactor.cli.manifests import report
 from reactor.cli.messages import warn
 from reactor.console.jsonlines import line
@@ -21,11 +21,21 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Find every problem of a manifest.")
-@click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...", type=MANIFEST)
+@manifests_argument
+@click.option("--together", is_flag=True, help="As one manifest, as 'reactor run' takes several.")
+@external_option
 @format_option("one JSON object per line")
 @looking_options
-def validate(manifests: tuple[str, ...], form: Format, inputs: Callable[[], Inputs]) -> None:
+def validate(
+    manifests: tuple[str, ...],
+    together: bool,
+    external: tuple[str, ...],
+    form: Format,
+    inputs: Callable[[], Inputs],
+) -> None:
     """Show every problem of each MANIFEST: its syntax, properties, references and order.
+
+    Each is validated by itself, unless with --together. The manifests in a directory are always validated together.
 
     Needs no root and no network, and neither reads nor changes what the manifest is about. So it can run anywhere:
     in an editor, before a commit, in CI.
@@ -36,10 +46,15 @@ def validate(manifests: tuple[str, ...], form: Format, inputs: Callable[[], Inpu
     Examples:
       reactor validate site.yaml
       reactor validate --format json manifests/*.yaml
+      reactor validate --together base.yaml web.yaml
+      reactor validate web.yaml --external 'service#*'
     """
+    from reactor.loading import shown
+
     invalid = False
-    for manifest in manifests:
-        resources, error = _loaded(manifest, inputs)
+    for names in (manifests,) if together else [(manifest,) for manifest in manifests]:
+        manifest = names[0] if len(names) == 1 else shown(names)
+        resources, error = _loaded(names, inputs, external)
         if error is not None:
             invalid = True
             report(error.diagnostics, as_json=form == "json", texts=error.texts)
@@ -51,12 +66,14 @@ def validate(manifests: tuple[str, ...], form: Format, inputs: Callable[[], Inpu
         raise click.exceptions.Exit(exitcodes.BAD_USAGE)
 
 
-def _loaded(manifest: str, inputs: Callable[[], Inputs]) -> tuple[int, ManifestError | None]:
+def _loaded(
+    names: tuple[str, ...], inputs: Callable[[], Inputs], external: tuple[str, ...]
+) -> tuple[int, ManifestError | None]:
     """How many resources the manifest has; or what is wrong with it."""
     from reactor.loading import load
 
     try:
-        program = load(manifest, inputs())
+        program = load(names, inputs(), external)
     except ManifestError as error:
         return 0, error
     for warning in program.warnings:

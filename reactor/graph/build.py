@@ -43,6 +43,7 @@ def build(
     wrecks: Sequence[Resource] = (),
     broken: frozenset[str] = frozenset(),
     unread: bool = False,
+    external: Sequence[str] = (),
 ) -> tuple[Graph, list[Diagnostic]]:
     """The graph of ``resources``, and every problem found in it.
 
@@ -54,11 +55,15 @@ def build(
       those of ``resources``.
     - ``broken`` are names that the manifest declares but that can't be used: a reference to one is no further problem.
     - ``unread`` says that a part of the manifest could not be read: no reference to a missing name is a problem.
+    - ``external`` are names that something else declares, or globs over those: a reference to one is no problem, and
+      has no edge.
 
     Raises ValueError when two resources have the same ref.
     """
     with collector_paused():
-        draft = Draft(resources, locate, chains=chains, wrecks=wrecks, broken=broken, unread=unread)
+        draft = Draft(
+            resources, locate, chains=chains, wrecks=wrecks, broken=broken, unread=unread, external=external
+        )
         for step in STEPS:
             step(draft)
         return finished(draft), draft.diagnostics

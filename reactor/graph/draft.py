@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from reactor.graph.globs import covers
 from reactor.graph.graph import EdgeKind
 from reactor.graph.names import Names
 from reactor.resource.base import Resource
@@ -54,6 +55,7 @@ class Draft:
         wrecks: Sequence[Resource] = (),
         broken: frozenset[str] = frozenset(),
         unread: bool = False,
+        external: Sequence[str] = (),
     ) -> None:
         self.resources = [*resources, *wrecks]
         self.locate = locate
@@ -61,6 +63,7 @@ class Draft:
         self._sound = len(resources)
         self._broken = broken
         self._unread = unread
+        self._external = external
         self.refs = [resource.ref for resource in self.resources]
         self.names = Names(self.resources, self.refs)
         self.late = {vertex: each.late for vertex, each in enumerate(self.resources) if each.late is not None}
@@ -89,7 +92,9 @@ class Draft:
 
     def is_missed(self, name: str) -> bool:
         """Whether it is a problem of its own that nothing has this name."""
-        return not (self._unread or name in self._broken)
+        if self._unread or name in self._broken:
+            return False
+        return not any(covers(pattern, (name,)) for pattern in self._external)
 
     def connect(self, first: int, second: int, edge: Edge) -> None:
         """Add an edge. Between the same two resources the stronger kind stays; of equal ones, the first.

@@ -11,8 +11,8 @@ from reactor.manifest.source import LineMap, Problems, Source
 from reactor.resource.base import Resource, numbered
 from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
 
-_Spot = tuple[LineMap, int]
-"""An offset in one of the files: a place is looked up only for a problem."""
+_Spot = tuple[LineMap, int, int]
+"""An offset in one of the files, and the part that was read then: a place is looked up only for a problem."""
 
 
 class Origin(NamedTuple):
@@ -35,7 +35,7 @@ class Collection:
     something ``unread``, a manifest of which nobody knows what it declares, no reference is. ``chains`` are the
     indices of resources that go one after the other. ``files`` are the absolute paths of all that was read.
     ``warnings`` keep nothing from being used. ``texts`` are those that templates have made, by the names that places
-    in them have.
+    in them have. ``part`` is the number of the manifest that is read now, of those that the user has named.
     """
 
     resources: list[Resource] = field(default_factory=list)
@@ -48,6 +48,7 @@ class Collection:
     problems: list[Diagnostic] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
+    part: int = 0
     _taken: dict[str, _Spot] = field(default_factory=dict)
     _repeats: dict[str, int] = field(default_factory=dict)
 
@@ -58,10 +59,10 @@ class Collection:
 
     def claim(self, ref: str, at: int, problems: Problems, hint: str) -> bool:
         """Take ``ref`` for the resource at ``at``. A ref taken before is a problem, and False."""
-        spot = problems.source.lines, at
+        spot = problems.source.lines, at, self.part
         if (taken := self._taken.setdefault(ref, spot)) is spot:
             return True
-        lines, first_at = taken
+        lines, first_at, _ = taken
         first = lines.place(first_at)
         notes = [("first declared here", first)]
         if first == problems.source.lines.place(at):
@@ -72,6 +73,10 @@ class Collection:
         problems.add(f"{ref} is declared twice", at, hint, notes)
         return False
 
+    def is_of_other_part(self, ref: str) -> bool:
+        """Whether another of the manifests that the user has named declares ``ref``."""
+        return ref in self._taken and self._taken[ref][2] != self.part
+
     def repeat(self, ref: str, at: int, problems: Problems) -> int:
         """Take ``ref`` where names may repeat. Returns which one of that name it is, from 1.
 
@@ -80,6 +85,6 @@ class Collection:
         number = self._repeats.get(ref, 0) + 1
         while (own := numbered(ref, number)) in self._taken:
             number += 1
-        self._taken[own] = problems.source.lines, at
+        self._taken[own] = problems.source.lines, at, self.part
         self._repeats[ref] = number
         return number

@@ -36,6 +36,15 @@ class Settings(FrozenModel):
     """How many checks may run at once; unset leaves it to the command line."""
 
 
+def joined(all_settings: Collection[Settings]) -> Settings:
+    """The settings of manifests that run together: the smallest number of jobs, and a failure ends what it ends in one."""
+    if len(all_settings) == 1:
+        return next(iter(all_settings))
+    jobs = [settings.jobs for settings in all_settings if settings.jobs is not None]
+    fail_fast = any(settings.fail_fast for settings in all_settings)
+    return Settings(fail_fast=fail_fast, jobs=min(jobs, default=None))
+
+
 def _first_if_empty(value: Any) -> Any:
     return value or "first" if isinstance(value, str) else value
 

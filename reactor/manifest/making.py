@@ -172,7 +172,8 @@ class Maker:
             return (), 1
         ref = f"{model.kind}#{name}"
         # Two directories may hold manifests of one name.
-        if self._form.repeats or issubclass(model, Composite):
+        may_repeat = self._form.repeats and not self._collection.is_of_other_part(ref)
+        if may_repeat or issubclass(model, Composite):
             return (ref,), self._collection.repeat(ref, declaration.at, self._problems)
         if not self._collection.claim(
             ref, declaration.at, self._problems, "remove one of them, or rename it"

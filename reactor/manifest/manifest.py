@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reactor.data.resolve import Resolved
 from reactor.manifest.collection import Collection, Origin
-from reactor.manifest.document import Document, Settings
+from reactor.manifest.document import Message, Settings, joined
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.manifest.kinds import INSTALLED, Kinds
-from reactor.manifest.reading import Reading
+from reactor.manifest.reading import Part, Reading
 from reactor.manifest.source import Problems
 from reactor.resource.base import Resource
 from reactor.resource.collector import collector_paused
@@ -21,31 +20,40 @@ from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
 
 @dataclass(eq=False, repr=False)
 class Manifest:
-    """What is to be converged. ``resources`` are in the order of the files, without those that are wrong.
+    """What is to be converged: one manifest, or several as one, of which each ``part`` keeps its own data and form.
+
+    ``resources`` are in the order of the files, without those that are wrong.
 
     ``wrecks`` are what is left of these, name and references only, to be checked with the others. ``broken`` holds
     the refs of what left nothing, by name and by alias: a reference to one is no further problem, and with a manifest
     ``unread``, of which nobody knows what it declares, none is. ``chains`` are the indices of resources that go one
-    after the other. ``files`` are all the files it was made of. ``secrets`` are the paths in ``data`` of what must not
-    be shown. ``origins`` may be set to None once nothing is located any more.
+    after the other. ``settings`` and the messages are those of all parts; ``path`` and ``data`` those of the first.
+    ``files`` are all the files it was made of. ``origins`` may be set to None once nothing is located any more.
     """
 
-    path: str
+    parts: Sequence[Part]
     resources: list[Resource] = field(default_factory=list)
     wrecks: list[Resource] = field(default_factory=list)
     chains: Sequence[tuple[Sequence[int], bool]] = ()
     settings: Settings = field(default_factory=Settings)
     broken: frozenset[str] = frozenset()
     unread: bool = False
-    data: Mapping[str, Any] = field(default_factory=dict)
-    secrets: frozenset[tuple[str, ...]] = frozenset()
     files: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    is_ccm: bool = False
     pre_message: str | None = None
     post_message: str | None = None
     origins: list[Origin] | None = field(default=None, repr=False)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def path(self) -> str:
+        """What the user calls the first part."""
+        return self.parts[0].file
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """What the expressions of the first part see."""
+        return self.parts[0].data.values
 
     def locate(self, index: int, path: PropertyPath = ()) -> Place | None:
         """The place of a property's value in the resource at ``index``, or of what is closest around it.
@@ -70,11 +78,17 @@ def read_manifest(
 
     Never raises for bad input: what can't be read at all gives an empty manifest. Changes nothing anywhere.
     """
-    file = os.fsdecode(path)
+    return read_manifests((os.fsdecode(path),), kinds, inputs)
+
+
+def read_manifests(
+    files: Iterable[str], kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS
+) -> tuple[Manifest, list[Diagnostic]]:
+    """The same for one or several ``files`` that are one manifest together. A resource stands in one of them only."""
     with collector_paused():
         collection = Collection()
-        document, data = Reading(collection, kinds, inputs).read(file)
-        return _manifest(file, collection, document, data), collection.problems
+        reading = Reading(collection, kinds, inputs)
+        return _manifest(collection, [reading.read(file) for file in files]), collection.problems
 
 
 def read_tree(
@@ -83,26 +97,28 @@ def read_tree(
     """The same for a tree that is parsed, or made, already; ``problems`` are those of its source."""
     with collector_paused():
         collection = Collection()
-        document, data = Reading(collection, kinds, inputs).read_tree(problems, tree)
-        return _manifest(problems.source.file, collection, document, data), collection.problems
+        part = Reading(collection, kinds, inputs).read_tree(problems, tree)
+        return _manifest(collection, [part]), collection.problems
 
 
-def _manifest(path: str, collection: Collection, document: Document, data: Resolved) -> Manifest:
+def _manifest(collection: Collection, parts: Sequence[Part]) -> Manifest:
+    documents = [part.document for part in parts]
     return Manifest(
-        path=path,
+        parts=parts,
         resources=collection.resources,
         wrecks=[wreck for wreck, _ in collection.wrecks],
         chains=collection.chains,
-        settings=document.settings,
+        settings=joined([document.settings for document in documents]),
         broken=frozenset(collection.broken),
         unread=collection.unread,
-        data=data.values,
-        secrets=data.secrets,
         files=tuple(collection.files),
         warnings=tuple(collection.warnings),
-        is_ccm=document.is_ccm,
-        pre_message=document.pre_message.text if document.pre_message else None,
-        post_message=document.post_message.text if document.post_message else None,
+        pre_message=_text([document.pre_message for document in documents]),
+        post_message=_text([document.post_message for document in documents]),
         origins=[*collection.origins, *(origin for _, origin in collection.wrecks)],
         texts=collection.texts,
     )
+
+
+def _text(messages: Iterable[Message | None]) -> str | None:
+    return "\n".join(message.text for message in messages if message is not None) or None

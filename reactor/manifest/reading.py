@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.expression.errors import ExpressionError, FunctionError
@@ -29,6 +29,15 @@ MAX_DEPTH = 10
 """Manifests that apply each other."""
 
 
+class Part(NamedTuple):
+    """One of the manifests that a user has named: its outline, its data, and the indices of all resources it brings."""
+
+    file: str
+    document: Document
+    data: Resolved
+    indices: range
+
+
 class Reading:
     """One load. What is wrong in any of the files goes to the problems of the ``collection``."""
 
@@ -40,29 +49,34 @@ class Reading:
         self._site_is_whole = True
         self._chain: dict[str, Composite | None] = {}
 
-    def read(self, file: str) -> tuple[Document, Resolved]:
-        """Read the manifest called ``file`` by its user, and all below it; return its outline and its data."""
+    def read(self, file: str) -> Part:
+        """Read the manifest called ``file`` by its user, and all below it. Each one read is a further part."""
         path = os.path.abspath(file)
         self._collection.files.update(dict.fromkeys((path, *self._inputs.files)))
         source = read_source(file)
         if isinstance(source, Diagnostic):
             self._collection.problems.append(source)
-            return NO_DOCUMENT, Resolved({}, {})
-        self._chain[path] = None
+            self._collection.unread = True
+            return Part(file, NO_DOCUMENT, Resolved({}, {}), range(0))
+        self._chain = {path: None}
         problems = Problems(source)
         return self.read_tree(problems, parse(problems))
 
-    def read_tree(self, problems: Problems, tree: Any) -> tuple[Document, Resolved]:
+    def read_tree(self, problems: Problems, tree: Any) -> Part:
         """Read what is parsed, or made, already, as if it were a manifest, and all below it."""
+        collection = self._collection
+        first = len(collection.resources)
         site = self._site_data(strict=not is_ccm(tree))
-        result = self._read(problems, tree, (*((site.layer,) if site else ()), *self._outside))
+        document, data = self._read(problems, tree, (*((site.layer,) if site else ()), *self._outside))
         if site is not None:
-            site.check(result[1].values, result[1].secrets)
-            self._collection.warnings += site.warnings
-            self._collection.problems += site.problems.sorted()
-        found = dict.fromkeys(self._collection.problems)  # a file that is applied twice has its own twice
-        self._collection.problems = sorted(found, key=lambda each: each.place or Place("", 0, 0))
-        return result
+            site.check(data.values, data.secrets)
+            collection.warnings += site.warnings
+            collection.problems += site.problems.sorted()
+        found = dict.fromkeys(collection.problems)  # a file that is applied twice has its own twice
+        collection.problems = sorted(found, key=lambda each: each.place or Place("", 0, 0))
+        collection.warnings = list(dict.fromkeys(collection.warnings))
+        collection.part += 1
+        return Part(problems.source.file, document, data, range(first, len(collection.resources)))
 
     def _site_data(self, *, strict: bool) -> SiteData | None:
         if self._inputs.site is None:

@@ -8,24 +8,26 @@ from typing import Any
 from reactor.data.resolve import masked
 from reactor.manifest.late import LateBinding
 from reactor.manifest.manifest import Manifest
+from reactor.manifest.reading import Part
 from reactor.resource.base import Resource
 from reactor.resource.secrecy import MASK, scrubbed
 
 
-def rendered(manifest: Manifest) -> dict[str, Any]:
-    """The manifest, in the form it is written in, each resource on its own; what is secret is masked.
+def rendered(manifest: Manifest, part: Part) -> dict[str, Any]:
+    """A part of the manifest, in the form it is written in, each resource on its own; what is secret is masked.
 
     Late expressions stay as they are written. Resources of other manifests are not in it, but the `apply` is.
     """
-    elsewhere = {ref for resource in manifest.resources for ref in resource.members}
+    of_part = [(index, manifest.resources[index]) for index in part.indices]
+    elsewhere = {ref for _, resource in of_part for ref in resource.members}
     resources = [
         {resource.kind: _properties(resource, manifest.declared(index))}
-        for index, resource in enumerate(manifest.resources)
+        for index, resource in of_part
         if resource.ref not in elsewhere
     ]
-    data = scrubbed(masked(manifest.data, manifest.secrets, MASK))
-    settings = manifest.settings.model_dump(exclude_unset=True)
-    if manifest.is_ccm:
+    data = scrubbed(masked(part.data.values, part.data.secrets, MASK))
+    settings = part.document.settings.model_dump(exclude_unset=True)
+    if part.document.is_ccm:
         options = {"fail_on_error": settings.pop("fail_fast"), "resources": resources}
         own = {key: value for key, value in settings.items() if (key, value) != ("ordering", "manifest")}
         return {"ccm": options, "data": data, **({"settings": own} if own else {})}

@@ -55,37 +55,38 @@ WantedBy=multi-user.target
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What runs as a service: ``manifest`` (an absolute path or a URL), with further options of ``reactor run``.
+    """What runs as a service: ``manifests`` (absolute paths or URLs), with further options of ``reactor run``.
 
-    The name of the manifest is printable and has no backslashes: not every setting of a unit has a way to write those.
+    Their names are printable and have no backslashes: not every setting of a unit has a way to write those.
     ``state_directory`` and ``cache`` are the directories that were chosen for it. Where there is none, systemd makes it;
     that of the state is called as the unit is.
     """
 
     name: str
-    manifest: str
+    manifests: Sequence[str]
     options: Sequence[str] = ()
     state_directory: str | None = None
     cache: str | None = None
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether the manifest comes over the network."""
-        return not os.path.isabs(self.manifest)
+        """Whether a manifest comes over the network."""
+        return not all(map(os.path.isabs, self.manifests))
 
     @property
     def directory(self) -> str:
         """Where it runs: paths among the options are relative to that."""
-        return "/" if self.is_elsewhere else os.path.dirname(self.manifest)
+        first = next(filter(os.path.isabs, self.manifests), "/")
+        return first if os.path.isdir(first) else os.path.dirname(first)
 
     def unit(self, resources: Iterable[Resource]) -> str:
         """The text of the unit file, for a manifest with these resources."""
-        program = (sys.executable, "-P", "-m", "reactor", "run", self.manifest, *self.options)
+        program = (sys.executable, "-P", "-m", "reactor", "run", *self.manifests, *self.options)
         written = [path for path in (self.state_directory, self.cache) if path is not None]
         closed = sandbox(resources, written)
         return _UNIT.format(
             name=self.name,
-            shown=self.manifest.replace("%", "%%"),
+            shown=" ".join(self.manifests).replace("%", "%%"),
             order=_AFTER_NETWORK if self.is_elsewhere else _AFTER_FILES,
             command=" ".join(quoted(word.replace("$", "$$")) for word in program),
             directory=self.directory.replace("%", "%%"),

@@ -47,7 +47,7 @@ def test_a_misspelt_command_is_answered_with_the_nearest_in_every_group(reactor,
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("run", "error: missing argument 'MANIFEST'\nhint: 'reactor run --help' tells how it is used\n"),
+        ("run", "error: missing argument 'MANIFEST...'\nhint: 'reactor run --help' tells how it is used\n"),
         ("example", "error: missing argument 'NAME'. Choose from: quickstart, webserver, broken\nhint: "),
         ("completion ksh", "error: invalid value for 'SHELL': 'ksh' is not one of 'bash', 'zsh', 'fish'\nhint: "),
         ("run --convergeonce x", "error: no such option '--convergeonce'\nhint: did you mean --converge-once or "),

@@ -269,7 +269,7 @@ async def test_of_two_reloads_at_once_the_one_that_read_the_manifest_last_is_in_
             assert may_end.wait(60)
         return generation
 
-    reloader = Reloader(str(path), Generation(program.graph, Options()), slowly_at_first, read_at=0)
+    reloader = Reloader((str(path),), Generation(program.graph, Options()), slowly_at_first, read_at=0)
     engine = Engine(program.graph, Options(watch=True, audit_interval=None), str)
     reloader.attach(engine, Display("json", resources=1, continuous=True))
     with trio.fail_after(60):
@@ -299,7 +299,7 @@ async def test_a_run_that_ends_does_not_wait_for_a_manifest_that_is_being_loaded
 
     (tmp_path / "site.yaml").write_text("resources: []")
     generation = Generation(load(str(tmp_path / "site.yaml")).graph, Options())
-    reloader = Reloader(str(tmp_path), generation, load_for_long, read_at=0)
+    reloader = Reloader((str(tmp_path),), generation, load_for_long, read_at=0)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(reloader.run)
         reloader.request()

@@ -193,7 +193,7 @@ async def test_another_manifest_is_not_looked_for_there(mount, impatient):
 
 async def test_a_manifest_that_is_there_is_not_looked_at_when_it_is_watched_again(mount):
     path = str(mount.point / "f")
-    reloader = Reloader(path, Generation(graph_of([]), Options()), lambda: None, read_at=0)
+    reloader = Reloader((path,), Generation(graph_of([]), Options()), lambda: None, read_at=0)
     mount.stop()
     reloader._look(path)
     assert not reloader._wanted.is_set()

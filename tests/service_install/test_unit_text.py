@@ -169,7 +169,7 @@ def setting(text, name):
 
 
 def test_the_unit_runs_this_program_on_this_manifest():
-    text = Service("web", "/etc/web/site.yaml", ("--jobs", "3")).unit([])
+    text = Service("web", ("/etc/web/site.yaml",), ("--jobs", "3")).unit([])
     assert text.startswith(MARK)
     (command,) = setting(text, "ExecStart")
     assert shlex.split(command) == [
@@ -181,21 +181,24 @@ def test_the_unit_runs_this_program_on_this_manifest():
 
 
 def test_a_state_directory_of_ones_own_can_be_written():
-    strict = Service("web", "/etc/web/site.yaml", (), "/srv/state", "/srv/the cache").unit([])
+    strict = Service("web", ("/etc/web/site.yaml",), (), "/srv/state", "/srv/the cache").unit([])
     assert setting(strict, "ProtectSystem") == ["full"]
     assert setting(strict, "StateDirectory") == []
-    assert setting(Service("web", "/etc/web/site.yaml", (), "/srv", "/root/x").unit([]), "ProtectHome") == []
+    assert (
+        setting(Service("web", ("/etc/web/site.yaml",), (), "/srv", "/root/x").unit([]), "ProtectHome") == []
+    )
 
 
 def test_a_state_directory_or_a_cache_below_tmp_can_be_written():
-    assert setting(Service("web", "/etc/web/site.yaml", (), "/tmp/s").unit([]), "ReadOnlyPaths") == []
+    assert setting(Service("web", ("/etc/web/site.yaml",), (), "/tmp/s").unit([]), "ReadOnlyPaths") == []
     assert (
-        setting(Service("web", "/etc/web/site.yaml", (), None, "/var/tmp/c").unit([]), "ReadOnlyPaths") == []
+        setting(Service("web", ("/etc/web/site.yaml",), (), None, "/var/tmp/c").unit([]), "ReadOnlyPaths")
+        == []
     )
 
 
 def test_a_manifest_from_elsewhere_waits_for_the_network():
-    text = Service("web", "https://example.net/site.tar.gz").unit([])
+    text = Service("web", ("https://example.net/site.tar.gz",)).unit([])
     assert setting(text, "After") == ["network-online.target"]
     assert setting(text, "WorkingDirectory") == ["/"]
 
@@ -262,5 +265,5 @@ def test_without_systemd_it_says_so(manifest):
 
 
 def test_the_service_leaves_no_core_for_its_secrets_would_be_in_it():
-    unit = Service("reactor", "/etc/reactor/site.yaml").unit([])
+    unit = Service("reactor", ("/etc/reactor/site.yaml",)).unit([])
     assert "\nLimitCORE=0\n" in unit

@@ -1,0 +1,48 @@
+"""Directories of manifests, such as ``/etc/reactor.d``: which files in one are manifests."""
+
+from __future__ import annotations
+
+import os
+
+from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.trust.inputs import require_input_directory
+from reactor.trust.rule import DistrustedError
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+def is_directory(name: str) -> bool:
+    """Whether a user who names a manifest by ``name`` means all those in a directory."""
+    return os.path.isdir(name)
+
+
+def manifests_in(directory: str) -> list[str]:
+    """The manifests in ``directory``, in the order of their names. What is in directories below it is not among them.
+
+    Raises ManifestError when there is none, or when somebody who is not trusted could put one there.
+    """
+    known = (os.path.abspath(directory),)
+    try:
+        require_input_directory(directory)
+        names = manifest_names(directory)
+    except DistrustedError as error:
+        message = f"the manifests in {directory} can't be trusted: {error}"
+        raise ManifestError([Diagnostic(message, None, error.hint)], known) from error
+    except OSError as error:
+        message = f"can't read the directory {directory}: {error.strerror}"
+        raise ManifestError([Diagnostic(message, None)], known) from error
+    if not names:
+        hint = "the name of a manifest ends with .yaml or .yml, and does not begin with a dot"
+        raise ManifestError([Diagnostic(f"there is no manifest in {directory}", None, hint)], known)
+    return [os.path.join(directory, name) for name in names]
+
+
+def manifest_names(directory: str) -> list[str]:
+    """The names of the manifests in ``directory``, sorted; editors and package managers leave others. Raises OSError."""
+    return sorted(
+        name
+        for name in os.listdir(directory)
+        if name.endswith(_SUFFIXES)
+        and not name.startswith(".")
+        and not os.path.isdir(os.path.join(directory, name))
+    )
