@@ -18,7 +18,10 @@ def checksum_of(path: str) -> str | None:
         descriptor = open_source(path)
     except FileNotFoundError:
         return None
-    with open(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        with open(descriptor, "rb", closefd=False) as file:  # of a directory it would raise, and close nothing
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    finally:
+        os.close(descriptor)

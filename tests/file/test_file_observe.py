@@ -260,3 +260,11 @@ def test_permission_denied_is_an_error_and_never_absent(open_tmp_path: Path):
 async def test_our_own_account_is_known_by_id(tmp_path: Path):
     file = make(tmp_path / "f", content="x", owner=ME, group=MY_GROUP)
     assert (await file.observe()).wanted[:2] == (int(ME), int(MY_GROUP))
+
+
+async def test_the_outputs_of_a_directory_have_no_checksum_and_leave_no_descriptor_open(tmp_path: Path):
+    file = make(tmp_path, ensure="directory", owner=ME, group=MY_GROUP, mode="0755")
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        assert await file.outputs() == {"path": str(tmp_path), "checksum": None}
+    assert len(os.listdir("/proc/self/fd")) == before
