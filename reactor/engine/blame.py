@@ -53,10 +53,11 @@ class Blame:
         self._worsen(vertex, moves)
 
     def block(self, vertex: int, moves: bytearray) -> None:
-        """``vertex`` wanted to start, and something it requires is bad."""
-        self.blocked.add(vertex)
-        self.transitions.append((vertex, True))
-        self._worsen(vertex, moves)
+        """``vertex`` wanted to start, and something it requires is bad; a `reshape` may have found that already."""
+        if vertex not in self.blocked:
+            self.blocked.add(vertex)
+            self.transitions.append((vertex, True))
+            self._worsen(vertex, moves)
 
     def recover(self, vertex: int, freed: Callable[[int], None]) -> None:
         """``vertex`` is ok again: those that only waited for it are free, and ``freed`` is called for each."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from reactor.engine.admission import Admission
 from reactor.engine.bursts import Bursts
@@ -52,11 +52,20 @@ class Refreshes:
                 self._bursts.add(below, self._topology.quiet.get((vertex, below), limits.quiet), now)
                 self._mark(below, Cause.REFRESH, now)
 
-    def reshape(self, topology: Topology) -> None:
-        """Go on with another graph."""
-        self._topology = topology
+    def reshape(self, topology: Topology, gone: Collection[int]) -> list[int]:
+        """Continue with another graph, in which ``gone`` are not. Returns who owes a refresh from now on.
 
-    def forget(self, vertex: int) -> None:
-        """``vertex`` has left the graph: there is nothing to tell of it."""
-        self._touched.discard(vertex)
-        self._pledged.pop(vertex, None)
+        That is whoever would have been told by a vertex that has left, or that it does not subscribe to any more. There
+        is nothing left to wait for, and a refresh is owed until it is made.
+        """
+        self._topology = topology
+        self._touched.difference_update(gone)
+        due: list[int] = []
+        for vertex, pledged in list(self._pledged.items()):
+            told = pledged.intersection(topology.notify[vertex])
+            due += pledged.difference(told, gone)
+            if told:
+                self._pledged[vertex] = told
+            else:
+                del self._pledged[vertex]
+        return due

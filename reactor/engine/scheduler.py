@@ -90,10 +90,12 @@ class Scheduler:
     def mark(self, vertex: int, cause: Cause, now: float, delay: float = 0.0) -> None:
         """Something about ``vertex`` may have changed: it owes a check, to start ``delay`` seconds from now."""
         self._owed[vertex] = int.__or__(self._owed[vertex], cause)  # that of IntFlag takes ten times as long
-        if vertex in self._running or vertex in self.blame.blocked:
+        if vertex in self._running:
             return
-        if cause is not Cause.RETRY and vertex in self.blame.failed:
+        if vertex in self.blame.failed and cause is not Cause.RETRY:
             self._retries.count_anew(vertex)
+        if vertex in self.blame.blocked:
+            return
         start = self.agenda.earliest(vertex, now + delay, failed=vertex in self.blame.failed)
         if not self.order.motion[vertex]:
             if self._rests(vertex, now):
@@ -203,11 +205,13 @@ class Scheduler:
         """
         self.topology = topology
         self._admission.reshape(limits)
-        self.refreshes.reshape(topology)
         self._owed += bytes(topology.size - len(self._owed))
+        untold = self.refreshes.reshape(topology, gone)
+        for vertex in untold:
+            self._owed[vertex] |= _REFRESH
         self._gone = (self._gone & self._running.keys() | set(gone)).difference(changed)
         failed = self.blame.failed - set(changed) - self._gone
-        freed = {v for v in (*self.blame.blocked, *changed) if self._owed[v]} - self._gone
+        freed = {v for v in (*self.blame.blocked, *changed, *untold) if self._owed[v]} - self._gone
         for vertex in (*changed, *gone):
             self._retries.forget(vertex)
             self.agenda.forget(vertex)
@@ -345,7 +349,6 @@ class Scheduler:
         if vertex in self._running:
             self._running[vertex] = 0
         self._start_at.pop(vertex, None)
-        self.refreshes.forget(vertex)
 
     def _reorder(self, freed: Collection[int]) -> None:
         """Settle, under the new edges, who of those in motion is blocked, waits, or may start."""

@@ -219,6 +219,19 @@ def test_an_event_after_a_run_that_failed_gives_all_attempts_back():
     assert run(scheduler, A, Outcome.FAILED, now=1.0) is not None
 
 
+def test_an_event_gives_all_attempts_back_also_to_what_is_blocked():
+    scheduler = pair(limits={B: Limits(retry=1, delay=10.0)})
+    scheduler.mark(B, Cause.DRIFT, 0.0)
+    run(scheduler, B, Outcome.FAILED)
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    run(scheduler, A, Outcome.FAILED)
+    scheduler.mark(B, Cause.DRIFT, 1.0)
+    scheduler.mark(A, Cause.DRIFT, 2.0)
+    scheduler.elapsed(2.0)
+    run(scheduler, A, now=2.0)
+    assert run(scheduler, B, Outcome.FAILED, now=2.0) is not None
+
+
 def test_however_many_events_come_after_a_failure_the_next_retry_stays_due_when_it_was():
     scheduler = pair(limits={A: Limits(retry=-1, delay=100.0)})
     scheduler.mark(A, Cause.DRIFT, 0.0)
@@ -281,12 +294,107 @@ def test_what_a_refresh_left_unhealthy_is_tried_again_when_its_requirement_recov
     assert Cause.REFRESH not in scheduler.causes(B)
 
 
-def test_what_gets_the_number_of_one_that_left_pays_no_pledge_of_it():
+@pytest.mark.parametrize("gone", [[], [A]], ids=["is not subscribed to any more", "has left"])
+def test_a_refresh_owed_because_of_what_tells_nothing_any_more_is_made_at_once(gone):
     scheduler = pair(EdgeKind.NOTIFY)
     scheduler.refreshes.pledge(A, B)
     both = scheduler.topology
-    scheduler.reshape(Topology.of_edges(2, []), {}, [], [A])
-    scheduler.reshape(both, {}, [A], [])
+    scheduler.reshape(Topology.of_edges(2, []), {}, [], gone)
+    run(scheduler, B)
+    scheduler.reshape(both, {}, gone, [])
     scheduler.mark(A, Cause.INTENT, 0.0)
     run(scheduler, A, Outcome.OK)
+    assert scheduler.next_ready(0.0) is None, (
+        "it is paid, and who gets the number of A pays no pledge of that"
+    )
+
+
+def test_what_gets_the_number_of_one_that_left_is_owed_no_refresh_of_it():
+    scheduler = pair(EdgeKind.NOTIFY)
+    scheduler.refreshes.pledge(A, B)
+    both = scheduler.topology
+    scheduler.reshape(Topology.of_edges(2, []), {}, [], [B])
+    scheduler.reshape(both, {}, [B], [])
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    run(scheduler, A, Outcome.OK)
     assert scheduler.next_ready(0.0) is None
+
+
+def test_what_a_new_edge_blocks_is_told_once():
+    scheduler = Scheduler(Topology.of_edges(3, []), jobs=1)
+    scheduler.mark_all(Cause.INITIAL)
+    run(scheduler, A, Outcome.FAILED)
+    chain = [(A, B, EdgeKind.REQUIRE), (B, C, EdgeKind.REQUIRE)]
+    scheduler.reshape(Topology.of_edges(3, chain), {}, [], [])
+    assert scheduler.blame.take_transitions() == [(B, True), (C, True)]
+
+
+def test_a_check_whose_job_is_lent_lets_another_begin():
+    scheduler = Scheduler(Topology.of_edges(3, []), jobs=1)
+    scheduler.mark_all(Cause.INITIAL)
+    assert scheduler.next_ready(0.0) == A
+    assert scheduler.next_ready(0.0) is None
+    scheduler.lend(A)
+    scheduler.lend(A)
+    assert scheduler.has_ready
+    assert scheduler.next_ready(0.0) == B
+    assert scheduler.next_ready(0.0) is None, "it lends one job, however often it says so"
+    assert scheduler.active == 2
+    scheduler.finished(A, Outcome.OK, 0.0)
+    assert scheduler.next_ready(0.0) is None, "its job was lent: its end frees none"
+    scheduler.finished(B, Outcome.OK, 0.0)
+    assert scheduler.next_ready(0.0) == C
+
+
+def test_one_of_a_party_has_no_job_of_its_own_to_lend():
+    scheduler = Scheduler(Topology.of_edges(3, []), jobs=1, limits={v: Limits(group="g") for v in (A, B)})
+    scheduler.mark_all(Cause.INITIAL)
+    assert [scheduler.next_ready(0.0), scheduler.next_ready(0.0)] == [A, B]
+    scheduler.lend(A)
+    assert scheduler.next_ready(0.0) is None
+
+
+def test_what_left_the_graph_is_let_end_also_after_a_further_reload():
+    scheduler = pair()
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) == A
+    alone = Topology.of_edges(2, [])
+    scheduler.reshape(alone, {}, [], [A])
+    scheduler.reshape(alone, {}, [], [])
+    assert scheduler.finished(A, Outcome.FAILED, 0.0) is None
+    assert scheduler.converged
+    assert scheduler.exhausted
+
+
+def test_what_left_the_graph_while_it_ran_counts_again_once_it_is_back_later():
+    scheduler = pair()
+    both, alone = scheduler.topology, Topology.of_edges(2, [])
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    assert scheduler.next_ready(0.0) == A
+    scheduler.reshape(alone, {}, [], [A])
+    scheduler.finished(A, Outcome.OK, 0.0)
+    scheduler.reshape(alone, {}, [], [])
+    scheduler.reshape(both, {}, [A], [])
+    scheduler.mark(A, Cause.INTENT, 0.0)
+    run(scheduler, A, Outcome.FAILED)
+    assert scheduler.blame.failed == {A}
+
+
+def test_who_became_blocked_before_a_reload_is_still_told_of():
+    scheduler = pair()
+    scheduler.mark(A, Cause.DRIFT, 0.0)
+    run(scheduler, A, Outcome.FAILED)
+    assert scheduler.blame.blocked == {B}
+    scheduler.reshape(Topology.of_edges(2, []), {}, [], [])
+    assert scheduler.blame.take_transitions() == [(B, True), (B, False)]
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("7", 1), ("db:2", 2), ("db:", 1), ("a:b", 1), (":2", 2), ("2:1", 1)]
+)
+def test_only_the_number_after_a_colon_says_how_many_a_semaphore_lets_run(name, most):
+    limits = {v: Limits(semaphores=(name,)) for v in (A, B, C)}
+    scheduler = Scheduler(Topology.of_edges(3, []), jobs=3, limits=limits)
+    scheduler.mark_all(Cause.INITIAL)
+    started = [scheduler.next_ready(0.0) for _ in range(3)]
+    assert started == [A, B, C][:most] + [None] * (3 - most)
