@@ -237,3 +237,19 @@ def test_what_gets_the_number_of_one_that_left_pays_no_pledge_of_it():
     scheduler.mark(A, Cause.INTENT, 0.0)
     run(scheduler, A, Outcome.OK)
     assert scheduler.next_ready(0.0) is None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "owed"),
+    [
+        (Outcome.UNHEALTHY, Cause.INITIAL | Cause.RETRY),
+        (Outcome.CRITICAL, Cause.HEALTH | Cause.RETRY),
+        (Outcome.FAILED, Cause.INITIAL | Cause.REFRESH | Cause.HEALTH),
+    ],
+)
+def test_what_is_left_of_a_bad_run(outcome, owed):
+    scheduler = pair()
+    for cause in (Cause.INITIAL, Cause.REFRESH, Cause.HEALTH):
+        scheduler.mark(A, cause, 0.0)
+    run(scheduler, A, outcome)
+    assert scheduler.causes(A) == owed
