@@ -34,7 +34,7 @@ def status(ref: str | None, everything: bool, failed: bool, form: Format, state_
     REF-GLOB names the resources to show, as in 'file#/etc/*'; they are shown whether they are fine or not.
 
     Exit codes: 0 everything (or everything named) is as desired; 1 something failed, is blocked or still has
-    work to do; 2 nothing runs, nothing is called like that, or bad usage.
+    work to do, or the manifest has changed and can't be used; 2 nothing runs, nothing is called like that, or bad usage.
 
     \b
     Examples:
@@ -89,7 +89,9 @@ def _show_past(directory: str, question: Question, form: Format) -> None:
 
 
 def _exit_code(answer: dict[str, Any], *, named: bool) -> int:
+    if answer["run"]["rejected"] is not None or not (named or answer["run"]["converged"]):
+        return exitcodes.NOT_CONVERGED
     if not named:
-        return 0 if answer["run"]["converged"] else exitcodes.NOT_CONVERGED
+        return 0
     troubled = any(r["state"] in ("failed", "blocked") or r["in_motion"] for r in answer["resources"])
     return exitcodes.NOT_CONVERGED if troubled else 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from reactor.console.ledger import name_some
-from reactor.console.quantities import clock, counted, seconds
+from reactor.console.quantities import clock, counted, date_and_time, seconds
 from reactor.console.style import Style
 from reactor.resource.printable import printable
 
@@ -64,9 +64,12 @@ def _resource(record: dict[str, Any], style: Style, now: float, *, lives: bool) 
     if record["hint"]:
         yield f"{_INDENT}{style('bold', 'hint:')} {printable(record['hint'])}"
     if (pause := record["paused"]) is not None:
-        left = f"until {clock(pause['until'], now)} ({seconds(max(pause['until'] - now, 0))} left)"
-        owed = ", and a check is owed" if record["in_motion"] else ""
-        yield f"{_INDENT}{style('warning', 'paused')} {left}{owed}: {printable(pause['reason'])}"
+        dates = f"since {date_and_time(pause['since'])}, until {date_and_time(pause['until'])}"
+        left = f"({seconds(max(pause['until'] - now, 0))} left)"
+        yield f"{_INDENT}{style('warning', 'paused')} {dates} {left}: {printable(pause['reason'])}"
+        if record["in_motion"]:
+            why = "; something has touched it since" if "drift" in record["owed"] else ""
+            yield f"{_INDENT}{style('warning', 'a check is owed')} once the pause is over{why}"
     for watching in record["watching"]:
         yield f"{_INDENT}{style('warning', 'watching: ' + watching['state'])}  {printable(watching['reason'])}"
     if (fight := record["flapping"]) is not None:

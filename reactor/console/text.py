@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from reactor.console.ledger import Ledger, Trouble, what_differs
-from reactor.console.quantities import clock, counted, seconds
+from reactor.console.quantities import counted, date_and_time, seconds
 from reactor.console.style import Style
 from reactor.engine.events import (
     AuditFound,
@@ -83,7 +83,7 @@ class TextSink:
     def _rare(self, event: Event) -> Iterable[str]:
         match event:
             case Paused():
-                until = f"until {clock(event.until, event.time)}: {event.reason}"
+                until = f"until {date_and_time(event.until)}: {event.reason}"
                 yield f"{printable(event.ref)}  {self._style('warning', 'paused')}  {printable(until)}\n"
             case Resumed():
                 yield f"{printable(event.ref)}  {self._style('ok', 'resumed')}\n"

@@ -176,12 +176,14 @@ def _note(standing: Standing, event: Event) -> None:
 class Moment(NamedTuple):
     """What only the engine knows of a resource. ``mode`` is ``enforce``, ``warn`` or ``noop``.
 
-    ``refresh_at`` is when refreshes that are being gathered are made, in seconds since 1970.
+    ``refresh_at`` is when refreshes that are being gathered are made, in seconds since 1970. ``owed`` is why a check is
+    owed or runs.
     """
 
     mode: str
     in_motion: bool
     refresh_at: float | None
+    owed: Sequence[str] = ()
 
 
 def record_of(standing: Standing, moment: Moment) -> dict[str, Any]:
@@ -195,6 +197,7 @@ def record_of(standing: Standing, moment: Moment) -> dict[str, Any]:
         "mode": moment.mode,
         "in_motion": moment.in_motion,
         "refresh_at": moment.refresh_at,
+        "owed": list(moment.owed),
         "checked": None
         if checked is None
         else {"time": checked.time, "causes": checked.causes.words, "duration": checked.duration},

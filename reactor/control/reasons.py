@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from reactor.console.quantities import date_and_time, seconds
 from reactor.journal.history import Entry, History
@@ -14,6 +14,7 @@ _CAUSES = {
     "refresh": "something it subscribes to had changed",
     "retry": "an earlier attempt had failed",
     "audit": "the slow audit looks at everything now and then",
+    "health": "a health check was critical",
 }
 
 _INDENT = "  "
@@ -63,11 +64,18 @@ class Reasons:
             yield f"{indent}{_INDENT}How to mend that: {hint}."
         if (delay := entry.record["retry_in"]) is not None:
             yield f"{indent}{_INDENT}The next attempt was due {seconds(delay)} later."
-        causes = " and ".join(_CAUSES[cause] for cause in entry.record["causes"])
-        yield f"{indent}{_INDENT}It was checked because {causes}."
+        causes = entry.record["causes"]
+        failure = self._sickness(entry) if "health" in causes else None
+        yield f"{indent}{_INDENT}It was checked because {_in_words(causes, failure)}."
+        if failure is not None:
+            yield from self._entry(failure, indent + _INDENT * 2)
         if "refresh" in entry.record["causes"]:
             for source in self._sources(entry):
                 yield from self._entry(source, indent + _INDENT * 2)
+
+    def _sickness(self, entry: Entry) -> Entry | None:
+        """The failure that ``entry`` was to repair, if it was one of its own."""
+        return self._history.last(str(entry.ref), result="failed", before=entry.id)
 
     def _blocked(self, entry: Entry, indent: str) -> Iterator[str]:
         yield f"{indent}{entry.ref} is blocked since {self._when(entry.time)}: it can't go on without what has failed."
@@ -111,3 +119,19 @@ class Reasons:
 
     def _when(self, moment: float) -> str:
         return f"{seconds(max(0.0, self._now - moment))} ago ({date_and_time(moment)})"
+
+
+def _in_words(causes: Iterable[str], failure: Entry | None) -> str:
+    """``causes``, with the health checks that ``failure`` tells of. A repair is an attempt that follows a failure anyway."""
+    told = [
+        _CAUSES[cause]
+        for cause in causes
+        if cause != "health" and not (cause == "retry" and "health" in causes)
+    ]
+    if "health" in causes:
+        health = failure.record.get("health", ()) if failure is not None else ()
+        critical = [f"{each['name']!r}" for each in health if each["status"] == "critical"]
+        told.append(
+            f"its health check {' and '.join(critical)} was critical" if critical else _CAUSES["health"]
+        )
+    return " and ".join(told)

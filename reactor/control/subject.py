@@ -110,7 +110,9 @@ class Subject:
         mode = "noop" if meta.noop or engine.options.noop else meta.mode
         due = engine.scheduler.bursts.due(vertex)
         refresh_at = None if due is None else time.time() + max(due - trio.current_time(), 0.0)
-        return Moment(mode, engine.scheduler.in_motion(vertex), refresh_at)
+        is_moving = engine.scheduler.in_motion(vertex)
+        owed = engine.scheduler.causes(vertex).words if is_moving else ()
+        return Moment(mode, is_moving, refresh_at, owed)
 
 
 class _Survey:

@@ -23,6 +23,7 @@ from reactor.engine.options import Options
 from reactor.engine.outcome import Outcome
 from reactor.engine.path_owners import PathOwners
 from reactor.engine.rehearsal import Rehearsal
+from reactor.engine.repairs import Repairs, wanted
 from reactor.engine.reversals import Reversals
 from reactor.engine.roster import Roster
 from reactor.engine.scheduler import Scheduler
@@ -34,12 +35,14 @@ from reactor.resource.plan import ResourceError
 _INITIAL = Cause.INITIAL.value
 _DRIFT = Cause.DRIFT.value
 _REFRESH = Cause.REFRESH.value
+_HEALTH = Cause.HEALTH.value
 _OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see there
 MOST_REPAIRS: Final = 10
 """How often a run without watches repairs one resource in a row: what changes it back must not keep it from ending."""
 _HINT_AT_FIGHT: Final = "find what changes it at the same time, and stop that, or take it out of the manifest"
 _DIFFERS = (_CHANGED, Outcome.WOULD_CHANGE)
-_APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY)
+_UNWELL = (Outcome.UNHEALTHY, Outcome.CRITICAL)
+_APPLIED = (_OK, _CHANGED, *_UNWELL)
 
 
 class Run(Protocol):
@@ -75,6 +78,7 @@ class Checking:
         self._memory = memory
         self._fights = Fights()
         self._owners = PathOwners(run.roster)
+        self._repairs = Repairs()
         self._rehearsal = Rehearsal(run.roster, run.ledger, run.reversals, run.scheduler)
         self._parties = run.scheduler.groups.party
         self._examiners = trio.CapacityLimiter(run.options.jobs)
@@ -100,7 +104,7 @@ class Checking:
             verdict = await self._verdict(vertex, resource, refresh, noop, monitor_only)
         else:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
-        if noop and verdict.outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
+        if noop and verdict.outcome in (_FAILED, *_UNWELL):
             verdict = self._rehearsal.excuse(vertex, verdict)
         if verdict.outcome is not _OK:
             if (found := await self._followed(vertex, resource, verdict)) is None:
@@ -110,6 +114,8 @@ class Checking:
         verdict = self._ended(vertex, verdict)
         now = self._run.clock.current_time()
         retry_in = self._finish(vertex, verdict, causes, started, now)
+        if self._hears_nothing and verdict.outcome is Outcome.CRITICAL:
+            self._repair_at_once(vertex, resource, verdict)
         if verdict.outcome is not _OK:
             causes = await self._label(causes, resource)
         if memory is not None and verdict.outcome in _APPLIED:
@@ -151,7 +157,9 @@ class Checking:
     ) -> Verdict:
         if (undone := self.last_looks.second_look.found.pop(vertex, None)) is not None:
             return undone
-        verdict = AS_DESIRED
+        verdict, looks_only = AS_DESIRED, noop or monitor_only
+        if not looks_only and int(self._scheduler.causes(vertex)) & _HEALTH:
+            refresh |= await self._repairs_with_refresh(vertex, resource)
         if not monitor_only:
             if vertex not in self._owners and (refused := self._refused(vertex)):
                 return Verdict(Outcome.FAILED, error=refused.message, hint=refused.hint)
@@ -165,6 +173,8 @@ class Checking:
             )
         if resource.health_checks:
             verdict = await self._examined(vertex, resource, verdict)
+            if not looks_only:
+                verdict = self._repairs.judged(vertex, resource, verdict)
         if self._foregone.has_takers and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
             return await self._published(resource, verdict)
         return verdict
@@ -195,8 +205,28 @@ class Checking:
             await self._before_apply(vertex, None)
         resource = self._roster.resources[vertex]
         if resource.members and resource.health_checks:
-            return await self._examined(vertex, resource, verdict)
+            verdict = await self._examined(vertex, resource, verdict)
+            if not (noop or monitor_only):
+                self._repair_members(vertex, resource, verdict)
         return verdict
+
+    async def _repairs_with_refresh(self, vertex: int, resource: Resource) -> bool:
+        """Begin a repair of ``resource``, if it is not well again by itself; return whether that is to refresh it."""
+        asked = {"check"}  # for the health of what it belongs to
+        if resource.health_checks:
+            asked = wanted(resource, await self._examined(vertex, resource, AS_DESIRED))
+        if asked:
+            self._repairs.begins(vertex)
+            resource.run_again()
+        return "refresh" in asked
+
+    def _repair_members(self, vertex: int, resource: Resource, verdict: Verdict) -> None:
+        """To check what stands for others is to check these. A run that ends has done that just now."""
+        verdict = self._repairs.judged(vertex, resource, verdict)
+        if verdict.outcome is Outcome.CRITICAL and not self._hears_nothing:
+            self._repairs.begins(vertex)
+            for ref in resource.members:
+                self._run.mark(self._roster.number(ref), Cause.HEALTH)
 
     async def _followed(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict | None:
         """The verdict once the manifest is loaded that there may be now; None when the check is to begin again."""
@@ -317,6 +347,11 @@ class Checking:
         error = f"repaired {times} times, and changed again by something else: {verdict.drifted_again}"
         return Verdict(_FAILED, verdict.actions, verdict.diffs, error, _HINT_AT_FIGHT, health=verdict.health)
 
+    def _repair_at_once(self, vertex: int, resource: Resource, verdict: Verdict) -> None:
+        """A run that ends refreshes once what is critical, unless it has just changed it."""
+        if "refresh" in wanted(resource, verdict) and not verdict.actions and self._repairs.is_first(vertex):
+            self._run.mark(vertex, Cause.HEALTH)
+
     def _see_fight(self, vertex: int, verdict: Verdict, started: float, now: float) -> None:
         took = now - started
         if self._roster.resources[vertex].meta.poll is not None:
@@ -329,8 +364,9 @@ class Checking:
 
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph: who gets their numbers has not been fought over."""
-        self._fights.forget(vertices)
-        self._owners.forget(vertices)
+        self._fights.forget(gone := tuple(vertices))
+        self._owners.forget(gone)
+        self._repairs.forget(gone)
 
     def say(self, vertex: int, line: str) -> None:
         """Pass on a line that the running check of ``vertex`` said."""

@@ -25,6 +25,7 @@ class Cause(IntFlag):
     REFRESH = 8
     RETRY = 16
     AUDIT = 32
+    HEALTH = 64
 
     @property
     def words(self) -> tuple[str, ...]:

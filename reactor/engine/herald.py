@@ -36,6 +36,7 @@ _RESULTS = {
     Outcome.WOULD_CHANGE: Result.WOULD_CHANGE,
     Outcome.FAILED: Result.FAILED,
     Outcome.UNHEALTHY: Result.FAILED,
+    Outcome.CRITICAL: Result.FAILED,
 }
 
 

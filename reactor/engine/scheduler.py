@@ -36,11 +36,14 @@ from reactor.graph.topology import Topology
 
 _Vertices = Collection[int]
 _CANCELLED = Outcome.CANCELLED  # see there
-_BAD = (Outcome.FAILED, Outcome.UNHEALTHY)
+_UNWELL = (Outcome.UNHEALTHY, Outcome.CRITICAL)
+_BAD = (Outcome.FAILED, *_UNWELL)
 _DRIFT = int(Cause.DRIFT)
 _ONLY_LOOKED_AT = int(Cause.DRIFT | Cause.AUDIT)
 _REFRESH = int(Cause.REFRESH)
 _RETRY = int(Cause.RETRY)
+_REPAIR = int(Cause.RETRY | Cause.HEALTH)
+_DONE = int(Cause.REFRESH | Cause.HEALTH)
 
 
 class Scheduler:
@@ -164,12 +167,12 @@ class Scheduler:
             return None
         again, wait = self._owed[vertex], None
         if outcome in _BAD:
-            self._owed[vertex] |= carried if outcome is Outcome.FAILED else carried & ~_REFRESH | _RETRY
+            self._owed[vertex] |= _left(outcome, carried)
             fresh = again & ~_DRIFT
             wait = self._fail(vertex, now, fresh=bool(fresh), echoed=again != fresh)
             if not self._retries.is_first(vertex):
                 again = fresh  # events may be echoes of what failed, for ever; the retry is the check they ask for
-            if outcome is Outcome.UNHEALTHY:
+            if outcome in _UNWELL:
                 self.refreshes.spread(vertex, Outcome.OK, now)
         elif outcome is _CANCELLED:
             self._owed[vertex] |= carried
@@ -363,3 +366,10 @@ class Scheduler:
         self._barrier.reshape(self.topology)
         self._ready.clear()
         self._ready.extend(v for v in range(self.topology.size) if self._may_start(v))
+
+
+def _left(outcome: Outcome, carried: int) -> int:
+    """Of the causes that a bad run carried, what its vertex still owes; what it did is not done again."""
+    if outcome is Outcome.CRITICAL:
+        return _REPAIR
+    return carried & ~_DONE | _RETRY if outcome is Outcome.UNHEALTHY else carried

@@ -21,7 +21,9 @@ def checksum_of(path: str) -> str | None:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        with open(descriptor, "rb", closefd=False) as file:  # of a directory it would raise, and close nothing
+        with open(
+            descriptor, "rb", closefd=False
+        ) as file:  # of a directory it would raise, and close nothing
             return hashlib.file_digest(file, "sha256").hexdigest()
     finally:
         os.close(descriptor)

@@ -181,6 +181,9 @@ class Resource(Presentation, Model, ABC):
         if other.late is not None or self.late is not None:
             self.__dict__["late"] = other.late
 
+    def run_again(self) -> None:
+        """A health check is critical: what is done once in a generation of the manifest is to be done again."""
+
     @property
     def unconditional(self) -> bool:
         """Whether it does its work once in every run, whatever it finds: then that is no repair of drift."""

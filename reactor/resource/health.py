@@ -124,6 +124,8 @@ class HealthCheck(FrozenModel):
     """Longest time one try may take; then the answer is unknown. 0 is no limit."""
     interval: Annotated[Duration, Field(gt=0)] | None = None
     """Check the resource, and look, this often as well, while reactor stays to watch."""
+    on_critical: Literal["check", "refresh", "none"] = "check"
+    """What to do when the answer is critical: check the resource again, also refresh it, or only report."""
 
     @model_validator(mode="after")
     def _say_how(self) -> Self:

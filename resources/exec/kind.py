@@ -160,6 +160,10 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
             "exit_code": self._result.exit_code,
         }
 
+    def run_again(self) -> None:
+        """Forget that the command has run."""
+        self._ran = self._fruitless = False
+
     @property
     def unconditional(self) -> bool:
         """Whether no guard asks for it."""

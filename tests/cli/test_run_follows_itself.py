@@ -272,3 +272,73 @@ def test_a_run_that_changes_none_of_its_files_loads_nothing_again(world):
     assert done.code == 0
     assert world.said("made") == "old"
     assert "reloaded" not in {each["event"] for each in events}
+
+
+MAKES_CHILD = """
+resources:
+  - exec:
+      - make: {provider: shell, command: "sleep 0.2; cp {dir}/later.yaml {dir}/child.yaml"}
+  - apply: [{child.yaml: {}}]
+"""
+LATER = "resources: [{file: [{'{dir}/inner': {ensure: present, content: x, {own}}}]}]"
+
+
+@pytest.mark.parametrize("how", ["require", "subscribe", "after"])
+def test_what_a_child_has_may_be_referred_to_before_the_run_makes_it(world, how):
+    world.write("later.yaml", LATER)
+    copy = "  - exec: [{copy: {command: /bin/cp {dir}/inner {dir}/copy, HOW: 'file#{dir}/inner'}}]\n"
+    world.write("site.yaml", MAKES_CHILD + copy.replace("HOW", how))
+    done = world.run()
+    assert (done.code, done.err) == (0, "")
+    assert world.said("copy") == "x"
+
+
+def test_an_output_may_be_taken_from_it(world):
+    world.write("later.yaml", LATER)
+    takes = "  - exec: [{takes: {command: \"/bin/cp {{ output('file#{dir}/inner').path }} {dir}/copy\"}}]\n"
+    world.write("site.yaml", MAKES_CHILD + takes)
+    done = world.run()
+    assert (done.code, done.err) == (0, "")
+    assert world.said("copy") == "x"
+
+
+def test_what_the_child_does_not_have_after_all_is_a_problem_then(world):
+    world.write("later.yaml", LATER)
+    world.write(
+        "site.yaml",
+        MAKES_CHILD + "  - exec: [{x: {command: /bin/touch {dir}/ran, require: 'file#{dir}/iner'}}]\n",
+    )
+    done = world.run()
+    assert done.code == 1
+    assert f"there is no file#{world.root}/iner in the manifest" in done.err
+    assert f"did you mean 'file#{world.root}/inner'?" in done.err
+    assert world.said("ran") is None
+
+
+def test_what_refers_to_a_child_that_nobody_makes_is_blocked_by_its_apply(world):
+    world.write(
+        "site.yaml",
+        "resources: [{apply: [{child.yaml: {}}]}, {exec: [{x: {command: /bin/touch {dir}/ran, require: 'file#y'}}]}]",
+    )
+    done, events = world.events()
+    assert done.code == 1
+    [blocked] = [each for each in events if each["event"] == "blocked"]
+    assert (blocked["ref"], blocked["culprits"]) == ("exec#x", ["apply#child.yaml"])
+    assert world.said("ran") is None
+
+
+def test_what_makes_the_child_can_not_wait_for_what_is_in_it(world):
+    text = "resources: [{apply: [{child.yaml: {}}]}, {file: [{'{dir}/child.yaml': {ensure: present, content: x, {own}, require: 'file#y'}}]}]"
+    world.write("site.yaml", text)
+    done = world.run()
+    assert done.code == 2
+    assert "there is no file#y in the manifest" in done.err
+
+
+def test_without_a_missing_child_a_name_that_is_not_there_is_a_problem_at_once(world):
+    world.write("child.yaml", LATER)
+    world.write(
+        "site.yaml",
+        "resources: [{apply: [{child.yaml: {}}]}, {exec: [{x: {command: /bin/true, require: 'file#y'}}]}]",
+    )
+    assert world.run().code == 2

@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 
 import pytest
 from processes_of_cli import finish, spawned, wait_until
@@ -167,3 +169,39 @@ def test_what_is_wrong_with_a_check_is_shown_where_it_stands(tmp_path):
         "8:15: error: health_checks[3]: 'format' must be 'nagios' when using 'command': remove it",
         "9:26: error: health_checks[4].interval: a duration needs a unit: write 5s for seconds",
     ]
+
+
+def test_why_names_the_health_check_that_a_repair_was_for(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.write_text(
+        "resources:\n"
+        "  - exec:\n"
+        f"      - mend:\n"
+        f"          command: /bin/touch {tmp_path}/well\n"
+        "          refreshonly: true\n"
+        "          health_checks:\n"
+        f"            - {{name: is well, command: /bin/sh -c 'test -e {tmp_path}/well || exit 2', on_critical: refresh}}\n"
+    )
+    state = tmp_path / "state"
+    done = run("--converge-once", "--state-dir", state, path)
+    assert done.code == 0
+    assert (tmp_path / "well").exists()
+    told = subprocess.run(
+        [sys.executable, "-m", "reactor", "why", "exec#mend", "--state-dir", state],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert "exec#mend was changed" in told[0]
+    assert told[1] == "  It was checked because its health check 'is well' was critical."
+    assert "health check 'is well' is critical" in told[2]
+
+
+def test_what_to_do_when_it_is_critical_is_one_of_three_words(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.write_text(
+        "resources:\n  - exec:\n      - a: {health_checks: [{command: /bin/true, on_critical: restart}]}\n"
+    )
+    done = run("--converge-once", path)
+    assert done.code == 2
+    assert "3:63: error: health_checks[0].on_critical must be 'check', 'refresh' or 'none'" in done.err

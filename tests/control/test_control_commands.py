@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -60,11 +61,27 @@ def test_a_paused_file_that_drifts_is_repaired_at_resume_and_not_before(manifest
         code, out, _ = call("status")
         assert code == 1
         assert f"file#{tmp_path}/a  ok  for " in out
-        assert "and a check is owed: ask Ada\n" in out
+        assert re.search(r"paused since \d{4}-\d\d-\d\d .*, until \d{4}-\d\d-\d\d .*: ask Ada\n", out)
+        assert "a check is owed once the pause is over; something has touched it since\n" in out
+        assert status(f"file#{tmp_path}/a")["resources"][0]["owed"] == ["drift"]
         assert f"{tmp_path}/b" not in out
         assert call("resume") == (0, f"file#{tmp_path}/a  resumed\n", "")
         wait_until(lambda: (tmp_path / "a").read_text() == "x")
         converged()
+
+
+@pytest.mark.parametrize("named", [(), ("file#*/a",)])
+def test_the_status_is_not_0_while_the_manifest_is_rejected(manifest, named):
+    path = manifest(FILES)
+    valid = path.read_text()
+    with spawned("run", path):
+        converged(*named)
+        path.write_text("resources: nonsense\n")
+        wait_until(lambda: status()["run"]["rejected"])
+        code, out, _ = call("status", *named)
+        assert (code, "rejected" in out) == (1, True)
+        path.write_text(valid)
+        converged(*named)
 
 
 def test_a_pause_survives_kill_9_and_a_restart(manifest, tmp_path):

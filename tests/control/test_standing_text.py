@@ -13,9 +13,11 @@ RUN = {
     "converged": True, "converged_at": NOW, "changes": 1, "events_lost": 0, "audit_found": 0, "readers": 0,
     "readers_dropped": 0, "in_motion": 0,
 }  # fmt: skip
+DATE = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(NOW))
+PAUSE = {"since": NOW, "until": NOW, "reason": "x"}
 RECORD = {
     "ref": "file#/a", "state": "ok", "since": NOW - 10, "mode": "enforce", "in_motion": False,
-    "refresh_at": None,
+    "refresh_at": None, "owed": [],
     "checked": {"time": NOW - 10, "causes": ["drift"], "duration": 0.1}, "changed": None, "error": None, "hint": None,
     "retry_at": None, "blocked_by": [], "watching": [], "flapping": None, "paused": None,
 }  # fmt: skip
@@ -64,7 +66,9 @@ def test_the_worst_comes_first():
         ({"in_motion": True, "refresh_at": NOW + 2}, "file#/a  ok  for 10 s; gathers refreshes for another 2 s\n"),
         ({"changed": {"time": NOW, "causes": ["drift"], "actions": ["updated the content"]}}, ": updated the content (drift)\n"),
         ({"paused": {"since": NOW, "until": NOW + 7205, "reason": "ask Ada"}}, " (2 h 0 min left): ask Ada\n"),
-        ({"paused": {"since": NOW, "until": NOW + 60, "reason": "x"}, "in_motion": True}, ", and a check is owed: x\n"),
+        ({"paused": PAUSE}, f"paused since {DATE}, until {DATE} ("),
+        ({"paused": PAUSE, "in_motion": True, "owed": ["drift"]}, ": x\n    a check is owed once the pause is over; something has touched it since\n"),
+        ({"paused": PAUSE, "in_motion": True, "owed": ["refresh"]}, ": x\n    a check is owed once the pause is over\n"),
         ({"watching": [{"watcher": "inotify", "state": "polling", "reason": "no watches left"}]}, "    watching: polling  no watches left\n"),
         ({"flapping": {"time": NOW, "actions": {"updated the content": 50}}}, ": updated the content 50 times\n"),
     ],
@@ -112,5 +116,5 @@ def test_a_run_tells_pauses_as_they_come_and_go():
     sink = TextSink(lines.append, Style(False), continuous=True)
     sink(Paused(NOW, "file#/a", NOW + 5, "ask Ada"))
     sink(Resumed(NOW, "file#/a"))
-    until = time.strftime("%H:%M:%S", time.localtime(NOW + 5))
+    until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(NOW + 5))
     assert lines == [f"file#/a  paused  until {until}: ask Ada\n", "file#/a  resumed\n"]

@@ -398,3 +398,19 @@ def test_only_the_number_after_a_colon_says_how_many_a_semaphore_lets_run(name, 
     scheduler.mark_all(Cause.INITIAL)
     started = [scheduler.next_ready(0.0) for _ in range(3)]
     assert started == [A, B, C][:most] + [None] * (3 - most)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "owed"),
+    [
+        (Outcome.UNHEALTHY, Cause.INITIAL | Cause.RETRY),
+        (Outcome.CRITICAL, Cause.HEALTH | Cause.RETRY),
+        (Outcome.FAILED, Cause.INITIAL | Cause.REFRESH | Cause.HEALTH),
+    ],
+)
+def test_what_is_left_of_a_bad_run(outcome, owed):
+    scheduler = pair()
+    for cause in (Cause.INITIAL, Cause.REFRESH, Cause.HEALTH):
+        scheduler.mark(A, cause, 0.0)
+    run(scheduler, A, outcome)
+    assert scheduler.causes(A) == owed

@@ -242,7 +242,7 @@ class Lives(RuleBasedStateMachine):
             self.refresh_owed.add(v)
         elif outcome is not Outcome.CANCELLED:
             self.failed.discard(v)
-        if outcome in (Outcome.FAILED, Outcome.UNHEALTHY):
+        if outcome in (Outcome.FAILED, Outcome.UNHEALTHY, Outcome.CRITICAL):
             self.failed.add(v)
             assert wait is None or wait > 0
         else:

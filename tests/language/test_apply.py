@@ -521,3 +521,53 @@ ccm:
     _, story = await converge_once(graph=site(parent, **files).graph)
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".yaml") == ["c1", "p"]
     assert story.checks("apply#child.yaml")[-1].error == "child manifest had 1 failed resources"
+
+
+FILE = "{{own}, content: x}"
+THREE = """
+ccm:
+  fail_on_error: true
+  resources:
+    - file: [{"{dir}/first": FILE}, {"{dir}/later/second": FILE}, {"{dir}/third": FILE}]
+""".replace("FILE", FILE)
+PARENT = 'ccm: {resources: [{apply: [{child.yaml: {}}]}, {file: [{"{dir}/p": FILE}]}]}'.replace("FILE", FILE)
+
+
+async def test_in_a_run_that_stays_the_first_failure_ends_a_child_until_it_recovers(site, tmp_path):
+    names = [f"file#{tmp_path}/{name}" for name in ("first", "later/second", "third", "p")]
+    first, second, third, outside = names
+    async with running(graph=site(PARENT, **{"child.yaml": THREE}).graph) as story:
+        await story.until(lambda: story.result(outside) is Result.CHANGED)
+        assert [story.result(name) for name in names[:3]] == [Result.CHANGED, Result.FAILED, Result.BLOCKED]
+        (tmp_path / "first").write_text("drift")
+        await story.until(lambda: len(story.checks(first)) > 1 and (tmp_path / "first").read_text() == "x")
+        assert not story.checks(third), (
+            "what comes before the failure is repaired, what comes after is not begun"
+        )
+        (tmp_path / "later").mkdir()
+        await story.converged()
+        assert (tmp_path / "third").read_text() == "x"
+        (tmp_path / "later/second").unlink()
+        (tmp_path / "later").rmdir()
+        await story.until(lambda: story.result(second) is Result.FAILED)
+        (tmp_path / "third").write_text("drift")
+        (tmp_path / "p").write_text("drift")
+        await story.until(lambda: (tmp_path / "p").read_text() == "x")
+        assert (tmp_path / "third").read_text() == "drift"
+        assert story.result("apply#child.yaml") is Result.FAILED
+        (tmp_path / "later").mkdir()
+        await story.converged(times=2)
+        assert (tmp_path / "third").read_text() == "x"
+
+
+async def test_in_a_run_that_ends_a_child_goes_on_when_its_failure_is_mended_by_a_later_change(
+    site, tmp_path
+):
+    makes = "{resources: [{exec: [{'/bin/mkdir {dir}/later': {}}]}]}"
+    parent = "ccm: {resources: [{apply: [{child.yaml: {}}]}, {apply: [{makes.yaml: {}}]}]}"
+    program = site(parent, **{"child.yaml": THREE, "makes.yaml": f"ccm: {makes}"})
+    ended, story = await converge_once(graph=program.graph)
+    assert ended.counts["failed"] == ended.counts["blocked"] == 0
+    assert len(story.checks(f"file#{tmp_path}/third")) == 1
+    assert (tmp_path / "third").read_text() == "x"
+    assert story.result("apply#child.yaml") is Result.CHANGED

@@ -28,7 +28,6 @@ def database(tmp_path, monkeypatch):
     [
         ("nginx", "present", "nginx", True),
         ("nginx", "1.2-3", "nginx.service", True),
-        ("nginx", "absent", "nginx", False),
         ("nginx", "present", "apache2", False),
         ("openssh-server", "present", "ssh", True),
         ("openssh-server", "present", "ssh@1", True),
@@ -40,6 +39,13 @@ def test_a_service_goes_after_the_package_of_its_unit(database, package, ensure,
     assert problems == []
     edges = [(edge.first, edge.second, str(edge.kind)) for edge in graph.edges]
     assert edges == ([(f"package#{package}", f"service#{unit}", "automatic")] if ordered else [])
+
+
+@pytest.mark.parametrize(("package", "unit"), [("nginx", "nginx"), ("openssh-server", "ssh@1")])
+def test_a_service_is_stopped_before_its_package_goes(database, package, unit):
+    graph, problems = build([Package(name=package, ensure="absent"), Service(name=unit, ensure="stopped")])
+    assert problems == []
+    assert [(edge.first, edge.second) for edge in graph.edges] == [(f"service#{unit}", f"package#{package}")]
 
 
 def test_a_package_that_is_not_installed_lists_nothing(database):

@@ -10,7 +10,7 @@ import pytest
 from unit_worlds import Unit, eventually
 
 from reactor.engine.events import Result
-from reactor.testing.story import converge_once
+from reactor.testing.story import converge_once, running
 from resources.file import File
 from resources.service import Service
 
@@ -69,3 +69,33 @@ async def test_a_refresh_owed_from_before_a_kill_is_paid_once(app, tmp_path, run
     assert f"service#{app.name}  changed  {action}" in second.stdout, second.stdout + second.stderr
     assert f"service#{app.name}" not in life().stdout
     assert app.starts == 2
+
+
+@pytest.mark.parametrize(("on_critical", "starts"), [("refresh", 2), ("check", 1), ("none", 1)])
+async def test_a_service_that_hangs_is_restarted_if_its_health_check_says_so(
+    on_critical, starts, monkeypatch
+):
+    """It runs, so nothing about it has drifted, and it answers nobody before its second start."""
+    monkeypatch.setattr("resources.service.on_bus.PROOF", 0.0)
+    app = Unit().write()
+    app.ctl("start")
+    answers = f"/bin/sh -c 'test $(wc -l < {app.log}) -ge 2 || {{ echo hangs; exit 2; }}'"
+    check = {"name": "answers", "command": answers, "on_critical": on_critical}
+    service = Service(name=app.name, ensure="running", health_checks=[check], meta={"delay": "10ms"})
+    async with running(service) as story:
+        await story.until(lambda: len(story.checks(service.ref)) >= 2)
+    assert app.starts == starts
+    assert app.active == "active"
+    result = Result.CHANGED if on_critical == "refresh" else Result.FAILED
+    assert [each.result for each in story.checks(service.ref)[:2]] == [Result.FAILED, result]
+
+
+@pytest.mark.parametrize("noop", [{"noop": True}, {"mode": "warn"}, {"monitor_only": True}])
+async def test_a_service_that_hangs_is_left_alone_where_nothing_is_to_be_changed(noop):
+    app = Unit().write()
+    app.ctl("start")
+    check = {"command": "/bin/sh -c 'exit 2'", "on_critical": "refresh"}
+    service = Service(name=app.name, health_checks=[check], meta={"delay": "10ms", **noop})
+    async with running(service) as story:
+        await story.until(lambda: len(story.checks(service.ref)) >= 3)
+    assert app.starts == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
+from reactor.graph.steps.children import wait_for_missing_children
 from reactor.resource.diagnostic import Diagnostic, Place
 
 
@@ -12,10 +13,12 @@ def add_outputs(draft: Draft) -> None:
     for vertex, late in draft.late.items():
         for target, path in late.takes.items():
             found = draft.names.find(target, vertex)
+            edge = Edge(EdgeKind.REQUIRE, f"output of {target} in {draft.refs[vertex]}", vertex, path)
             if found is not None and found != vertex:
-                reason = f"output of {target} in {draft.refs[vertex]}"
-                draft.connect(found, vertex, Edge(EdgeKind.REQUIRE, reason, vertex, path))
-            elif found is not None or draft.is_missed(target):
+                draft.connect(found, vertex, edge)
+            elif found is not None or (
+                draft.is_missed(target) and not wait_for_missing_children(draft, edge)
+            ):
                 place = draft.locate(vertex, path)
                 draft.diagnostics.append(_problem(draft, vertex, target, place, to_itself=found is not None))
 

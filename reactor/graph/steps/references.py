@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import REFRESHING, EdgeKind
+from reactor.graph.steps.children import wait_for_missing_children
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.subscription import Subscription
@@ -38,7 +39,7 @@ def _refer(draft: Draft, target: str, edge: Edge) -> None:
     found = draft.names.find(target, edge.owner)
     if found is not None and found != edge.owner:
         draft.connect(found, edge.owner, edge)
-    elif found is not None or draft.is_missed(target):
+    elif found is not None or (draft.is_missed(target) and not wait_for_missing_children(draft, edge)):
         draft.diagnostics.append(_problem(draft, target, edge, to_itself=found is not None))
 
 
