@@ -63,3 +63,19 @@ resources:
         await trio.lowlevel.checkpoint()
     [told] = story.all(Flapping)
     assert (told.ref, told.expressions) == (ref, ("content: seen ${ file('in.txt') }",))
+
+
+async def test_a_template_that_shows_the_time_is_rendered_once_and_repaired_to_that(site, tmp_path):
+    scaffold = "resources: [{scaffold: [{'{dir}/tree': {ensure: present, engine: go, source: templates}}]}]"
+    clock = {"templates/clock": '{{ now | date "15:04:05.000000" }}'}
+    async with running(graph=site(scaffold, **clock).graph) as story:
+        await story.converged()
+        clock_file = tmp_path / "tree/clock"
+        before = clock_file.read_text()
+        clock_file.write_text("theirs")
+        await story.until(lambda: clock_file.read_text() == before)
+        await story.rest()
+    assert {check.result for check in story.checks(f"scaffold#{tmp_path}/tree")} <= {
+        Result.OK,
+        Result.CHANGED,
+    }
