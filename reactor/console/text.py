@@ -89,9 +89,10 @@ class TextSink:
                 yield f"{printable(event.ref)}  {self._style('ok', 'resumed')}\n"
             case Flapping():
                 times = ", ".join(f"{action} {count} times" for action, count in event.actions.items())
-                yield self._line(
-                    event.ref, "warning", f"something else changes it back: {times}; slowing down"
-                )
+                why = "something else changes it back"
+                if event.expressions:
+                    why = f"what it asks for changes by itself ({printable('; '.join(event.expressions))})"
+                yield self._line(event.ref, "warning", f"{why}: {times}; slowing down")
             case Reloaded():
                 yield self._reloaded(event)
             case Reversing():

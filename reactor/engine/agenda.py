@@ -41,7 +41,7 @@ class Agenda:
 
     def slow_down(self, vertex: int, until: float) -> None:
         """Let ``vertex`` start no more before ``until``."""
-        self._not_before[vertex] = max(until, self._not_before.get(vertex, until))
+        self._not_before[vertex] = until
 
     def pace(self, vertex: int, until: float) -> None:
         """``vertex`` is fought over: let it not be repaired again before ``until``."""

@@ -172,10 +172,15 @@ class AuditFound(Event):
 
 @dataclass(repr=False, eq=False)
 class Flapping(Event):
-    """Something else changes the resource back as fast as it is repaired; ``actions``: which repair how often."""
+    """The resource differs again as fast as it is repaired; ``actions``: which repair how often.
+
+    ``expressions``: the properties that were asked for otherwise the last time, each with its text in the manifest.
+    Without any, something else changes the resource back.
+    """
 
     ref: str
     actions: dict[str, int]
+    expressions: tuple[str, ...] = ()
 
 
 @dataclass(repr=False, eq=False)

@@ -95,8 +95,10 @@ class Herald:
         self._emit(Noted(time.time(), self._roster.refs[vertex], line))
 
     def flapping(self, vertex: int, actions: dict[str, int]) -> None:
-        """Something else changes the vertex back."""
-        self._emit(Flapping(time.time(), self._roster.refs[vertex], actions))
+        """Something else changes the vertex back, or the values that its expressions have."""
+        late = self._roster.resources[vertex].late
+        expressions = () if late is None else late.moving
+        self._emit(Flapping(time.time(), self._roster.refs[vertex], actions, expressions))
 
     def converged(self, duration: float) -> None:
         """All is as desired."""

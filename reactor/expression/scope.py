@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
@@ -84,6 +85,8 @@ class Scope:
         self.hide = hide
         self.blind = blind
         self.steps = steps
+        self.moment: datetime | None = None
+        """What ``now()`` is; None: the time of each call."""
         self.is_brief = False
         """Whether more than `BRIEF_STEPS` raise NotBrieflyError; a function of the host that takes long raises it too."""
         self.left: int | None = None

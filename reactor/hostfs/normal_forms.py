@@ -1,12 +1,14 @@
 """How the system writes down a value that it was given in other words: ``8080,8081`` reads back as ``8080-8081``.
 
 One rule for all kinds: what reads back after a write that was accepted is the normal form of that value, until something
-else changes it. It is remembered in the state directory, so that the next run need not write again.
+else changes it. It is remembered in the state directory, so that the next run need not write again, and as digests, since a
+value may be secret.
 """
 
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 from typing import Final
 
 from reactor.hostfs.records import read_record, write_record
@@ -28,7 +30,7 @@ class NormalForms:
 
     def agrees(self, key: str, wanted: str, found: str) -> bool:
         """Whether ``found`` is the value ``wanted`` of the property ``key``, in whatever words."""
-        return spelled_alike(wanted, found) or self._forms.get(key) == [wanted, found]
+        return spelled_alike(wanted, found) or self._forms.get(key) == _form(wanted, found)
 
     def learn(self, key: str, wanted: str, before: str | None, found: str) -> bool:
         """``wanted`` was written where ``before`` was, and accepted, and now ``found`` reads back: whether that is its form.
@@ -39,7 +41,7 @@ class NormalForms:
             return True
         if found == before or (_has_one_spelling(wanted) and _has_one_spelling(found)):
             return False
-        self._forms[key] = [wanted, found]
+        self._forms[key] = _form(wanted, found)
         write_record(*self._place, self._forms)
         return True
 
@@ -49,6 +51,12 @@ class NormalForms:
             record = read_record(*self._place) or {}
             self._known = {key: form for key, form in record.items() if isinstance(form, list)}
         return self._known
+
+
+def _form(wanted: str, found: str) -> list[str]:
+    return [
+        blake2b(text.encode(errors="surrogateescape"), digest_size=16).hexdigest() for text in (wanted, found)
+    ]
 
 
 def spelled_alike(wanted: str, found: str) -> bool:

@@ -140,6 +140,9 @@ class Backlog:
     def give_back(self, batch: Batch) -> None:
         """The batch could not be written. What was said since then replaces what it says."""
         late = self._batch
+        for pair, (since, paid) in late.refreshes.items():
+            _, paid_before = batch.refreshes.get(pair, (None, None))
+            late.refreshes[pair] = (since, paid or paid_before)
         self._batch = Batch(
             batch.refreshes | late.refreshes,
             batch.originals | late.originals,

@@ -39,6 +39,15 @@ _READ = "what an expression reads"
 """What is missing where one fails: a rehearsal can't tell before whatever goes first has been applied."""
 
 
+_LONGEST_TEXT = 100
+
+
+def _brief(text: str) -> str:
+    """The text of a property in one line that is not too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]}..."
+
+
 class Condition(NamedTuple):
     """One of ``control``: ``name`` is ``if`` or ``unless``, ``at`` the offset of its text in the file."""
 
@@ -134,7 +143,9 @@ class LateBinding(Late):
             self._read_by_values = frozenset(reads)
         _tell_slips(world)
         if values == self._values:
+            self.moving = ()
             return resource
+        self.moving = self._moved(values)
         settled = self._remade(resource, values)
         self._values = values
         return settled
@@ -172,6 +183,12 @@ class LateBinding(Late):
                 if outputs is not None:
                     _tell_slips(world)
         return None
+
+    def _moved(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        before = self._values or values
+        trees = {key: tree for key, tree in self._trees.items() if before.get(key) != values[key]}
+        found = expressives(trees)
+        return tuple(f"{'.'.join(map(str, path))}: {_brief(each.text)}" for path, each in found)
 
     def _remade(self, resource: Resource, values: Mapping[str, Any]) -> Resource:
         secret = _secret_keys(values)

@@ -7,6 +7,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any
 
@@ -54,13 +55,21 @@ def _text(value: Any, function: str) -> str:
 class Surroundings:
     """The functions that expressions of a manifest in the directory ``base`` may call, and their ``scope``.
 
-    ``reads`` collects the absolute paths they have read. `reading` lends them the outputs of other resources.
+    ``reads`` collects the absolute paths they have read. `reading` lends them the outputs of other resources. Time stands
+    still at ``moment``, which is when the manifest was loaded: a value must not move by itself from one check to the next.
     """
 
     def __init__(
-        self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]], *, strict: bool
+        self,
+        base: str,
+        names: Mapping[str, Any],
+        secrets: frozenset[tuple[str, ...]],
+        *,
+        strict: bool,
+        moment: datetime | None = None,
     ) -> None:
         self.base = base
+        self.moment = moment or datetime.now(UTC)
         self.reads: set[str] = set()
         self.scope = Scope(
             names,
@@ -70,6 +79,7 @@ class Surroundings:
             blind=self._other_secrets,
             strict=strict,
         )
+        self.scope.moment = self.moment
         self._outputs: Outputs | None = None
         self._may_wait = False
         self._depth = 0
@@ -88,7 +98,7 @@ class Surroundings:
     def _blind(self) -> _Blind:
         secrets = self.scope.secrets
         names = blinded_names(self.scope.names, secrets, partial(with_each_secret, make=blinded))
-        return _Blind(self.base, names, secrets)
+        return _Blind(self.base, names, secrets, self.moment)
 
     def _other_secrets(self) -> Scope:
         return self._blind.lent(self._outputs, may_wait=self._may_wait)
@@ -129,7 +139,8 @@ class Surroundings:
 
     def apart(self) -> Surroundings:
         """The same for another thread: what goes on in one evaluation is not for two of them."""
-        found = Surroundings(self.base, self.scope.names, self.scope.secrets, strict=self.scope.strict)
+        scope = self.scope
+        found = Surroundings(self.base, scope.names, scope.secrets, strict=scope.strict, moment=self.moment)
         found.scope.slips = self.scope.slips.apart()
         return found
 
@@ -219,6 +230,7 @@ class Surroundings:
             secrets=self.scope.secrets,
             strict=self.scope.strict,
         )
+        scope.moment = self.moment
         return bare_expression("lookup(Path, Default)").evaluate(scope)
 
     def output(self, ref: str) -> Mapping[str, Any] | None:
@@ -247,10 +259,13 @@ class Surroundings:
 class _Blind(Surroundings):
     """The same with other secrets: what it gives tells what is made of them, and is used for nothing else."""
 
-    def __init__(self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]]) -> None:
-        super().__init__(base, names, secrets, strict=False)
+    def __init__(
+        self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]], moment: datetime
+    ) -> None:
+        super().__init__(base, names, secrets, strict=False, moment=moment)
         functions = {**self._functions, "secret": lambda value: SecretText(blinded(text_of(value)))}
         self.scope = Scope(names, functions, secrets=secrets)
+        self.scope.moment = moment
 
     def lent(self, outputs: Outputs | None, *, may_wait: bool) -> Scope:
         """Its scope, with these outputs of others."""

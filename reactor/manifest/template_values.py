@@ -24,6 +24,7 @@ class TemplateValues:
             {**names, "Facts": self._facts},
             surroundings.scope.secrets,
             strict=surroundings.scope.strict,
+            moment=surroundings.moment,
         )
         self.context, self.functions, self.has_secrets, self.strict = own.for_templates()
         self.reads = own.reads

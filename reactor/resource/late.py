@@ -33,6 +33,8 @@ class Late(ABC):
     """Whether it was known when the manifest was loaded what the conditions say."""
     is_declined: bool = False
     """Whether they were known to be against it then."""
+    moving: tuple[str, ...] = ()
+    """The properties that had another value in the last `settle` but one, each with its text: ``content: ${ ... }``."""
 
     @property
     @abstractmethod

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
+from itertools import pairwise
+
 import pytest
 import trio
 
-from reactor.engine.events import Flapping
+from reactor.engine.agenda import Agenda
+from reactor.engine.events import Cause, Flapping
 from reactor.engine.fights import Fights
+from reactor.engine.retries import Retries
 from reactor.testing.scripted import scripted
 from reactor.testing.story import running
 
@@ -91,3 +96,51 @@ async def test_work_that_is_looked_for_on_a_clock_is_no_fight_however_long_it_ta
             story.drift(worker.ref)
         await story.rest()
     assert not story.all(Flapping)
+
+
+def test_a_fight_is_slowed_down_to_one_repair_a_second_and_no_further():
+    fights, now, waits = Fights(), 0.0, []
+    for _ in range(200):
+        flare = fights.repaired(0, ("repaired",), 0.001, now)
+        if flare is not None:
+            waits.append(flare.wait)
+        now += 0.001 + (flare.wait if flare is not None else 0.0)
+    assert waits[0] == pytest.approx(0.01, rel=0.1)
+    assert waits == sorted(waits[:4]) + waits[4:]
+    assert max(waits) == 1.0
+    assert min(waits[20:]) >= 0.9
+
+
+@pytest.mark.parametrize(("rate", "fight", "start"), [(60.0, 0.5, 60.0), (0.5, 60.0, 60.0)])
+def test_of_a_rate_and_a_fight_the_later_one_counts(rate, fight, start):
+    agenda = Agenda(Retries(0, random.Random(1)))
+    agenda.slow_down(0, rate)
+    agenda.pace(0, fight)
+    assert agenda.earliest(0, 0.1, failed=False) == start
+    assert agenda.earliest(0, 100.0, failed=False) == 100.0
+    agenda.forget(0)
+    assert agenda.earliest(0, 0.1, failed=False) == 0.1
+
+
+def test_what_rests_is_named_once_when_its_rest_is_over_also_when_that_was_put_off():
+    agenda = Agenda(Retries(0, random.Random(1)))
+    agenda.pace(0, 1.0)
+    assert agenda.rests(0, 0.0)
+    agenda.pace(0, 2.0)
+    assert agenda.rests(0, 0.5)
+    assert list(agenda.due(1.5)) == []
+    assert list(agenda.due(2.0)) == [(0, Cause.DRIFT)]
+    assert list(agenda.due(9.0)) == []
+    assert not agenda.rests(0, 2.0)
+
+
+async def test_what_drifts_again_and_again_is_repaired_every_second(autojump_clock):
+    a = scripted("a")
+    async with running(a) as story:
+        for _ in range(80):
+            a.script.drifted = True
+            applies = len(a.script.applies)
+            story.drift(a.ref)
+            await story.until(lambda n=applies: len(a.script.applies) > n)
+        times = a.script.applies[-10:]
+    assert all(0.9 <= after - before <= 1.01 for before, after in pairwise(times))

@@ -137,6 +137,12 @@ class Lives(RuleBasedStateMachine):
         self.scheduler.mark(v, cause, self.now, delay)
         self.unseen[v] |= cause
 
+    @rule(v=vertices, wait=st.sampled_from([0.01, 1]))
+    def fight(self, v, wait):
+        """Something else changes ``v`` back all the time: its repairs are paced."""
+        if v in self.present:
+            self.scheduler.agenda.pace(v, self.now + wait)
+
     @rule(v=vertices)
     def hold(self, v):
         if v not in self.held and v in self.present:
@@ -216,7 +222,9 @@ class Lives(RuleBasedStateMachine):
                 if self.running:
                     outcomes = [*Outcome, Outcome.CHANGED, Outcome.FAILED]
                     self.finish_one(chance.choice(sorted(self.running)), chance.choice(outcomes))
-            elif step < 0.87:
+            elif step < 0.86:
+                self.fight(chance.randrange(MOST), chance.choice([0.01, 1]))
+            elif step < 0.88:
                 self.hold(chance.randrange(MOST))
             elif step < 0.93:
                 self.release(chance.randrange(MOST))
@@ -269,6 +277,7 @@ class Lives(RuleBasedStateMachine):
                     self.scheduler.in_motion(v)
                     or v in self.scheduler.blame.blocked
                     or v in self.scheduler.blame.failed
+                    or v in self.scheduler.agenda.resting
                 )
                 assert known, f"{v} owes {causes} and nobody knows"
 
@@ -300,6 +309,8 @@ class Lives(RuleBasedStateMachine):
         else:
             raise AssertionError("promise 6: it does not end")
         assert self.scheduler.order.moving == 0, "promise 6: it ended with something in motion"
+        assert self.scheduler.at_rest or self.failed, "promise 6: it ended with something that only rests"
+        assert not self.scheduler.agenda.resting
 
     @rule()
     def quiesce(self):

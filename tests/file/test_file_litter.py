@@ -9,7 +9,8 @@ import pytest
 import trio
 from file_worlds import converge, look, make, names_in
 
-from reactor.hostfs.temp_files import temporary_name
+from reactor.hostfs import Attributes, Inline, store
+from reactor.hostfs.temp_files import is_litter, temporary_name
 from reactor.resource.plan import ResourceError
 
 
@@ -159,3 +160,36 @@ async def test_what_a_validator_says_is_told_also_where_nothing_can_be_removed(a
     file = make(append_only / "f", content="x", validate="test ! -e {path}")
     with pytest.raises(ResourceError, match="validate: exit code 1"):
         await converge(file)
+
+
+class Judging(Inline):
+    """Content that asks, while it is written, whether others take the temporary file for litter."""
+
+    def __init__(self, text: str, directory: Path) -> None:
+        super().__init__(text)
+        self.directory = directory
+        self.found: list[bool] = []
+
+    def judge(self) -> None:
+        """Whether each temporary file in the directory is litter to others."""
+        self.found += [is_litter(str(path), os.geteuid()) for path in self.directory.glob(".f.*.reactor*")]
+
+    async def copy_to(self, fd: int) -> None:
+        self.judge()
+        await super().copy_to(fd)
+        self.judge()
+
+    async def approve(self, candidate: str, path: str) -> None:
+        """As a validator is asked: the file is finished, and not in place."""
+        self.judge()
+
+
+@pytest.mark.parametrize("is_validated", [False, True])
+async def test_a_temporary_file_is_held_as_long_as_it_is_written_and_judged(
+    tmp_path: Path, is_validated: bool
+):
+    content = Judging("new", tmp_path)
+    mine = Attributes(os.geteuid(), os.getegid(), 0o644)
+    await store(str(tmp_path / "f"), content, mine, content if is_validated else None)
+    assert content.found == [False] * (3 if is_validated else 2)
+    assert names_in(tmp_path) == ["f"]

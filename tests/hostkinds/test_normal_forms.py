@@ -137,3 +137,11 @@ def test_a_broken_record_is_none(tmp_path):
     (record,) = (tmp_path / "state/records").iterdir()
     record.write_text("{")
     assert not NormalForms("sysctl", "a.b").agrees("value", "A", "0a")
+
+
+def test_what_is_remembered_tells_no_value(tmp_path):
+    assert NormalForms("sysctl", "a.b").learn("value", "Wanted-1", "b", "found-1")
+    (record,) = (tmp_path / "state/records").iterdir()
+    assert "anted" not in record.read_text()
+    assert "found" not in record.read_text()
+    assert NormalForms("sysctl", "a.b").agrees("value", "Wanted-1", "found-1")

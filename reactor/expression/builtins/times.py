@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
@@ -24,6 +25,11 @@ _DURATION = re.compile(r"([0-9]++\.?+[0-9]*+|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h)"
 
 def _now(zone: tzinfo | None = None) -> datetime:
     return datetime.now(UTC).astimezone(zone)
+
+
+def now_at(moment: datetime) -> Builtin:
+    """The function ``now`` where time stands still at ``moment``."""
+    return replace(BUILTINS["now"], function=lambda zone=None: moment.astimezone(zone))
 
 
 def duration(source: str) -> timedelta:

@@ -7,7 +7,7 @@ from typing import Any
 
 from reactor.expression.builtins import BUILTINS, PREDICATES, Builtin
 from reactor.expression.builtins.predicates import NO_INITIAL
-from reactor.expression.builtins.times import METHODS
+from reactor.expression.builtins.times import METHODS, now_at
 from reactor.expression.errors import FunctionError
 from reactor.expression.evaluator.closures import Below, Evaluate, nothing, placed, placing
 from reactor.expression.gjson.paths import MISSING, get
@@ -26,6 +26,8 @@ def _call(node: Call, below: Below) -> Evaluate:
     arguments = [below(argument) for argument in node.arguments]
     if node.name == "lookup":
         return placing(node, _lookup(node, arguments))
+    if node.name == "now":
+        return placing(node, _now(arguments))
     if node.name not in BUILTINS:
         return placing(node, _host(node.name, arguments))
     name, builtin = node.name, BUILTINS[node.name]
@@ -39,6 +41,15 @@ def _apply(run: Run, name: str, builtin: Builtin, values: list[Any]) -> Any:
         consume(value)
     builtin.check(name, values)
     return run.touch(run.made(builtin.function(*values)))
+
+
+def _now(arguments: list[Evaluate]) -> Evaluate:
+    def now(run: Run) -> Any:
+        moment = run.scope.moment
+        clock = BUILTINS["now"] if moment is None else now_at(moment)
+        return _apply(run, "now", clock, [argument(run) for argument in arguments])
+
+    return now
 
 
 def _host(name: str, arguments: list[Evaluate]) -> Evaluate:

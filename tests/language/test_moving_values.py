@@ -1,0 +1,81 @@
+"""Expressions whose values could be others each time they are asked for."""
+
+from __future__ import annotations
+
+import trio
+
+from reactor import Cause, Result
+from reactor.engine.events import Flapping
+from reactor.testing.story import running
+
+CLOCK = """
+resources:
+  - exec:
+      - reload: {command: "/bin/sh -c 'echo x >> {dir}/reloaded'", refreshonly: true, subscribe: "file#{dir}/out"}
+  - file:
+      - {dir}/out: {{own}, content: "${ now().Format('2006-01-02 15:04:05.000000') } ${ file('in.txt') }"}
+      - {dir}/nested: {{own}, content: "${ template('now.templ') }"}
+"""
+
+
+async def test_time_stands_still_within_one_generation(site, tmp_path):
+    files = {"in.txt": "", "now.templ": "${ now().Format('15:04:05.000000') } ${ now().Unix() }"}
+    async with running(graph=site(CLOCK, **files).graph) as story:
+        await story.converged()
+        written = [(tmp_path / name).read_text() for name in ("out", "nested")]
+        for ref in (f"file#{tmp_path}/out", f"file#{tmp_path}/nested"):
+            before = len(story.checks(ref))
+            story.drift(ref)
+            await story.until(lambda ref=ref, before=before: len(story.checks(ref)) > before)
+            assert story.checks(ref)[-1].result is Result.OK
+        await story.rest()
+    assert [(tmp_path / name).read_text() for name in ("out", "nested")] == written
+    assert (tmp_path / "reloaded").read_text() == "x\n"
+    assert written[0].split()[1] == written[1].split()[0], "one clock for all"
+
+
+async def test_another_generation_has_another_time(site, tmp_path):
+    text = "resources: [{file: [{'{dir}/out': {{own}, content: \"${ now().Format('05.000000') }\"}}]}]"
+    first, second = site(text).graph, site(text).graph
+    async with running(graph=first) as story:
+        await story.converged()
+        before = (tmp_path / "out").read_text()
+        story.engine.reload(second)
+        await story.until(lambda: story.checks(f"file#{tmp_path}/out")[-1].causes & Cause.INTENT)
+        await story.rest()
+        assert (tmp_path / "out").read_text() != before
+
+
+async def test_a_fight_with_a_value_that_moves_names_its_expression(site, tmp_path):
+    reader = """
+resources:
+  - file:
+      - {dir}/out: {{own}, content: "seen ${ file('in.txt') }"}
+"""
+    ref = f"file#{tmp_path}/out"
+    async with running(graph=site(reader, **{"in.txt": "0"}).graph) as story:
+        await story.converged()
+        for number in range(1, 200):
+            (tmp_path / "in.txt").write_text(str(number))
+            await story.until(lambda n=number: (tmp_path / "out").read_text() == f"seen {n}")
+            if story.all(Flapping):
+                break
+        await trio.lowlevel.checkpoint()
+    [told] = story.all(Flapping)
+    assert (told.ref, told.expressions) == (ref, ("content: seen ${ file('in.txt') }",))
+
+
+async def test_a_template_that_shows_the_time_is_rendered_once_and_repaired_to_that(site, tmp_path):
+    scaffold = "resources: [{scaffold: [{'{dir}/tree': {ensure: present, engine: go, source: templates}}]}]"
+    clock = {"templates/clock": '{{ now | date "15:04:05.000000" }}'}
+    async with running(graph=site(scaffold, **clock).graph) as story:
+        await story.converged()
+        clock_file = tmp_path / "tree/clock"
+        before = clock_file.read_text()
+        clock_file.write_text("theirs")
+        await story.until(lambda: clock_file.read_text() == before)
+        await story.rest()
+    assert {check.result for check in story.checks(f"scaffold#{tmp_path}/tree")} <= {
+        Result.OK,
+        Result.CHANGED,
+    }
