@@ -132,7 +132,8 @@ def _known_listings() -> dict[str, Listing]:
     try:
         return _listings.get()
     except LookupError:
-        _listings.set(listings := {})
+        listings: dict[str, Listing] = {}
+        _listings.set(listings)
         return listings
 
 
