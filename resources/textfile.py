@@ -15,6 +15,7 @@ from reactor.hostfs import (
     Inline,
     content_diff,
     find_litter,
+    list_litter,
     open_source,
     remove_litter,
     store,
@@ -55,7 +56,9 @@ async def edit(path: str, change: Change) -> None:
         after = change(before or "")
         if after != before:
             attributes = _attributes(path)
-            litter = find_litter(*os.path.split(path), attributes.uid)
+            directory, base = os.path.split(path)
+            await list_litter(directory)
+            litter = find_litter(directory, base, attributes.uid)
             await remove_litter(path, litter, attributes.uid)
             await store(path, Inline(after), attributes)
 

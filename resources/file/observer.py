@@ -18,6 +18,7 @@ from reactor.hostfs import (
     accounts,
     explained,
     find_litter,
+    list_litter,
     open_directory,
     open_path,
     settled,
@@ -58,6 +59,8 @@ class Observer:
         if ids is not self._ids:
             self._ids, self._wanted = ids, Attributes(*ids, desired.mode)
         wanted = self._wanted
+        if not self._tidy:
+            await list_litter(_parent_of(desired.path))
         try:
             # By path, which may lead anywhere: it proves that nothing has changed, or tells how to open what is there.
             seen = os.lstat(desired.path)
@@ -178,10 +181,14 @@ class Observer:
         """What a killed run left here. Once it is gone, nothing can bring it back but another killed run."""
         if self._tidy:
             return ()
-        directory, _, base = self.desired.path.rpartition("/")
-        litter = find_litter(directory or "/", base, wanted.uid)
+        path = self.desired.path
+        litter = find_litter(_parent_of(path), os.path.basename(path), wanted.uid)
         self._tidy = not litter
         return litter
+
+
+def _parent_of(path: str) -> str:
+    return path.rpartition("/")[0] or "/"
 
 
 def _occupied(handle: int) -> bool:

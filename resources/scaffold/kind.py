@@ -33,6 +33,9 @@ from resources.scaffold.state import ScaffoldState, Wish
 from resources.scaffold.target import TargetTree
 from resources.scaffold.values import FixedValues, Values
 
+_AT_ONCE = 100
+"""Files that are looked at without a thread, which takes one millisecond."""
+
 
 def _check_mode(text: str) -> str:
     parse_mode(text)
@@ -168,7 +171,9 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         rendered = await in_thread(self._renderer.refresh, templates) if templates else ()
         if len(templates) + len(files) < len(paths):
             return None  # a tree as a whole
-        return self._target.compare_only([*files, *rendered], self._renderer.files, wish)
+        compare = partial(self._target.compare_only, [*files, *rendered], self._renderer.files, wish)
+        is_long = self._target.is_crowded or len(files) > _AT_ONCE
+        return await in_thread(compare) if is_long else compare()
 
     async def _wish(self) -> Wish:
         owner, group = self.owner or "0", self.group or "0"

@@ -27,6 +27,8 @@ from reactor.hostfs import (
 )
 from resources.scaffold.state import Difference, ScaffoldState, Wish
 
+_CROWD = 1000
+"""Names beside those of the scaffold; to go through them takes two milliseconds."""
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
 _PERMISSIONS = 0o777
@@ -91,6 +93,11 @@ class TargetTree:
         }
         self._wish = wish
         return self._state()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether there is so much beside the files of the scaffold that a look at a few of them takes long."""
+        return len(self._others) > _CROWD
 
     def compare_only(
         self, paths: Iterable[str], files: Mapping[str, str], wish: Wish

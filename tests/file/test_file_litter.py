@@ -76,8 +76,8 @@ async def test_somebody_elses_file_stays(tmp_path: Path):
 
 async def test_a_directory_is_listed_once_in_a_run(tmp_path: Path, monkeypatch):
     listed = []
-    listdir = os.listdir
-    monkeypatch.setattr(os, "listdir", lambda path: listed.append(path) or listdir(path))
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or scandir(path))
     for name in "abc":
         await converge(make(tmp_path / name, content="x"))
         await look(make(tmp_path / name, content="x"))

@@ -70,6 +70,14 @@ async def watching(*units):
     watcher.close()
 
 
+async def all_heard(sink, vertex, unit):
+    """Wait until what happened so far was heard: that ``unit``, which is ``vertex``, starts and stops after it."""
+    for verb in ("start", "stop"):
+        before = sink.marks[vertex]
+        unit.ctl(verb)
+        await sink.until(lambda before=before: sink.marks[vertex] > before)
+
+
 async def quiet(sink):
     """Wait until nothing is heard any more, and systemd has nothing left to say; then forget what was."""
     bus = await connect(Scope.SYSTEM)
@@ -116,23 +124,25 @@ async def test_an_alias_is_heard_where_its_unit_is(app):
 
 async def test_a_unit_that_does_not_run_is_watched_without_loading_it_over_and_over(library, app):
     """To look at such a unit is to load and unload it: who looks when units come and go never ends."""
-    async with watching(app.full, "nowhere.service") as (sink, _):
+    last = Unit().write()
+    async with watching(app.full, "nowhere.service", last.full) as (sink, _):
         await quiet(sink)
         async with counting("UnitNew") as loaded:
-            await trio.sleep(0.3)
-        assert not loaded
-        assert not sink.marks
+            await all_heard(sink, 2, last)
+        assert not {message.body[0] for message in loaded} & {app.full, "nowhere.service"}
+        assert set(+sink.marks) == {2}
 
 
 async def test_a_daemon_reload_alone_is_no_reason_to_check(app):
-    async with watching(app.full) as (sink, _):
+    last = Unit().write()
+    async with watching(app.full, last.full) as (sink, _):
         async with counting("Reloading") as reloads:
             systemctl("daemon-reload")
             await eventually(lambda: len(reloads) == 2)
         await quiet(sink)
         systemctl("daemon-reload")
-        await trio.sleep(0.2)
-        assert not sink.marks
+        await all_heard(sink, 1, last)
+        assert set(+sink.marks) == {1}
 
 
 async def test_a_unit_that_a_daemon_reload_loads_otherwise_is_checked(app, monkeypatch):
@@ -147,15 +157,16 @@ async def test_a_unit_that_a_daemon_reload_loads_otherwise_is_checked(app, monke
 
 
 async def test_one_that_is_disarmed_is_not_marked(app):
-    async with watching(app.full, app.full) as (sink, watcher):
+    last = Unit().write()
+    async with watching(app.full, app.full, last.full) as (sink, watcher):
         watcher.disarm(UnitWatch(app.full), 0)
         app.ctl("start")
         await sink.until(lambda: sink.marks[1])
         watcher.disarm(UnitWatch(app.full), 1)
         sink.marks.clear()
         app.ctl("stop")
-        await trio.sleep(0.1)
-        assert not sink.marks
+        await all_heard(sink, 2, last)
+        assert set(+sink.marks) == {2}
 
 
 async def test_more_units_than_the_bus_has_rules_for_are_all_heard(monkeypatch, library):
