@@ -98,6 +98,10 @@ class Maker:
             resource.settle_with(late)
         if values.secret:
             resource.keep_secret(values.secret)
+        for doubt in resource.warnings():
+            at = declaration.find(model, doubt.path).at
+            hint = f" ({doubt.hint})" if doubt.hint else ""
+            self._collection.warnings.append(f"{self._place(at)}: {resource.ref}: {doubt.message}{hint}")
         self._add(resource, origin)
 
     def _keep_secrets_out_of_names(

@@ -204,6 +204,10 @@ class Resource(Presentation, Model, ABC):
             hint = "remove reverse; what leaves the manifest is then let go"
             yield PropertyProblem(("meta", "reverse"), f"{self.kind} can't be undone", hint)
 
+    def warnings(self) -> Iterable[PropertyProblem]:
+        """What may be meant, and most likely is a mistake: the manifest is valid, and people are told."""
+        return ()
+
     def watches(self) -> Iterable[Watch]:
         """What could make this drift. Declarations only."""
         return ()

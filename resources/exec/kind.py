@@ -24,13 +24,15 @@ from reactor import (
     fragile_mounts,
     say,
 )
-from reactor.hostfs import Explaining
+from reactor.hostfs import Explaining, accounts_of
 from resources.exec.posix import Posix
-from resources.exec.properties import ExitCodes, Location, SearchPath, Variable
+from resources.exec.properties import ExitCodes, Location, SearchPath, Umask, Variable
 from resources.exec.provider import Provider
 from resources.exec.shell import Shell
+from resources.exec.shell_syntax import shell_syntax
 from resources.exec.state import ExecState
-from resources.process import ENVIRONMENT, Command, Completed, last_words, run
+from resources.file.kind import Account, parse_mode
+from resources.process import ENVIRONMENT, Command, Completed, Identity, identity_of, last_words, run
 
 _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
 
@@ -55,6 +57,12 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
     """The exit codes that mean success."""
     timeout: Duration | None = None
     """After this time the command and all its children are killed; so for each guard. 0 is no limit."""
+    user: Account | None = None
+    """The user it and its guards run as, with all groups of that user: a name, or an id in digits."""
+    group: Account | None = None
+    """The group it runs as, in place of the user's own."""
+    umask: Umask = "0022"
+    """The permissions that files it makes are not given, in octal."""
     creates: Location | None = None
     """While this path exists, the command need not run."""
     onlyif: str | None = None
@@ -82,12 +90,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         """Adds commands that can't be understood, and a PATH that is set twice."""
         yield from super().conflicts()
         if (provider := _PROVIDERS.get(self.provider or "posix")) is not None:
-            commands = {
-                "onlyif": self.onlyif,
-                "unless": self.unless,
-                "command" if self.command else "name": self._text,
-            }
-            for key, text in commands.items():
+            for key, text in self._commands.items():
                 if text is not None and (problem := _find_fault(provider, text)):
                     yield PropertyProblem(
                         (key,), problem, f"write one command in `{key}`, its quotes in pairs"
@@ -96,6 +99,16 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
             if self.path is not None and variable.startswith("PATH="):
                 message = "PATH is set here and by `path`"
                 yield PropertyProblem(("environment", index), message, "keep `path`")
+
+    def warnings(self) -> Iterable[PropertyProblem]:
+        """What only a shell understands, in commands that are run without one."""
+        if self._provider is not _PROVIDERS["posix"]:
+            return
+        for key, text in self._commands.items():
+            if text is not None and (found := shell_syntax(text)) is not None:
+                found = found[0] if key in self.secrets else found
+                words = f"{found} is not understood without a shell, and passed on as it stands"
+                yield PropertyProblem((key,), words, "write provider: shell, or quote it if that is meant")
 
     def watches(self) -> Iterable[Watch]:
         """The path that the command creates: when it goes, the command runs again."""
@@ -110,6 +123,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
     def uses(self) -> Iterable[str]:
         """Where it runs, the programs it starts, the absolute paths among the arguments of the command."""
         yield self.cwd
+        yield from accounts_of(self.user, self.group)
         if self.creates is not None:
             yield str(Path(self.creates).parent)
         program, *arguments = self._provider.words(self._text) or [""]
@@ -146,6 +160,10 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
             return ()
         return (Action("Would have executed", "executed", self._execute),)
 
+    async def rehearse(self, state: ExecState) -> None:  # noqa: ARG002 - whatever the guards say
+        """Look whether there is the user that it runs as."""
+        await self._identity()
+
     async def verify(self) -> Plan:
         """Nothing: the exit code has proved the command, and a guard need not answer otherwise after it."""
         return ()
@@ -170,6 +188,12 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         return self.creates is None and self.onlyif is None and self.unless is None
 
     @property
+    def _commands(self) -> Mapping[str, str | None]:
+        """The guards and the command, by property."""
+        name = "command" if self.command else "name"
+        return {"onlyif": self.onlyif, "unless": self.unless, name: self._text}
+
+    @property
     def _text(self) -> str:
         return self.command or self.name
 
@@ -181,14 +205,14 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         if text is None:
             return None
         try:
-            return (await run(self._command(text))).exit_code == 0
+            return (await run(await self._as_command(text))).exit_code == 0
         except ResourceError as error:
             message = f"{guard}: {error.message}"
             raise ResourceError(message, error.hint, missing=error.missing) from error
 
     async def _execute(self) -> None:
         """Run the command. Raises ResourceError unless it ends as ``returns`` says, or ``creates`` is there."""
-        completed = await run(self._command(self._text), say if self.logoutput else None)
+        completed = await run(await self._as_command(self._text), say if self.logoutput else None)
         self._result = completed
         is_made = self.creates is not None and await _exists(self.creates)
         if completed.exit_code not in self.returns and not is_made:
@@ -202,12 +226,27 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         words = last_words(completed.stdout, completed.stderr)
         return f"exit code {completed.exit_code} is not {which} {accepted}{words}"
 
-    def _command(self, text: str) -> Command:
-        environment = ENVIRONMENT | ({"PATH": self.path} if self.path is not None else {})
+    async def _as_command(self, text: str) -> Command:
+        """The command for this ``text``. Raises ResourceError when there is no such user to run it as."""
+        identity = await self._identity()
+        who = {} if identity is None else identity.environment
+        environment = {**ENVIRONMENT, **who, **({"PATH": self.path} if self.path is not None else {})}
         for variable in self.environment:
             key, _, value = variable.partition("=")
             environment[key] = value
-        return Command(self._provider.arguments(text), self.cwd, environment, self.timeout or math.inf)
+        return Command(
+            self._provider.arguments(text),
+            self.cwd,
+            environment,
+            self.timeout or math.inf,
+            identity=identity,
+            umask=parse_mode(self.umask),
+        )
+
+    async def _identity(self) -> Identity | None:
+        if self.user is None and self.group is None:
+            return None
+        return await identity_of(self.user, self.group)
 
 
 def _find_fault(provider: Provider, text: str) -> str | None:

@@ -40,6 +40,12 @@ def _check_search_path(text: str) -> str:
     return text
 
 
+def _check_umask(text: str) -> str:
+    if not re.fullmatch(r"[0-7]{1,3}|0[0-7]{3}", text):
+        raise ValueError(f"{text!r} is no umask: write it in octal, as 0022 or 0077")
+    return text
+
+
 def _zero_if_none(codes: tuple[int, ...]) -> tuple[int, ...]:
     return codes or (0,)
 
@@ -51,6 +57,9 @@ def _without_slash_at_the_end(path: Any) -> Any:
 
 Location = Annotated[AbsolutePath, BeforeValidator(_without_slash_at_the_end)]
 """An absolute path, which may end in a slash."""
+
+Umask = Annotated[str, AfterValidator(_check_umask)]
+"""A file mode creation mask in octal, as ``0027``."""
 
 Variable = Annotated[str, AfterValidator(_check_variable)]
 """One variable of the environment, written ``KEY=value``."""

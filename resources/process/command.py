@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 import trio
 
@@ -24,6 +24,7 @@ from reactor import ResourceError, fragile_mounts
 from reactor.hostfs import open_directory
 from resources.process.files import follow, memory_file
 from resources.process.group import end_group
+from resources.process.identity import Identity
 from resources.process.lifeline import entrusted, have_guardian
 from resources.process.output import TAIL_BYTES, Output, last_words
 
@@ -33,6 +34,9 @@ ENVIRONMENT: Final = {
     "LC_ALL": "C",
 }
 """All that a command sees besides its own variables: it must not matter who started reactor, or from where."""
+
+UMASK: Final = 0o022
+"""What new files of a command are not given, whatever the umask of reactor is."""
 
 _DRAIN_GRACE = 0.25  # what a daemon left behind writes to inherited pipes is not the command's output
 
@@ -55,6 +59,9 @@ class Command:
     input: bytes = field(default=b"", repr=False)
     inherited: tuple[int, ...] = ()
     left_alone: bool = False
+    identity: Identity | None = None
+    """Who it runs as; by default as we do."""
+    umask: int = UMASK
 
 
 class Completed(NamedTuple):
@@ -108,12 +115,17 @@ def _start(command: Command, program: str) -> Iterator[_Child]:
     if not command.left_alone:
         have_guardian()
     with ExitStack() as held:
-        files = [held.enter_context(memory_file()) for _ in range(2)] if command.left_alone else []
-        process = _spawn(command, program, files or [subprocess.PIPE, subprocess.PIPE])
-        pipes = cast("list[FileIO]", [] if files else [process.stdout, process.stderr])
-        for pipe in pipes:
-            held.enter_context(pipe)
-            os.set_blocking(pipe.fileno(), False)
+        if command.left_alone:
+            ours = [held.enter_context(memory_file()) for _ in range(2)]
+            process = _spawn(command, program, ours)
+        else:
+            with ExitStack() as theirs:
+                try:
+                    pipes = [_pipe(command.identity, held, theirs) for _ in range(2)]
+                except OSError as error:
+                    raise _explain(error, program, command.identity) from error
+                ours = [reading for reading, _ in pipes]
+                process = _spawn(command, program, [writing for _, writing in pipes])
         try:
             pidfd = os.pidfd_open(process.pid)
         except OSError:  # out of descriptors: nobody could wait for it
@@ -121,10 +133,20 @@ def _start(command: Command, program: str) -> Iterator[_Child]:
             process.wait()
             raise
         held.callback(os.close, pidfd)
-        yield _Child(process, pidfd, *(files or pipes))
+        yield _Child(process, pidfd, *ours)
 
 
-def _spawn(command: Command, program: str, outputs: Sequence[FileIO | int]) -> subprocess.Popen[bytes]:
+def _pipe(identity: Identity | None, ours: ExitStack, theirs: ExitStack) -> tuple[FileIO, FileIO]:
+    """Both ends of a pipe, to be closed with ``ours`` and ``theirs``. It belongs to who writes: /dev/stderr opens it anew."""
+    reading, writing = os.pipe()
+    ends = (ours.enter_context(FileIO(reading, "rb")), theirs.enter_context(FileIO(writing, "wb")))
+    os.set_blocking(reading, False)
+    if identity is not None:
+        os.fchown(writing, identity.uid, identity.gid)
+    return ends
+
+
+def _spawn(command: Command, program: str, outputs: Sequence[FileIO]) -> subprocess.Popen[bytes]:
     with _opened_directory(command.cwd) as cwd:
         return _spawn_in(cwd, command, program, outputs)
 
@@ -148,10 +170,9 @@ def _opened_directory(path: str) -> Iterator[str]:
         os.close(fd)
 
 
-def _spawn_in(
-    cwd: str, command: Command, program: str, outputs: Sequence[FileIO | int]
-) -> subprocess.Popen[bytes]:
+def _spawn_in(cwd: str, command: Command, program: str, outputs: Sequence[FileIO]) -> subprocess.Popen[bytes]:
     stdin = _input(command.input) if command.input else subprocess.DEVNULL
+    who = command.identity
     try:
         return subprocess.Popen(
             command.arguments,
@@ -163,12 +184,16 @@ def _spawn_in(
             stderr=outputs[1],
             bufsize=0,
             pass_fds=command.inherited,
+            user=None if who is None else who.uid,
+            group=None if who is None else who.gid,
+            extra_groups=None if who is None else who.groups,
+            umask=command.umask,
             start_new_session=True,  # a group of its own, and no terminal to ask for a password on
         )
     except OSError as error:
         if error.filename == cwd != program:
             raise _explain_directory(error, command.cwd) from error
-        raise _explain(error, program) from error
+        raise _explain(error, program, who) from error
     finally:
         if stdin != subprocess.DEVNULL:
             os.close(stdin)
@@ -254,7 +279,7 @@ _EXHAUSTED = {
 """What to do when a limit is reached."""
 
 
-def _explain(error: OSError, program: str) -> ResourceError:
+def _explain(error: OSError, program: str, who: Identity | None) -> ResourceError:
     """What kept the program from starting, in words that say which of the paths involved is meant."""
     if not os.path.exists(program):
         denied = isinstance(error, PermissionError)
@@ -263,7 +288,7 @@ def _explain(error: OSError, program: str) -> ResourceError:
     if isinstance(error, FileNotFoundError):
         return ResourceError(f"the interpreter named in the first line of {program} does not exist")
     if isinstance(error, PermissionError):
-        return _explain_refusal(program)
+        return _explain_refusal(program, who)
     if error.errno == errno.ENOEXEC:
         return ResourceError(
             f"{program} is neither a program nor a script that names its interpreter",
@@ -272,7 +297,7 @@ def _explain(error: OSError, program: str) -> ResourceError:
     return ResourceError(f"{program} can't be started: {error.strerror}", _EXHAUSTED.get(error.errno or 0))
 
 
-def _explain_refusal(program: str) -> ResourceError:
+def _explain_refusal(program: str, who: Identity | None) -> ResourceError:
     """Why the kernel does not execute what is there."""
     if os.path.isdir(program):
         return ResourceError(f"{program} is a directory", "name a program in it")
@@ -280,6 +305,9 @@ def _explain_refusal(program: str) -> ResourceError:
         return ResourceError(
             f"{program} is on a file system that is mounted noexec", "keep programs elsewhere"
         )
+    if os.access(program, os.X_OK) and who is not None:
+        hint = "let this user enter every directory of the path, and execute what is there: see namei -l"
+        return ResourceError(f"{who.name} may not execute {program}", hint)
     if os.access(program, os.X_OK):
         return ResourceError(f"the interpreter named in the first line of {program} is not executable")
     return ResourceError(f"{program} is not executable", f"chmod +x {program}, or name its interpreter first")

@@ -8,6 +8,7 @@ Quotes, backslashes and continued lines mean what they mean to ``/bin/sh``; ever
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _PIECE = re.compile(
     r"""
@@ -28,16 +29,25 @@ _UNTERMINATED = {
 }
 
 
-def split_words(text: str) -> list[str]:
-    """The words of ``text``, without their quotes. Raises ValueError when a quote or an escape has no end."""
-    words: list[str] = []
-    word: str | None = None
+def pieces(text: str) -> Iterator[re.Match[str]]:
+    """What ``text`` consists of: each match is a ``gap``, a ``joint`` of lines, or a part of a word.
+
+    The part is ``plain``, ``single`` or ``double`` quoted, or ``escaped``. Raises ValueError as `split_words`.
+    """
     at = 0
     while at < len(text):
         piece = _PIECE.match(text, at)
         if piece is None:
             raise ValueError(_UNTERMINATED[text[at]])
         at = piece.end()
+        yield piece
+
+
+def split_words(text: str) -> list[str]:
+    """The words of ``text``, without their quotes. Raises ValueError when a quote or an escape has no end."""
+    words: list[str] = []
+    word: str | None = None
+    for piece in pieces(text):
         if piece.lastgroup != "gap":
             word = _join(word, piece)
         elif word is not None:

@@ -1,0 +1,64 @@
+"""Who a command runs as: a user with all groups, looked up before it is started."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import trio
+
+from reactor import ResourceError, in_thread
+from reactor.hostfs import accounts
+
+_PATIENCE = 5.0
+"""Seconds in which the groups of a user have to be known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A user as the kernel and as programs know it. ``groups`` are all that it is in, its own among them."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What tells programs who they run as; see login(1)."""
+        return {"HOME": self.home, "USER": self.name, "LOGNAME": self.name}
+
+
+async def identity_of(user: str | None, group: str | None) -> Identity:
+    """The user called ``user``, by default ours, with ``group`` in place of the primary group. Names, or ids in digits.
+
+    Raises ResourceError when there is none, when that is not answered, and when we may not become that user.
+    """
+    uid, gid = await accounts.look_up(str(os.geteuid()) if user is None else user, group or "root")
+    with trio.move_on_after(_PATIENCE):
+        found = await in_thread(_complete, uid, gid if group is not None else None, abandon_on_cancel=True)
+        ours = os.geteuid(), os.getegid()
+        if ours[0] != 0 and (found.uid, found.gid) != ours:
+            words = f"only root may run a command as {found.name}"
+            raise ResourceError(words, "run reactor as root, or remove `user` and `group`")
+        return found
+    hint = "see to the directory service, such as sssd, that /etc/nsswitch.conf names"
+    raise ResourceError(f"the lookup of the groups of {user or uid} is not answered", hint)
+
+
+def _complete(uid: int, gid: int | None) -> Identity:
+    """The identity of ``uid``, blocking. A user without an account is in one group, and its home is /."""
+    try:
+        account = pwd.getpwuid(uid)
+    except KeyError:
+        if gid is None:
+            words = f"there is no account of the user {uid}, so its group is not known"
+            raise ResourceError(words, "give `group`", missing=f"user#{uid}") from None
+        return Identity(str(uid), uid, gid, (gid,), "/")
+    primary = account.pw_gid if gid is None else gid
+    return Identity(
+        account.pw_name, uid, primary, tuple(os.getgrouplist(account.pw_name, primary)), account.pw_dir
+    )
