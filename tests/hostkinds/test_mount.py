@@ -22,6 +22,7 @@ from resources.file import File
 from resources.mount import Mount
 from resources.mount.decision import decide
 from resources.mount.fstab import Entry, entries_at
+from resources.mount.options import missing
 from resources.mount.state import Desired, MountState
 from resources.mount.table import Mounted, mounts_at
 
@@ -427,3 +428,21 @@ async def test_below_a_directory_of_another_user_a_mount_comes_changes_and_goes(
     _, story = await converge_once(Mount(name=str(home / "point"), ensure="absent"))
     assert mounts_at(str(home / "point")) == ()
     assert str(home) not in FSTAB.read_text()
+
+
+async def test_an_owner_by_name_is_what_the_kernel_shows_as_a_number(point):
+    shell("groupadd -f -g 4711 films; useradd -M -u 4712 -g 4711 viewer")
+    try:
+        shell('mount -t tmpfs -o uid=4712,gid=4711 tmpfs "$1"', point)
+        (top,) = mounts_at(str(point))
+        assert {"uid=4712", "gid=4711"} <= top.options
+        for options, wrong in [
+            (("uid=viewer", "gid=films"), ()),
+            (("uid=4712", "gid=4711"), ()),
+            (("uid=root", "gid=films"), ("uid=root",)),
+            (("uid=1", "gid=root"), ("uid=1", "gid=root")),
+            (("uid=nobody-knows-who",), ()),
+        ]:
+            assert missing(options, top.options, "tmpfs") == wrong
+    finally:
+        shell("userdel viewer; groupdel films 2>/dev/null || true")
