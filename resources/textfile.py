@@ -68,6 +68,25 @@ async def replace(path: str, text: str) -> None:
     await edit(path, lambda _: text)
 
 
+def mode(path: str) -> int | None:
+    """The permissions of the file at ``path``; None when there is none. Raises ResourceError when that can't be told."""
+    with Explaining(f"look at {path}"):
+        try:
+            return stat.S_IMODE(os.stat(path).st_mode)
+        except FileNotFoundError:
+            return None
+
+
+def set_mode(path: str, permissions: int) -> None:
+    """Give the file at ``path`` these permissions. Raises ResourceError when that can't be done."""
+    with Explaining(f"change the mode of {path}"):
+        fd = _opened(path, os.O_RDONLY)
+        try:
+            os.fchmod(fd, permissions)
+        finally:
+            os.close(fd)
+
+
 async def diff(path: str, change: Change) -> Diff:
     """What `edit` would do, as a unified diff."""
     return await content_diff(path, Inline(change(read(path) or "")), ())

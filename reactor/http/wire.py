@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections.abc import Iterable
 
 import httpcore
 
-from reactor.http.errors import HttpError
+from reactor.http.errors import ConnectionLostError, HttpError, innermost
 from reactor.http.turns import my_turn
 
 _READ_HEAD = 4 * 1024
@@ -80,8 +81,14 @@ class Wire(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """As httpcore asks for it."""
-        stream = await self._trio.connect_tcp(host, port, timeout, local_address, socket_options)
+        """As httpcore asks for it. Raises ConnectionLostError, which names the host, for a name that nobody knows."""
+        try:
+            stream = await self._trio.connect_tcp(host, port, timeout, local_address, socket_options)
+        except httpcore.ConnectError as error:
+            if (cause := innermost(error)) is error or not isinstance(cause, socket.gaierror):
+                raise
+            words = f"the name {host} can't be resolved: {cause.strerror}"
+            raise ConnectionLostError(words) from error
         return _Stream(stream, self._meter)
 
 

@@ -109,3 +109,14 @@ def is_date(text: str) -> bool:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
+
+
+def uid_of(name: str) -> int | None:
+    """The number of the user ``name``; None when the file has none. Raises ResourceError when it can't be read."""
+    user = find_user(name)
+    return None if user is None else user.uid
+
+
+def gid_of(name: str) -> int | None:
+    """The number of the group ``name``; None when the file has none. Raises ResourceError when it can't be read."""
+    return next((group.gid for group in groups() if group.name == name), None)

@@ -32,6 +32,17 @@ class UserState:
     numbers: Mapping[str, int] = field(default_factory=dict)
     lacks_group: bool = False
     losses: tuple[str, ...] = ()
+    foreign_home: str = ""
+    """Why the home directory of the account is not the user's own, in words; empty where it is."""
+
+    @property
+    def left(self) -> str:
+        """The end of a sentence about what stays where it is; empty where the home directory is the user's own."""
+        return (
+            f"; left {self.account.home}, which is {self.foreign_home}"
+            if self.account and self.foreign_home
+            else ""
+        )
 
 
 def decide(user: User, state: UserState) -> Plan:
@@ -86,9 +97,11 @@ def _modify(user: User, state: UserState, account: PasswdLine) -> Plan:
     if not changes:
         return ()
     options = _options(changes)
+    words = ", ".join(map(str, changes))
     if user.manage_home and "--home" in options:
-        options.append("--move-home")
-    return (_step(user, ", ".join(map(str, changes)), "usermod", options, changes),)
+        options += [] if state.foreign_home else ["--move-home"]
+        words += state.left
+    return (_step(user, words, "usermod", options, changes),)
 
 
 def _see_to_groups(user: User, state: UserState) -> Plan:
@@ -120,8 +133,8 @@ def _remove(user: User, state: UserState) -> Action:
         raise ResourceError(
             f"{user.name} is {who}; refusing to remove the user", "name the user that is to go"
         )
-    words = " and ".join(("removed the user", *state.losses))
-    return _step(user, words, "userdel", ["--remove"] if user.manage_home else [])
+    words = " and ".join(("removed the user", *state.losses)) + state.left
+    return _step(user, words, "userdel", ["--remove"] if user.manage_home and not state.foreign_home else [])
 
 
 _OPTIONS = {

@@ -21,6 +21,7 @@ from reactor import (
     PropertyProblem,
     Resource,
     Watch,
+    fragile_mounts,
     in_thread,
     remember,
 )
@@ -187,19 +188,25 @@ class User(Resource, kind="user"):
         all_groups = [*groups()]
         secret = find_shadow(self.name) if SHADOW in self._files else None
         account = find_user(self.name)
+        foreign_home = await _foreign_home(account) if account is not None and self.manage_home else ""
         numbers = {group.name: group.gid for group in all_groups}
         return UserState(
             account=account,
             shadow=secret,
             groups=tuple(group.name for group in all_groups if self.name in group.members),
             numbers=numbers,
-            losses=() if account is None or self.ensure == "present" else self._losses(account, all_groups),
+            losses=()
+            if account is None or self.ensure == "present"
+            else self._losses(account, all_groups, takes_home=self.manage_home and not foreign_home),
+            foreign_home=foreign_home,
             lacks_group=account is not None
             and account.gid not in numbers.values()
             and not await in_thread(partial(_is_known, account.gid), abandon_on_cancel=True),
         )
 
-    def _losses(self, account: PasswdLine, all_groups: Iterable[GroupLine]) -> tuple[str, ...]:
+    def _losses(
+        self, account: PasswdLine, all_groups: Iterable[GroupLine], *, takes_home: bool
+    ) -> tuple[str, ...]:
         """What goes with the user: the home directory and the mail if asked for, and the group of the same name.
 
         userdel(8) removes that, where login.defs(5) says that users have one of their own, if nobody else is in it.
@@ -207,8 +214,8 @@ class User(Resource, kind="user"):
         own = [group for group in all_groups if (group.name, group.gid) == (self.name, account.gid)]
         is_shared = any(set(group.members) - {self.name} for group in own)
         is_shared |= any(user.gid == account.gid and user.name != self.name for user in users())
-        losses = [account.home] if self.manage_home else []
-        if self.manage_home and os.path.exists(f"/var/mail/{self.name}"):
+        losses = [account.home] if takes_home else []
+        if takes_home and os.path.exists(f"/var/mail/{self.name}"):
             losses.append(f"/var/mail/{self.name}")
         if own and not is_shared and has_user_groups():
             losses.append(f"the group {self.name}")
@@ -253,6 +260,22 @@ class User(Resource, kind="user"):
     @property
     def _makes_home(self) -> bool:
         return self.manage_home and self.ensure == "present"
+
+
+async def _foreign_home(account: PasswdLine) -> str:
+    """Why the home directory is not only that of ``account``, in words; empty where it is, or there is none."""
+    if others := sorted(
+        user.name for user in users() if user.home == account.home and user.name != account.name
+    ):
+        return f"also the home of {', '.join(others)}"
+    await fragile_mounts().ask(account.home)
+    try:
+        owner = os.lstat(account.home).st_uid
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    if owner == account.uid:
+        return ""
+    return f"owned by {next((user.name for user in users() if user.uid == owner), owner)}"
 
 
 def _is_known(gid: int) -> bool:

@@ -7,7 +7,9 @@ It tells of flags always, of other options only if it likes to, and then in word
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+
+from resources.accounts.database import gid_of, uid_of
 
 _FLAGS = {
     "ro": "rw",
@@ -34,6 +36,8 @@ _IMPLIED = {
 _READ_ONLY = {"cramfs", "erofs", "iso9660", "romfs", "squashfs"}
 
 _OCTAL = {"mode", "umask", "fmask", "dmask"}
+_ACCOUNTS: Mapping[str, Callable[[str], int | None]] = {"uid": uid_of, "gid": gid_of}
+"""The options that name an account, which the kernel shows as numbers; who is not in the files is taken for granted."""
 _NUMBER = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
@@ -105,8 +109,10 @@ def _agrees(option: str, active: Mapping[str, str]) -> bool:
     numbers = _number(value, base), _number(active[key], base)
     if None not in numbers:
         return numbers[0] == numbers[1]
+    if key in _ACCOUNTS and not value.isdigit() and active[key].isdigit():
+        return _ACCOUNTS[key](value) in (None, int(active[key]))
     if value.endswith("%") or value[:1].isdigit() != active[key][:1].isdigit():
-        return True  # size=50% is shown in bytes, uid=alice as a number
+        return True  # size=50% is shown in bytes
     return active[key].startswith(value)  # vers=4 is shown as vers=4.2, compress=zstd as compress=zstd:3
 
 

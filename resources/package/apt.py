@@ -17,6 +17,7 @@ from resources.package.apt_simulation import parse_search, parse_simulation
 from resources.package.catalog import Catalog, Offer
 from resources.package.complaints import complaint, complaint_in, file_conflict
 from resources.package.database import stamp_of, stamps_of
+from resources.package.debconf import preseed
 from resources.package.decision import Changes, Options, Step, Wish
 from resources.package.dpkg_database import DpkgDatabase
 from resources.package.locks import released
@@ -65,7 +66,8 @@ class Apt(Provider):
         self._preferences = tuple(f"{root}/etc/apt/{part}" for part in preferences)
         self.sources = (f"{root}/etc/apt/sources.list", f"{root}/etc/apt/sources.list.d")
         self.settings = (f"{root}/etc/apt/", f"{root}/usr/share/keyrings/")
-        self._programs = Programs({**_QUESTIONS, **(environment or {})})
+        self._environment = {**_QUESTIONS, **(environment or {})}
+        self._programs = Programs(self._environment)
         self._refreshed = 0.0
         self._own: frozenset[str] | None = None
         self._dpkg = DpkgDatabase(f"{root}/var/lib/dpkg")
@@ -150,6 +152,9 @@ class Apt(Provider):
         """Whatever comes of it: what can't be configured fails the resource that wants it, and no other."""
         if self._dpkg.was_interrupted or any(broken):
             await self._programs.run("dpkg", "--force-confold", "--configure", "-a")
+
+    async def _answer(self, answers: Collection[str]) -> None:
+        await preseed(answers, self._environment)
 
     async def _install(self, changes: Changes) -> Completed:
         """What would remove others is looked at first. That is rare: apt says so, and does nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -58,6 +58,8 @@ class Wish:
     interval: float
     hold: bool | None = None
     options: Options = USUAL
+    answers: str = field(default="", repr=False)
+    """What debconf is told before the package is installed, as lines of debconf-set-selections(1)."""
 
     @property
     def is_to_go(self) -> bool:

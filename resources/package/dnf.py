@@ -208,6 +208,9 @@ class Dnf(Provider):
         )
         return (guard, *weak, "install", *specifications)
 
+    async def _answer(self, answers: Collection[str]) -> None:
+        """Packages of rpm ask nothing."""
+
     async def _hold(self, names: Collection[str]) -> None:
         """Of the versions there are, the one that is installed."""
         if not names:

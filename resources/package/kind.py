@@ -21,6 +21,7 @@ from reactor import (
     Watch,
 )
 from resources.package.database import UNITS
+from resources.package.debconf import Answers, selections
 from resources.package.decision import Options, Wish, decide
 from resources.package.names import (
     ALLOWED,
@@ -51,6 +52,8 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     """Whether the package manager keeps it as it is; unset leaves that alone."""
     autoremove: Flag = False
     """With ``absent`` and ``purged``: whether what nothing needs any more goes, too."""
+    answers: Answers = Field(default={}, repr=False)
+    """Answers to what debconf asks during the installation, by question: `postfix/mailname: example.org`."""
     _others: str = PrivateAttr(default="")
     """What else the last transaction has changed, in words."""
 
@@ -65,6 +68,9 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             )
         if self.ensure == "purged" and self.provider == "dnf":
             yield PropertyProblem(("ensure",), NO_PURGE, NO_PURGE_HINT)
+        if self.answers and (self._wish.is_to_go or self.provider == "dnf"):
+            hint = "remove them: packages ask while apt installs them"
+            yield PropertyProblem(("answers",), "nothing is asked here", hint)
         if self.autoremove and not self._wish.is_to_go:
             hint = "write it where the package is absent or purged"
             yield PropertyProblem(("autoremove",), "only a removal can take along what nothing needs", hint)
@@ -160,7 +166,8 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     @property
     def _wish(self) -> Wish:
         options = Options(self.install_recommends, self.autoremove)
-        return Wish(self.name, self.ensure, self.interval, self.hold, options)
+        answers = selections(self.name, self.answers)
+        return Wish(self.name, self.ensure, self.interval, self.hold, options, answers)
 
     @property
     def _provider(self) -> Provider:

@@ -169,6 +169,10 @@ class Provider(ABC):
         """Let packages be changed again, whether they are held or not. Raises ResourceError when that fails."""
 
     @abstractmethod
+    async def _answer(self, answers: Collection[str]) -> None:
+        """Tell whoever asks questions during an installation the answers."""
+
+    @abstractmethod
     async def _install(self, changes: Changes) -> Completed: ...
 
     @abstractmethod
@@ -244,6 +248,7 @@ class Provider(ABC):
     async def _bring(self, wishes: Mapping[str, Wish], wanted: Changes, refusals: Refusals) -> None:
         """Install what is ``wanted``; what is in no repository is added to ``refusals``."""
         installs, unavailable = await self._choose(wanted)
+        await self._answer([wishes[ref].answers for ref in installs])
         completed = await self._install(installs) if installs else None
         if completed is not None and self._was_outdated(completed):
             await self._try_to_refresh()

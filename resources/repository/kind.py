@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field
@@ -23,6 +24,7 @@ from reactor import (
     ResourceError,
     Watch,
     fragile_mounts,
+    in_thread,
     remember_url,
 )
 from reactor.hostfs import Explaining
@@ -45,11 +47,17 @@ Word = Annotated[str, Field(pattern=r"^[^\s\x00]+$")]
 """Without white space, which would end a field or a line of the file."""
 
 
+MODE = 0o644
+"""Who downloads packages is not root, and has to read the files."""
+
+
 class RepositoryState(NamedTuple):
     """What the files hold; None where there is none."""
 
     text: str | None
     key: str | None
+    modes: tuple[tuple[str, int], ...] = ()
+    """The files whose permissions are not `MODE`, with those they have."""
 
 
 class Repository(Resource, kind="repository", providers=PROVIDERS):
@@ -128,22 +136,26 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         """What its files hold. Raises ResourceError when they can't be read."""
         file, key_file = self._files
         text = textfile.read(file)
-        return RepositoryState(text, textfile.read(key_file) if self._has_own_key(text) else None)
+        key = textfile.read(key_file) if self._has_own_key(text) else None
+        found = [path for path, content in ((file, text), (key_file, key)) if content is not None]
+        modes = ((path, mode) for path in found if (mode := textfile.mode(path)) not in (None, MODE))
+        return RepositoryState(text, key, tuple(modes) if self.ensure == "present" else ())
 
     def plan(self, state: RepositoryState, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to a file
         """Write both files or remove them."""
-        if state == self._desired:
-            return ()
+        modes = tuple(self._set_mode(path, mode) for path, mode in state.modes)
+        if state[:2] == self._desired[:2]:
+            return modes
         if self.ensure == "absent":
             key = "" if state.key is None else f" and its key {self._files[1]}"
             words = f"removed the repository{key}"
             return (Action(f"Would have {words}", words, self._remove),)
         what = "added the repository" if state.text is None else "changed the repository"
-        return (Action(f"Would have {what}", what, self._add, self._diff),)
+        return (Action(f"Would have {what}", what, self._add, self._diff), *modes)
 
     async def reversal(self, state: RepositoryState) -> Self:
         """No repository, where there was none. Raises ResourceError for one that was there, as its properties are not known."""
-        if state != (None, None):
+        if state[:2] != (None, None):
             raise ResourceError(
                 f"the repository {self.name} was there before, and could not be brought back",
                 "remove reverse; what leaves the manifest is then let go",
@@ -206,7 +218,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
     async def _add(self) -> None:
         """Write the file of the repository last, when its lists could be fetched: so a bad repository breaks nothing."""
         file, key_file = self._files
-        text, key = self._desired
+        text, key, _ = self._desired
         await self._refuse_missing_key()
         for path in self._files:
             with Explaining(f"create {os.path.dirname(path)}"):
@@ -218,6 +230,10 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         await textfile.replace(file, text or "")
         if key is None and had_own_key:
             _unlink(key_file)
+
+    def _set_mode(self, path: str, mode: int) -> Action:
+        words = f"changed mode of {path} from {mode:04o} to {MODE:04o}"
+        return Action(f"Would have {words}", words, partial(in_thread, textfile.set_mode, path, MODE))
 
     async def _try(self, key: str | None) -> None:
         """Fetch its lists with copies of both files.

@@ -27,6 +27,8 @@ from reactor.hostfs import Explaining, NormalForms, remove
 from resources import textfile
 from resources.sysctl.key import Key, parse_key
 
+_SWITCHES = {"true": "1", "false": "0"}
+"""What the kernel calls the words that YAML has for a switch."""
 _HEADER = "# Managed by reactor: what is changed here is changed back.\n"
 
 
@@ -41,7 +43,7 @@ def _check_key(name: str) -> str:
 def _check_value(value: str) -> str:
     if not value.replace("\t", " ").isprintable():
         raise ValueError("a value is one line of text; write several numbers with spaces between them")
-    return " ".join(value.split())
+    return _SWITCHES.get(value.strip().lower()) or " ".join(value.split())
 
 
 class SysctlState(NamedTuple):
@@ -64,7 +66,7 @@ class Sysctl(Resource, kind="sysctl"):
     name: Annotated[str, AfterValidator(_check_key)]
     ensure: Literal["present", "absent"] = "present"
     value: Annotated[str, AfterValidator(_check_value)] | None = None
-    """The value; where there are several, with spaces between them."""
+    """The value; where there are several, with spaces between them. ``true`` is 1, ``false`` is 0."""
     persist: Flag = True
     """Whether the value is set at boot, too, by a file in `/etc/sysctl.d`."""
 

@@ -406,3 +406,9 @@ async def test_a_long_download_says_how_far_it_is_but_not_all_the_time(server, p
     path.unlink()
     monkeypatch.setattr("resources.archive.progress._INTERVAL", 60.0)
     assert await said(make(path, server.url())) == []
+
+
+async def test_the_name_of_a_host_that_nobody_knows_is_told(path):
+    check = await converge(make(path, "http://no-such-host.invalid/app.tar.gz"))
+    assert "the name no-such-host.invalid can't be resolved: " in check.error
+    assert not path.exists()

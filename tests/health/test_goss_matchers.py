@@ -82,6 +82,10 @@ CASES = [
     (["1.0.1", "1.9.9"], {"semver-constraint": ">1.0.0 <2.0.0 !=1.5.0"}, True),
     (["1.0.1", "1.5.0", "1.9.9"], {"semver-constraint": ">1.0.0 <2.0.0 !=1.5.0"}, False),
     ("1.0.1", {"semver-constraint": ">5.0.0 || < 1.5.0"}, True),
+    ("1.0.1\n", {"semver-constraint": ">1.0.0"}, True),
+    (" 1.0.1 \n1.2.0\r\n\n", {"semver-constraint": ">1.0.0"}, True),
+    (["1.0.1\n"], {"semver-constraint": ">1.0.0"}, True),
+    ("\n", {"semver-constraint": ">1.0.0"}, False),
     ("1:2.3-4", {"semver-constraint": ">1.0.0"}, False),
     ([], {"semver-constraint": ">1.0.0"}, False),
     # what was read

@@ -23,6 +23,7 @@ from resources.file import File
 from resources.mount import Mount
 from resources.mount.decision import decide
 from resources.mount.fstab import Entry, entries_at
+from resources.mount.options import missing
 from resources.mount.state import Desired, MountState
 from resources.mount.table import Mounted, mounts_at
 
@@ -464,3 +465,21 @@ async def test_a_mount_in_what_a_command_makes_is_mounted_after_all(point):
         assert mounts_at(str(inner))
     finally:
         subprocess.run(["umount", inner], check=False)
+
+
+async def test_an_owner_by_name_is_what_the_kernel_shows_as_a_number(point):
+    shell("groupadd -f -g 4711 films; useradd -M -u 4712 -g 4711 viewer")
+    try:
+        shell('mount -t tmpfs -o uid=4712,gid=4711 tmpfs "$1"', point)
+        (top,) = mounts_at(str(point))
+        assert {"uid=4712", "gid=4711"} <= top.options
+        for options, wrong in [
+            (("uid=viewer", "gid=films"), ()),
+            (("uid=4712", "gid=4711"), ()),
+            (("uid=root", "gid=films"), ("uid=root",)),
+            (("uid=1", "gid=root"), ("uid=1", "gid=root")),
+            (("uid=nobody-knows-who",), ()),
+        ]:
+            assert missing(options, top.options, "tmpfs") == wrong
+    finally:
+        shell("userdel viewer; groupdel films 2>/dev/null || true")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -267,3 +268,25 @@ def test_what_is_no_parameter_is_refused(name):
 def test_what_can_not_be_meant_is_refused(properties, message):
     with pytest.raises(ValueError, match=message):
         Sysctl(name="kernel.hostname", **properties)
+
+
+@pytest.mark.parametrize(("word", "number"), [("true", "1"), ("false", "0")])
+def test_a_switch_of_yaml_is_a_number_of_the_kernel(tmp_path, word, number):
+    FORWARD.write_text("1" if number == "0" else "0")
+    manifest = tmp_path / "m.yaml"
+    manifest.write_text(f"resources:\n  - sysctl:\n      - net.ipv4.ip_forward: {{value: {word}}}\n")
+    command = [
+        sys.executable,
+        "-m",
+        "reactor",
+        "run",
+        "--converge-once",
+        "--state-dir",
+        tmp_path / "state",
+        manifest,
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    assert FORWARD.read_text() == f"{number}\n"
+    assert OURS.read_text() == f"{HEADER}net.ipv4.ip_forward = {number}\n"
+    again = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "changed 0" in again.stdout

@@ -190,6 +190,46 @@ async def test_a_home_directory_that_is_not_managed_is_left_alone():
     assert Path("/home/alice/letter").exists()
 
 
+HOMES = [
+    ("useradd --no-create-home --home-dir /home/a bob", "also the home of bob"),
+    ("chown root /home/a", "owned by root"),
+    ("chown 4711 /home/a", "owned by 4711"),
+]
+
+
+@pytest.mark.parametrize(("before", "why"), HOMES)
+async def test_a_home_that_is_not_only_the_user_s_own_stays_when_the_user_goes(before, why):
+    await converge_once(User(name="alice", home="/home/a", manage_home=True))
+    shell(f"touch /home/a/letter; {before}")
+    owner = Path("/home/a").stat().st_uid
+    absent = User(name="alice", ensure="absent", manage_home=True)
+    words = f"removed the user and the group alice; left /home/a, which is {why}"
+    for options, said in ((Options(noop=True), f"Would have {words}"), (Options(), words)):
+        _, story = await converge_once(absent, options=options)
+        assert story.checks("user#alice")[0].actions == (said,)
+    assert line("passwd", "alice") is None
+    assert Path("/home/a/letter").exists()
+    assert Path("/home/a").stat().st_uid == owner
+
+
+@pytest.mark.parametrize(("before", "why"), HOMES)
+async def test_a_home_that_is_not_only_the_user_s_own_is_not_moved(before, why):
+    await converge_once(User(name="alice", home="/home/a", manage_home=True))
+    shell(f"touch /home/a/letter; {before}")
+    moved = User(name="alice", home="/home/b", manage_home=True)
+    _, story = await converge_once(moved)
+    said = f"changed home from /home/a to /home/b; left /home/a, which is {why}"
+    assert story.checks("user#alice")[0].actions == (said,)
+    assert Path("/home/a/letter").exists()
+    assert not Path("/home/b").exists()
+
+
+async def test_a_home_of_somebody_else_is_not_given_to_a_new_user():
+    shell("mkdir /home/a; chown 4711 /home/a")
+    await converge_once(User(name="alice", home="/home/a", manage_home=True))
+    assert Path("/home/a").stat().st_uid == 4711
+
+
 @pytest.mark.parametrize(
     ("before", "words"),
     [

@@ -9,6 +9,7 @@ from deb_packages import Deb, write_repository
 from pydantic import ValidationError
 
 from reactor.engine.events import Result
+from reactor.engine.options import Options
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 from resources.package import Package
@@ -248,3 +249,29 @@ async def test_a_removed_repository_takes_the_key_along_that_came_with_it(apt, s
     _, story = await converge_once(Repository(name="tiny", provider="apt", ensure="absent"))
     assert story.checks("repository#tiny")[0].actions == (f"removed the repository and its key {key}",)
     assert not key.exists()
+
+
+async def test_files_that_others_can_t_read_or_can_write_to_get_their_mode_back(apt, signer):
+    signer.sign(apt.repository)
+    repository = of_apt(apt, key=signer.key)
+    await converge_once(repository)
+    file = apt.root / "etc/apt/sources.list.d/tiny.sources"
+    (key,) = (apt.root / "etc/apt/keyrings").iterdir()
+    file.chmod(0o666)
+    key.chmod(0o600)
+    said = (f"changed mode of {file} from 0666 to 0644", f"changed mode of {key} from 0600 to 0644")
+    _, story = await converge_once(repository, options=Options(noop=True))
+    assert story.checks("repository#tiny")[0].actions == tuple(f"Would have {words}" for words in said)
+    _, story = await converge_once(repository)
+    assert story.checks("repository#tiny")[0].actions == said
+    assert [path.stat().st_mode & 0o7777 for path in (file, key)] == [0o644, 0o644]
+    ended, _ = await converge_once(repository)
+    assert ended.counts[Result.OK] == 1
+
+
+async def test_a_mode_that_somebody_changes_is_changed_back(apt):
+    file = apt.root / "etc/apt/sources.list.d/tiny.sources"
+    async with running(of_apt(apt, trusted=True)) as story:
+        await story.converged()
+        file.chmod(0o600)
+        await story.until(lambda: file.stat().st_mode & 0o7777 == 0o644)

@@ -111,6 +111,12 @@ def _items(found: Any) -> list[Any]:
     return list(found) if isinstance(found, (list, Mapping)) else [found]
 
 
+def _versions(found: Any) -> list[Any]:
+    """As `_items`, without the white space around each, such as the newline that ends the output of a command."""
+    items = _items(found.strip() if isinstance(found, str) else found)
+    return [item.strip() if isinstance(item, str) else item for item in items]
+
+
 def _compare(found: Any, holds: Callable[[float], bool]) -> bool:
     """What is no number compares with none."""
     if isinstance(found, bool):
@@ -225,5 +231,5 @@ _MATCHERS: Final[dict[str, _Matcher]] = {
     "have-key-with-value": _Matcher(_has_entries, _check_entries),
     "have-patterns": _Matcher(lambda found, some: have_patterns(_text(found), some), check_patterns),
     "gjson": _Matcher(_has_at_paths, _check_entries),
-    "semver-constraint": _Matcher(lambda found, it: satisfies_all(_items(found), it), _check_constraint),
+    "semver-constraint": _Matcher(lambda found, it: satisfies_all(_versions(found), it), _check_constraint),
 }
