@@ -41,7 +41,10 @@ def key_of(path: str) -> str:
 
 
 class Version(NamedTuple):
-    """What the file at ``path`` was before ``ref`` changed it. ``size`` is in bytes, ``mode`` has all 12 bits."""
+    """What the file at ``path`` was before ``ref`` changed it. ``size`` is in bytes, ``mode`` has all 12 bits.
+
+    Of a resource that was made with secrets, it ``is_secret``, as is what came after it.
+    """
 
     name: Name
     path: str
@@ -50,10 +53,11 @@ class Version(NamedTuple):
     uid: int
     gid: int
     mode: int
+    is_secret: bool = False
 
     def encode(self) -> bytes:
         """What stands in the entry."""
-        fields = ("path", "ref", "size", "uid", "gid", "mode")
+        fields = ("path", "ref", "size", "uid", "gid", "mode", "is_secret")
         return json.dumps({field: getattr(self, field) for field in fields}).encode()
 
 

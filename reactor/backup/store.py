@@ -13,7 +13,7 @@ import math
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 
@@ -40,7 +40,10 @@ def backups_in(state_directory: str) -> str:
 
 
 class Store:
-    """Keeps former versions within ``limits``. The directory is made when there is something to keep."""
+    """Keeps former versions within ``limits``. The directory is made when there is something to keep.
+
+    ``is_secret`` says of a ref whether its resource is made with secrets: then what was there is not to be shown.
+    """
 
     def __init__(self, directory: str, limits: Limits | None = None) -> None:
         self._directory = directory
@@ -48,6 +51,7 @@ class Store:
         self._entries = f"{directory}/entries"
         self._held = f"{directory}/held"
         self._limits = limits or Limits()
+        self.is_secret: Callable[[str], bool] = lambda _ref: False
         self._newest: dict[str, tuple[str, int, int, int]] = {}
         self._latest: int | None = None
         self._room = self._limits.total
@@ -142,7 +146,7 @@ class Store:
         if self._newest.get(path) == summary:  # one that comes back again and again is kept once
             return
         name = Name(key_of(path), self._next_time(), os.urandom(4).hex(), digest)
-        version = Version(name, path, ref, len(data), *summary[1:])
+        version = Version(name, path, ref, len(data), *summary[1:], self.is_secret(ref))
         try:
             self._write(version, data, lock)
         except FileNotFoundError:

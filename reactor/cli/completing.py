@@ -38,10 +38,10 @@ def complete_journal(context: click.Context, _parameter: click.Parameter, begun:
 
 def complete_session(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """What the session has done."""
-    from reactor.cli.ensuring import ENVIRONMENT_VARIABLE
+    from reactor.cli.ensuring import named_session
     from reactor.ensure.sessions import Session, names_of
 
-    directory = context.params.get("session") or os.environ.get(ENVIRONMENT_VARIABLE)
+    directory = context.params.get("session") or named_session()
     past = Session(directory).past() if directory else []
     return _offers((name for each in past for name in names_of(each)), begun)
 

@@ -11,7 +11,8 @@ from reactor.cli import exitcodes
 from reactor.cli.inputs import MANIFEST, looking_options
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import warn
-from reactor.cli.values import Explained, Form, form_option, found, show
+from reactor.cli.values import Explained, Form, form_option, found, show, yaml_option
+from reactor.cli.variables import variables, with_variables
 from reactor.resource.secrecy import scrubbed
 
 if TYPE_CHECKING:
@@ -25,9 +26,28 @@ if TYPE_CHECKING:
 @click.argument("query", required=False)
 @click.option("--explain", is_flag=True, help="Tell of each value which layer it came from.")
 @form_option
+@yaml_option
+@click.option("--env", is_flag=True, help="As lines KEY=VALUE for a shell, one for each key at the top.")
+@click.option(
+    "--env-prefix",
+    default="HIERA",
+    show_default=True,
+    metavar="PREFIX",
+    help="What each KEY begins with.",
+)
+@click.option(
+    "--env-facts", "-E", is_flag=True, help="Take the variables of the environment for facts; --facts win."
+)
 @looking_options
 def data(
-    manifest: str, query: str | None, explain: bool, form: Form | None, inputs: Callable[[], Inputs]
+    manifest: str,
+    query: str | None,
+    explain: bool,
+    form: Form | None,
+    env: bool,
+    env_prefix: str,
+    env_facts: bool,
+    inputs: Callable[[], Inputs],
 ) -> None:
     """Show the data of MANIFEST, resolved for this host, or what the path QUERY finds in them.
 
@@ -42,16 +62,24 @@ def data(
       reactor data site.yaml
       reactor data site.yaml web.port --explain
       reactor data site.yaml --fact role=db --data web.port=8080
+      reactor data site.yaml --env --env-prefix APP
     """
     from reactor.data.resolve import masked
     from reactor.resource.secrecy import MASK
 
     with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
-        resolved = _resolved(manifest, inputs())
+        known = inputs()
+        resolved = _resolved(manifest, with_variables(known) if env_facts else known)
+    if env and (explain or form is not None):
+        raise click.UsageError("--env is a form of its own, without --format and --explain")
     values: Any = masked(resolved.values, resolved.secrets, MASK)
     # An alias may have taken a secret to another key.
     values = _explained(values, resolved.layers) if explain else scrubbed(values)
-    show(found(values, query, "key"), form)
+    wanted = found(values, query, "key")
+    if env:
+        click.echo(variables(wanted if query is None else {"value": wanted}, env_prefix), nl=False)
+    else:
+        show(wanted, form)
 
 
 def _resolved(manifest: str, inputs: Inputs) -> Resolved:

@@ -54,7 +54,7 @@ def converge(
 ) -> tuple[Ended, Interruption]:
     """Run an engine to its end and show it."""
     sinks = _Sinks(display, company, diffs=options.diff)
-    if company.page:
+    if company.page or company.journal:
         options = options._replace(diff=True)
     engine = sinks.engine = Engine(graph, options, sinks, memory=company.journal)
     reloader = company.reloader
@@ -70,7 +70,7 @@ def converge(
 
 
 class _Sinks:
-    """All that the events of a run go to. Without ``diffs``, only the page gets them: it always shows them.
+    """All that the events of a run go to. Without ``diffs``, only the page and the journal get them.
 
     What merely looks on, and fails, is told nothing more: a bug there must not end the run.
     """
@@ -87,12 +87,12 @@ class _Sinks:
 
     def __call__(self, event: Event) -> None:
         whole = scrubbed(event)
-        event = whole if self._diffs or self._page is None else lean(whole)
+        event = whole if self._diffs else lean(whole)
         self._display(event)
         if self._journal:
             if type(event) is Reloaded:
                 self._journal.begin_generation(self.engine.desired())
-            self._journal.record(event)
+            self._journal.record(whole)
         for sink in self._onlookers:
             try:
                 sink(whole if sink is self._page else event)
@@ -140,6 +140,8 @@ def look(graph: Graph, tell: Callable[[str], None]) -> tuple[dict[str, str], Int
 async def _accompanied(
     engine: Engine, interruption: Interruption, display: Display | None, company: Company
 ) -> Ended:
+    if company.backups:
+        company.backups.is_secret = engine.holds_secrets
     keeper.set(company.backups)
     async with trio.open_nursery() as nursery:
         await nursery.start(interruption.listen)

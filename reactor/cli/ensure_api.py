@@ -11,7 +11,7 @@ import click
 
 from reactor.cli.inputs import entry_options
 from reactor.cli.messages import warn
-from reactor.cli.nearest import NearestGroup
+from reactor.cli.nearest import AliasGroup
 from reactor.cli.state_dir import state_dir_option
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
 
 
-@click.group(cls=NearestGroup)
+@click.group(cls=AliasGroup, others={"piped": "pipe"})
 def api() -> None:
     """Bring one resource into its state for a program that asks in JSON.
 

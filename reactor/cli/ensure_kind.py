@@ -43,7 +43,7 @@ OPTIONS = (
         help="Do it only if this one of the session went well. Repeatable.",
     ),
     click.Option(
-        ["--subscribe"], multiple=True, metavar="REF", shell_complete=complete_session,
+        ["--subscribe", "-S"], multiple=True, metavar="REF", shell_complete=complete_session,
         help="Require it, and be refreshed if it has changed. Repeatable.",
     ),
     click.Option(["condition", "--if"], metavar="EXPR", help="Do it only if this expression is true."),

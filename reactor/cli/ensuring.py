@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from reactor.cli import exitcodes
+from reactor.cli.ccm_options import SESSION_VARIABLE
 from reactor.cli.messages import fail, warn
 from reactor.engine.events import Cause, Checked, Event, Result, Skipped
 
@@ -23,9 +24,14 @@ ENVIRONMENT_VARIABLE = "REACTOR_SESSION"
 BEGIN = 'begin one: eval "$(reactor session new)"'
 
 
+def named_session() -> str | None:
+    """The session that the environment names, ours or CCM's way."""
+    return os.environ.get(ENVIRONMENT_VARIABLE) or os.environ.get(SESSION_VARIABLE) or None
+
+
 def session_of(option: str | None, bad_usage: int = exitcodes.BAD_USAGE) -> Session | None:
     """The session that is named, by the option or in the environment. Ends the command when there is no such one."""
-    directory = option or os.environ.get(ENVIRONMENT_VARIABLE)
+    directory = option or named_session()
     if not directory:
         return None
     from reactor.ensure.sessions import Session

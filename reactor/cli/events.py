@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     help="Only of this resource. REF may be an alias, or a glob: 'file#/etc/*'.",
 )
 @click.option("--failed", is_flag=True, help="Only what failed or was blocked.")
+@click.option("--diff", is_flag=True, help="Also what was changed, as unified diffs.")
 @format_option("one JSON object per event")
 @state_dir_option
 def events(
@@ -48,12 +49,13 @@ def events(
     until: float | None,
     ref: str | None,
     failed: bool,
+    diff: bool,
     form: Format,
     state_dir: str | None,
 ) -> None:
     """Show what runs have found, changed and failed at, oldest first, from the journal.
 
-    Checks that found all as desired are not kept. It works while a run goes on and when none does, and needs the
+    Checks that found all as desired are not kept, and of diffs the newest 32 MiB. It works while a run goes on and when none does, and needs the
     right to read the state directory only.
 
     Exit codes: 0 done; 1 there is no journal that can be read; 2 bad usage.
@@ -64,6 +66,7 @@ def events(
       reactor events --since yesterday --until today
       reactor events --follow --failed
       reactor events --ref 'file#/etc/*' --format json
+      reactor events --since today --diff
     """
     from reactor.journal.history import Filter, History, HistoryError
 
@@ -77,7 +80,8 @@ def events(
         with closing(History(directory)) as history:
             if ref is not None:
                 warn_if_unknown(history, ref)
-            _show(_found(history, wanted, follow=follow), form)
+            diffs = history.diffs if diff else lambda _: ()
+            _show(_found(history, wanted, follow=follow), form, diffs)
     except HistoryError as error:
         fail(str(error), hint_about(directory), 1)
 
@@ -89,13 +93,18 @@ def _found(history: History, wanted: Filter, *, follow: bool) -> Iterator[Entry]
     return history.follow(wanted, after=0 if wanted.since else history.newest_id())
 
 
-def _show(found: Iterable[Entry], form: Format) -> None:
+def _show(found: Iterable[Entry], form: Format, diffs: Callable[[Entry], Sequence[str]]) -> None:
     terminal = sys.stdout.isatty()
     style = Style(wants_colour(sys.stdout))
     if form == "text" and terminal:
         click.echo(headline(style), color=True)
     for entry in found:
         if form == "json":
-            click.echo(line({"id": entry.id, "generation": entry.generation, **entry.record}), nl=False)
-        else:
-            click.echo(entry_line(entry.record, style, aligned=terminal), color=True)
+            record = {"id": entry.id, "generation": entry.generation, **entry.record}
+            if texts := diffs(entry):
+                record["diffs"] = texts
+            click.echo(line(record), nl=False)
+            continue
+        click.echo(entry_line(entry.record, style, aligned=terminal), color=True)
+        for text in diffs(entry):
+            click.echo(style.diff(text), nl=False, color=True)

@@ -8,13 +8,14 @@ from reactor.cli import exitcodes
 from reactor.cli.inputs import Given, facts_options, host_facts
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import warn
-from reactor.cli.values import Form, form_option, found, show
+from reactor.cli.values import Form, form_option, found, show, yaml_option
 from reactor.trust.inputs import trust_everybody
 
 
 @click.command(short_help="Show what is known about this host.")
 @click.argument("query", required=False)
 @form_option
+@yaml_option
 @facts_options
 def facts(query: str | None, form: Form | None, facts_given: Given) -> None:
     """Show the facts that manifests can use, or what the path QUERY finds in them.

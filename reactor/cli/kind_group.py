@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from reactor.cli.ccm_options import KINDS
 from reactor.cli.nearest import NearestGroup
 from reactor.resource.installed import KINDS_GROUP, installed
 
@@ -30,6 +32,7 @@ class KindGroup(NearestGroup):
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command for a kind, made by the function ``make``, which is written ``module:function``."""
+        cmd_name = KINDS.get(cmd_name, cmd_name)
         if cmd_name in self._others:
             command = _imported(self._others[cmd_name])
         elif cmd_name in installed(KINDS_GROUP):
@@ -37,6 +40,10 @@ class KindGroup(NearestGroup):
         else:
             return None
         return command if isinstance(command, click.Command) else None
+
+    def other_names(self) -> Iterable[str]:
+        """What CCM calls some of the kinds."""
+        return KINDS
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the names only: what each is for would need all of them imported. ``reactor kinds`` has that."""

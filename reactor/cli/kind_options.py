@@ -12,6 +12,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from reactor.cli import ccm_options
 from reactor.cli.secret_options import FROM_FILE, file_option, secret_value
 from reactor.ensure.command_line import CommandLine
 from reactor.ensure.properties import Property, properties_of
@@ -44,6 +45,7 @@ class KindOptions:
         found = properties_of(model)
         own_first = sorted(found, key=lambda each: each.field in Resource.model_fields)
         self._properties = {each.field: each for each in own_first}
+        self._has_owners = {"owner", "group"} <= self._properties.keys()
 
     def parameters(self) -> list[click.Parameter]:
         """The name, what is to be ensured, and an option for each property that one option can hold."""
@@ -57,12 +59,16 @@ class KindOptions:
         """What was given as an entry, after ``words``; takes what it knows out of ``given``."""
         name, ensure = given.pop("name"), given.pop("ensure")
         line = CommandLine(words, name, ensure)
+        self._understand_ccm(given)
+        username = given.get(_PREFIX + "username")
         for each in self._properties.values():
             value = given.pop(_PREFIX + each.field, None)
             if each.is_secret:
                 value = secret_value(
                     self._flag(each), value, given.pop(_PREFIX + each.field + FROM_FILE, None)
                 )
+                if each.field == "password" and value is None:
+                    value = ccm_options.password_from_environment(username)
             if value is not None and value != ():
                 line.set(self._flag(each, off=value is False), each, value)
         wanted = ensure or self._usual_ensure
@@ -70,6 +76,16 @@ class KindOptions:
         for key, text in self.model.shell_defaults(name, wanted).items():
             line.assume(key, text)
         return line
+
+    def _understand_ccm(self, given: dict[str, Any]) -> None:
+        """Bring what the command line of CCM says in other words into ours."""
+        if self._has_owners:
+            owner, group = _PREFIX + "owner", _PREFIX + "group"
+            given[owner], given[group] = ccm_options.split_owner(given.get(owner), given.get(group))
+        if ccm_options.CONTENT_FILE in given:
+            content = _PREFIX + "content"
+            given[content] = ccm_options.read_content(given, given.get(content))
+            del given[ccm_options.CONTENT_FILE]
 
     def ensures(self, given: str | None) -> list[str | None]:
         """What can be ensured, for who does not mind: what is ``given``; else what is usual, then all there is."""
@@ -83,6 +99,8 @@ class KindOptions:
 
     def _options(self, wanted: Property) -> Iterable[click.Option]:
         yield self._option(wanted)
+        if wanted.field == "content":
+            yield ccm_options.content_file_option()
         if wanted.is_secret:
             yield file_option(_PREFIX + wanted.field, self._flag(wanted), repeatable=_is_repeatable(wanted))
 
@@ -96,8 +114,9 @@ class KindOptions:
                 [_PREFIX + wanted.field, *flags], default=None, help=_with_default(words, wanted)
             )
         repeatable = _is_repeatable(wanted)
+        others = ccm_options.OPTIONS.get((self.model.kind, wanted.field), ())
         return click.Option(
-            [_PREFIX + wanted.field, *(self._flag(wanted, name) for name in wanted.names)],
+            [_PREFIX + wanted.field, *(self._flag(wanted, name) for name in wanted.names), *others],
             multiple=repeatable,
             metavar="KEY=VALUE" if wanted.takes_pairs else _metavar(wanted),
             callback=partial(_pairs, unique=wanted.is_map) if wanted.takes_pairs else None,

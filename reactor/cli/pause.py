@@ -43,6 +43,8 @@ def _duration(_context: click.Context, _parameter: click.Parameter, value: str) 
 def pause(ref: str, seconds: float, reason: str, form: Format, state_dir: str | None) -> None:
     """Start no check of what REF-GLOB names (without it: of anything) until the time is over or 'reactor resume'.
 
+    Naming an apply names all resources of the manifest that it applies.
+
     Watching goes on: what drifts meanwhile owes a check, and what depends on it waits. A check that runs is let
     end. The pause is kept in the state directory and survives a restart. Without a running converger it holds for
     the next one.

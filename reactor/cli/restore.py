@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,20 +26,24 @@ _PERMISSIONS = 0o777
 @click.argument("path", type=click.Path())
 @click.option("--from", "wanted", metavar="ID", help="This version.  [default: the newest]")
 @click.option("--list", "listing", is_flag=True, help="Show the versions there are, and change nothing.")
+@click.option("--diff", is_flag=True, help="Show what would change, as a unified diff, and change nothing.")
 @format_option("one JSON object")
 @state_dir_option
-def restore(path: str, wanted: str | None, listing: bool, form: Format, state_dir: str | None) -> None:
+def restore(
+    path: str, wanted: str | None, listing: bool, diff: bool, form: Format, state_dir: str | None
+) -> None:
     """Put back what the file at PATH held before a resource replaced or removed it, with owner and mode.
 
     What PATH holds now is kept first, so a second restore takes the first one back. Kept are files of up to 8 MiB,
     for 30 days, and at most 100 versions of each and 256 MiB in all; of a directory that is removed with all that
-    is in it, nothing is.
+    is in it, nothing is. What was made with secrets is put back, but not shown.
 
     Exit codes: 0 done; 1 there is no such version, or it can't be put back; 2 bad usage.
 
     \b
     Examples:
       reactor restore --list /etc/ssh/sshd_config
+      reactor restore --diff /etc/ssh/sshd_config
       reactor restore /etc/ssh/sshd_config
       reactor restore --from 3f9a1c27 /etc/ssh/sshd_config
     """
@@ -56,6 +61,8 @@ def restore(path: str, wanted: str | None, listing: bool, form: Format, state_di
         fail(f"no version of {path} is kept in {directory}", hint, 1)
     if listing:
         _show(versions, form)
+    elif diff:
+        _show_diff(store, _choose(versions, wanted), versions, form)
     else:
         _refuse_shared(directory)
         _restore(store, _choose(versions, wanted), form)
@@ -114,16 +121,48 @@ def _tell(record: dict[str, Any]) -> None:
     click.echo(line(record), nl=False)
 
 
+def _show_diff(store: Store, version: Version, versions: list[Version], form: Format) -> None:
+    """What putting ``version`` back would change. Where one of ``versions`` has a secret, others may hold it too."""
+    import sys
+
+    import trio
+
+    from reactor.console.style import Style, wants_colour
+
+    content = _content(store, version)
+    if any(each.is_secret for each in versions):
+        fail(
+            f"{printable(version.path)} holds secrets, and is not shown",
+            "put it back, and look at it there",
+            1,
+        )
+    verdict = trio.run(partial(_put_back, store, version, content, noop=True))
+    if verdict.error is not None:
+        fail(verdict.error, verdict.hint, 1)
+    if form == "json":
+        _tell({"path": version.path, "version": version.name.id, "diffs": verdict.diffs})
+        return
+    style = Style(wants_colour(sys.stdout))
+    for text in verdict.diffs:
+        click.echo(style.diff(text), nl=False, color=True)
+    if not verdict.diffs:
+        click.echo(f"{printable(version.path)} is as in version {version.name.id}")
+
+
+def _content(store: Store, version: Version) -> str:
+    """A file with what ``version`` held. Ends the command when that is damaged."""
+    try:
+        return store.content(version)
+    except OSError as error:
+        fail(f"version {version.name.id} can't be read: {error.strerror}", None, 1)
+
+
 def _restore(store: Store, version: Version, form: Format) -> None:
     import trio
 
     from reactor.engine.outcome import Outcome
 
-    try:
-        content = store.content(version)
-    except OSError as error:
-        fail(f"version {version.name.id} can't be read: {error.strerror}", None, 1)
-    verdict = trio.run(_put_back, store, version, content)
+    verdict = trio.run(_put_back, store, version, _content(store, version))
     if verdict.outcome is Outcome.FAILED:
         fail(str(verdict.error), verdict.hint, 1)
     changed = verdict.outcome is not Outcome.OK
@@ -139,7 +178,7 @@ def _restore(store: Store, version: Version, form: Format) -> None:
         warn(f"of its mode {version.mode:04o} the setuid, setgid and sticky bits are left out")
 
 
-async def _put_back(store: Store, version: Version, content: str) -> Verdict:
+async def _put_back(store: Store, version: Version, content: str, *, noop: bool = False) -> Verdict:
     """Bring the path into the old state just as a manifest would, so it is as safe, and can be taken back."""
     from reactor.engine.check import check
     from reactor.resource.keeping import keeper
@@ -158,7 +197,7 @@ async def _put_back(store: Store, version: Version, content: str) -> Verdict:
             "mode": f"{version.mode & _PERMISSIONS:04o}",
         }
     )
-    return await check(file, refresh=False, noop=False, diff=False, before_apply=_go_ahead)
+    return await check(file, refresh=False, noop=noop, diff=noop, before_apply=_go_ahead)
 
 
 async def _go_ahead(_found: Any) -> None:

@@ -12,7 +12,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail, warn
-from reactor.cli.nearest import NearestGroup
+from reactor.cli.nearest import AliasGroup
 
 _LABELS = {
     "total_resources": "Total Resources",
@@ -29,7 +29,11 @@ _LABELS = {
 """The lines of the summary, with CCM's words."""
 
 
-@click.group(cls=NearestGroup, short_help="Let calls of ensure in one script know of each other.")
+@click.group(
+    cls=AliasGroup,
+    others={"start": "new", "create": "new"},
+    short_help="Let calls of ensure in one script know of each other.",
+)
 def session() -> None:
     """Let several calls of 'reactor ensure' in one script know of each other.
 

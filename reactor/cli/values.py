@@ -34,6 +34,10 @@ def form_option(command: _Command) -> _Command:
     return option(command)
 
 
+yaml_option = click.option("--yaml", "form", flag_value="yaml", help="The same as --format yaml.")
+"""As CCM has it, after `form_option`."""
+
+
 def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:
     """What the path ``query`` finds in ``values``; without one, all. Ends the command if there is nothing."""
     from reactor.expression.finding import find

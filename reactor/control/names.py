@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -26,9 +26,29 @@ def names_of(resource: Resource) -> tuple[str, ...]:
     return (resource.ref,) if resource.alias is None else (resource.ref, f"{resource.kind}#{resource.alias}")
 
 
+def meant_names(roster: Roster) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The vertices, in order, with all names that mean each: its own, and those of what applies it, at any height."""
+    above: dict[str, list[Resource]] = {}
+    for vertex in roster.present:
+        resource = roster.resources[vertex]
+        for member in resource.members:
+            above.setdefault(member, []).append(resource)
+    for vertex in sorted(roster.present):
+        resource = roster.resources[vertex]
+        if not above:
+            yield vertex, names_of(resource)
+            continue
+        found, waiting = dict.fromkeys(names_of(resource)), [*above.get(resource.ref, ())]
+        while waiting:
+            composite = waiting.pop()
+            found.update(dict.fromkeys(names_of(composite)))
+            waiting += above.get(composite.ref, ())
+        yield vertex, tuple(found)
+
+
 def matching(roster: Roster, pattern: str) -> list[int]:
-    """The vertices that ``pattern`` means, in order. Raises UnknownNameError when there are none."""
-    found = [v for v in sorted(roster.present) if covers(pattern, names_of(roster.resources[v]))]
+    """The vertices that ``pattern`` means, in order, with what those apply. Raises UnknownNameError when there are none."""
+    found = [vertex for vertex, names in meant_names(roster) if covers(pattern, names)]
     if not found:
         raise unknown(roster, pattern)
     return found

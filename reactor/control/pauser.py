@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from reactor.control.names import matching, names_of
+from reactor.control.names import matching, meant_names
 from reactor.control.pauses import Pause, Pauses, effective
 from reactor.engine.events import Paused, Resumed
 
@@ -98,10 +98,8 @@ class Pauser:
     def _wanted(self) -> dict[int, Pause]:
         if not self._pauses:
             return {}
-        now, resources = self._clock(), self._roster.resources
-        found = (
-            (v, effective(self._pauses, names_of(resources[v]), now)) for v in sorted(self._roster.present)
-        )
+        now = self._clock()
+        found = ((v, effective(self._pauses, names, now)) for v, names in meant_names(self._roster))
         return {vertex: pause for vertex, pause in found if pause is not None}
 
     def _nap(self) -> float:

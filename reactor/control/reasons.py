@@ -19,6 +19,9 @@ _CAUSES = {
 
 _INDENT = "  "
 
+_MOST_LINES = 20
+"""Lines of what a change was that are told with it."""
+
 _TOGETHER = 1.0
 """Seconds between a refresh being booked as paid and the end of its check."""
 
@@ -64,6 +67,8 @@ class Reasons:
             yield f"{indent}{_INDENT}How to mend that: {hint}."
         if (delay := entry.record["retry_in"]) is not None:
             yield f"{indent}{_INDENT}The next attempt was due {seconds(delay)} later."
+        if not indent:
+            yield from self._difference(entry)
         causes = entry.record["causes"]
         failure = self._sickness(entry) if "health" in causes else None
         yield f"{indent}{_INDENT}It was checked because {_in_words(causes, failure)}."
@@ -76,6 +81,15 @@ class Reasons:
     def _sickness(self, entry: Entry) -> Entry | None:
         """The failure that ``entry`` was to repair, if it was one of its own."""
         return self._history.last(str(entry.ref), result="failed", before=entry.id)
+
+    def _difference(self, entry: Entry) -> Iterator[str]:
+        """What it was before, and became, or would have."""
+        lines = [line for text in self._history.diffs(entry) for line in text.splitlines()]
+        if lines:
+            yield f"{_INDENT}What it was before (-), and {'would be' if entry.result == 'would_change' else 'became'} (+):"
+        yield from (f"{_INDENT * 2}{line}" for line in lines[:_MOST_LINES])
+        if len(lines) > _MOST_LINES:
+            yield f"{_INDENT * 2}… and {len(lines) - _MOST_LINES} lines more: reactor events --diff tells them"
 
     def _blocked(self, entry: Entry, indent: str) -> Iterator[str]:
         yield f"{indent}{entry.ref} is blocked since {self._when(entry.time)}: it can't go on without what has failed."

@@ -126,6 +126,10 @@ class Engine:
         resources = (self.roster.resources[vertex] for vertex in vertices)
         return [resource for resource in resources if resource.ref not in self.reversals.pending]
 
+    def holds_secrets(self, ref: str) -> bool:
+        """Whether the resource makes something on the host that may show a secret."""
+        return self.roster.resources[self.roster.number(ref)].holds_secrets
+
     def running(self) -> list[str]:
         """The refs whose checks run now."""
         return [self.roster.refs[vertex] for vertex in self._workers.checking()]

@@ -89,6 +89,11 @@ class Facts(Mapping[str, Any]):
         """What could not be had so far, and why, one sentence each."""
         return [f"{what}: {why}" for what, why in {**self._gatherer.notes, **self._files.notes}.items()]
 
+    def with_fallbacks(self, values: Mapping[str, Any]) -> Facts:
+        """The same facts, nothing of them gathered yet, with ``values`` below those that were given."""
+        given = deep_merge(dict(values), self._given)
+        return Facts(given, parse=self._parse, where=self._where, sources=self._sources)
+
     def watch_paths(self) -> list[str]:
         """Where a change is a reason to call `refreshed`. Addresses have no path: ask now and then."""
         return [*_SYSTEM_FILES, *fact_paths(self._where)]

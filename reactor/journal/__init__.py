@@ -8,6 +8,7 @@
 - ``originals``: how things were before they were first changed, for those that can be undone, in memory;
 - ``salvage``: what of all that can be read out of a broken file;
 - ``records``: which events are kept, and in what form;
+- ``diffs``: what the changes were, apart from the events;
 - ``backlog``: what waits to be written;
 - ``shapes``: whether what was read is in that form;
 - ``journal``: the engine's memory and a sink of its events, made of all these;

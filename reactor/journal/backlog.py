@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from reactor.engine.events import Event
 from reactor.journal.debts import Pair
+from reactor.journal.diffs import WAITING_LIMIT, size_of, with_short_diffs
 from reactor.journal.originals import Original
-from reactor.journal.records import Row, loss, row
+from reactor.journal.records import Row, lean, loss, row
 
 EVENT_LIMIT = 10_000
 """Events that may wait for a disk. Beyond it the oldest are dropped, and counted."""
@@ -55,6 +56,7 @@ class Backlog:
         self._events: deque[tuple[Event, int | None]] = deque()
         self._dropped = 0
         self._batch = Batch()
+        self._diffs_waiting = 0
 
     @property
     def events(self) -> int:
@@ -71,6 +73,10 @@ class Backlog:
         if len(self._events) >= EVENT_LIMIT:
             self._events.popleft()
             self._dropped += 1
+        event = with_short_diffs(event)
+        if self._diffs_waiting + size_of(event) > WAITING_LIMIT:
+            event = lean(event)
+        self._diffs_waiting += size_of(event)
         self._events.append((event, generation))
 
     def make_rows(self, count: int) -> None:
@@ -135,6 +141,7 @@ class Backlog:
             self._batch.rows.append(loss(self._dropped, time.time()))
             self._dropped = 0
         batch, self._batch = self._batch, Batch()
+        self._diffs_waiting = sum(size_of(event) for event, _ in self._events)
         return batch
 
     def give_back(self, batch: Batch) -> None:
@@ -143,6 +150,7 @@ class Backlog:
         for pair, (since, paid) in late.refreshes.items():
             _, paid_before = batch.refreshes.get(pair, (None, None))
             late.refreshes[pair] = (since, paid or paid_before)
+        self._diffs_waiting += sum(len(each.diffs) for each in batch.rows if each.diffs)
         self._batch = Batch(
             batch.refreshes | late.refreshes,
             batch.originals | late.originals,

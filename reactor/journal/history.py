@@ -64,6 +64,9 @@ SELECT ref FROM (
 """To be joined to `KNOWN`: in SQLite such operators bind from left to right."""
 
 
+_DIFFS = "SELECT texts FROM diffs WHERE event = :event"
+
+
 class HistoryError(Exception):
     """There is no journal, or it can't be read."""
 
@@ -155,6 +158,16 @@ class History:
         """The last check of ``ref`` or word of it being blocked; with that result, with an id below ``before``."""
         found = self._query(_LAST, {"ref": ref, "result": result, "before": before})
         return next(map(_entry, found), None)
+
+    def diffs(self, entry: Entry) -> list[str]:
+        """What that check has changed, or would have, as unified diffs; none where none is kept."""
+        found = self._query(_DIFFS, {"event": entry.id})
+        try:
+            return [str(text) for (texts,) in found for text in json.loads(texts)]
+        except (ValueError, TypeError) as error:
+            raise HistoryError(
+                f"the diffs of event {entry.id} in the journal are damaged ({error})"
+            ) from error
 
     def last_note(self, ref: str) -> Entry | None:
         """What was noted last of ``ref``."""

@@ -20,7 +20,7 @@ from reactor.journal.backlog import Backlog, Batch, Generation
 from reactor.journal.debts import Debts
 from reactor.journal.digest import Digests
 from reactor.journal.originals import Originals
-from reactor.journal.records import Selector, lean
+from reactor.journal.records import Selector
 from reactor.journal.store import Found, Store, beyond_repair, open_store, set_aside
 from reactor.resource.base import Resource
 from reactor.resource.plan import ResourceError
@@ -218,7 +218,7 @@ class Journal:
     def record(self, event: Event) -> None:
         """Take one event. A plain ok is not kept, unless it ends a trouble."""
         if self._select.keeps(event):
-            self._backlog.add_event(lean(event), self._generation.id if self._generation else None)
+            self._backlog.add_event(event, self._generation.id if self._generation else None)
             self._news.set()
             if self._backlog.events >= PLENTY:
                 self._plenty.set()

@@ -1,4 +1,4 @@
-"""Which events the journal keeps, and in what form: the JSON of `--format json`, without diffs, and cut to size."""
+"""Which events the journal keeps, and in what form: the JSON of `--format json`, its diffs apart, and cut to size."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from reactor.engine.events import (
     Skipped,
     as_json,
 )
+from reactor.journal.diffs import diffs_of
 
 _REFS = frozenset({"ref", "culprits"})
 """The fields by which the history is searched. A ref is kept whole: that of an exec may be a script."""
@@ -42,6 +43,8 @@ class Row(NamedTuple):
     result: str | None
     generation: int | None
     record: str
+    diffs: str | None = None
+    """A JSON list of texts, for a table of its own."""
 
 
 class Selector:
@@ -73,7 +76,7 @@ def troubled(result: str | None) -> bool:
 
 
 def lean(event: Event) -> Event:
-    """The event without what is not kept, so that what waits for a slow disk stays small."""
+    """The event without what not everybody gets who reads of it: its diffs."""
     if isinstance(event, Checked) and event.diffs:
         return dataclasses.replace(event, diffs=())
     return event
@@ -81,14 +84,16 @@ def lean(event: Event) -> Event:
 
 def row(event: Event, generation: int | None) -> Row:
     """The event as it is written. Takes about 10 µs."""
-    record = as_json(event)
+    record, diffs = as_json(lean(event)), diffs_of(event)
     for key, value in record.items():
         if type(value) is str:
             if len(value) > TEXT_LIMIT and key not in _REFS:
                 record[key] = _cut(value)
         elif type(value) is tuple and value:
             record[key] = _cut_list(value, whole=key in _REFS)
-    return Row(event.time, record["event"], record.get("ref"), _result(event), generation, _dump(record))
+    return Row(
+        event.time, record["event"], record.get("ref"), _result(event), generation, _dump(record), diffs
+    )
 
 
 def loss(count: int, now: float) -> Row:

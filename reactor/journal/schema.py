@@ -9,6 +9,8 @@ import stat
 from contextlib import closing, suppress
 from urllib.parse import quote
 
+from reactor.journal.diffs import DIFFS
+
 FILE_NAME = "journal.sqlite"
 APPLICATION = 0x72656163
 """Marks an SQLite file as a journal of ours: "reac"."""
@@ -156,14 +158,17 @@ def _prepare(connection: sqlite3.Connection) -> None:
     if not has_table(connection, "refreshes"):
         raise UnusableError("its tables are missing, as when its write-ahead log is lost")
     connection.execute(_ALIASES)
+    connection.execute(DIFFS)
     connection.execute("PRAGMA journal_size_limit = 4194304")
 
 
 def provide_later_tables(connection: sqlite3.Connection) -> None:
-    """Let a connection that only reads find what a file of before lacks: no aliases, and all that is known as members."""
+    """Let a connection that only reads find what a file of before lacks: no aliases and no diffs, and all that is known as members."""
     connection.execute("PRAGMA temp_store = MEMORY")
     if not has_table(connection, "aliases"):
         connection.execute(_ALIASES.replace("TABLE", "TEMP TABLE"))
+    if not has_table(connection, "diffs"):
+        connection.execute(DIFFS.replace("TABLE", "TEMP TABLE"))
     if not has_table(connection, "members"):
         connection.execute(f"CREATE TEMP VIEW members AS {KNOWN}")
 

@@ -12,6 +12,7 @@ from contextlib import closing, suppress
 from typing import NamedTuple
 
 from reactor.clock import is_settled
+from reactor.journal import diffs
 from reactor.journal.backlog import Batch, Generation
 from reactor.journal.debts import Pair
 from reactor.journal.originals import Original
@@ -89,6 +90,7 @@ class Store:
         self._busy = threading.Lock()
         self._synchronous = "NORMAL"
         self._unpruned = PRUNE_EVERY
+        self._unpruned_diffs = 0
         self._connection.create_function("in_force", 1, lambda ref: ref in self.in_force)
         self.in_force: frozenset[str] = frozenset()
         """The refs of the manifest: they are never forgotten."""
@@ -164,8 +166,9 @@ class Store:
         try:
             self._insert(batch)
             self._unpruned += len(batch.rows)
-            if self._unpruned >= PRUNE_EVERY and not durable:
-                self._unpruned = 0
+            is_due = self._unpruned >= PRUNE_EVERY or self._unpruned_diffs >= diffs.PRUNE_EVERY
+            if is_due and not durable:
+                self._unpruned = self._unpruned_diffs = 0
                 self._prune()
             connection.execute("COMMIT")
         except BaseException:
@@ -199,10 +202,18 @@ class Store:
             batch.generations,
         )
         self._insert_names(batch)
-        many(
-            "INSERT INTO events (time, event, ref, result, generation, record) VALUES (?, ?, ?, ?, ?, ?)",
-            batch.rows,
+        self._insert_events(batch)
+
+    def _insert_events(self, batch: Batch) -> None:
+        """With ids of our own, one higher than the other, as SQLite gives them: those of their diffs are the same."""
+        (newest,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
+        rows = list(enumerate(batch.rows, newest + 1))
+        self._connection.executemany(
+            "INSERT INTO events (id, time, event, ref, result, generation, record) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            ((number, *row[:6]) for number, row in rows),
         )
+        found = ((number, row.diffs) for number, row in rows if row.diffs is not None)
+        self._unpruned_diffs += diffs.write_diffs(self._connection, found)
 
     def _insert_names(self, batch: Batch) -> None:
         """All that the newest manifest has, in place of what was there."""
@@ -237,6 +248,7 @@ class Store:
         self._prune_digests(horizon)
         execute("DELETE FROM refreshes WHERE owed_since IS NULL AND coalesce(paid, 0) < ?", (horizon,))
         execute(_DELETE_GENERATIONS)
+        diffs.prune_diffs(self._connection)
         execute("PRAGMA incremental_vacuum(1000)").fetchall()
 
     def _prune_digests(self, horizon: float) -> None:

@@ -163,6 +163,11 @@ class Resource(Presentation, Model, ABC):
         """Never show the values of these properties. For the manifest only."""
         self.__dict__["secrets"] = frozenset(properties)
 
+    @property
+    def holds_secrets(self) -> bool:
+        """Whether what it makes on the host may show a secret."""
+        return bool(self.secrets)
+
     def become(self, other: Resource, secrets: frozenset[str]) -> None:
         """Take the place of ``other``, whose late values have changed."""
         self.__dict__.update(declared=other.declared, ref=other.ref, late=other.late, secrets=secrets)

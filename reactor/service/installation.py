@@ -13,6 +13,7 @@ from reactor.service.unit import MARK
 UNITS = "/etc/systemd/system"
 _BOOTED = "/run/systemd/system"
 _UNTIL_BOOT = "/run"
+_WANTS = "multi-user.target.wants"
 
 
 class InstallationError(Exception):
@@ -68,12 +69,45 @@ def uninstall(name: str) -> Iterator[str]:
     unit = f"{name}.service"
     path = os.path.join(UNITS, unit)
     if _current(unit, path) is None:
+        yield from _clear_away(name, unit)
         return
     _systemctl("disable", "--now", "--quiet", unit)
     os.unlink(path)
     _systemctl("daemon-reload")
     _asked("reset-failed", unit)
     yield f"stopped {name} and removed {path}"
+
+
+def _clear_away(name: str, unit: str) -> Iterator[str]:
+    """What is left of a unit whose file somebody has removed: a process that runs on, a link that starts it at boot.
+
+    systemctl disables no unit that has no file.
+    """
+    link = os.path.join(UNITS, _WANTS, unit)
+    runs = _asked("show", "--property=ActiveState", "--value", unit) not in ("inactive", "failed", "")
+    if runs:
+        if not _runs_us(_asked("show", "--property=MainPID", "--value", unit)):
+            raise _not_ours(f"the process of {unit}, whose file is gone,")
+        _systemctl("stop", unit)
+        yield f"stopped {name}, whose unit was gone"
+    if is_enabled := os.path.islink(link):
+        os.unlink(link)
+        yield f"removed {link}, which led nowhere"
+    if runs or is_enabled:
+        _systemctl("daemon-reload")
+        _asked("reset-failed", unit)
+
+
+def _runs_us(pid: str) -> bool:
+    """Whether the process runs reactor; also one that waits to be started again, and has no process, may be ours."""
+    if pid in ("", "0"):
+        return True
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")
+    except OSError:
+        return True
+    return b"reactor" in words and b"run" in words
 
 
 def _current(unit: str, path: str) -> str | None:

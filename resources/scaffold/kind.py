@@ -243,11 +243,11 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
             self._values,
             {} if self.data is None else {"data": self.data, "Data": self.data},
             skip_empty=self.skip_empty,
-            is_secret=self._is_secret,
+            is_secret=self.holds_secrets,
         )
 
     @property
-    def _is_secret(self) -> bool:
+    def holds_secrets(self) -> bool:
         """Whether what templates make, and what they say when they fail, may show a secret."""
         return bool(self.secrets) or self._values.has_secrets
 
@@ -262,7 +262,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
             for entry in self.post
             for pattern, command in entry.items()
         ]
-        return Builder(self._target, commands, is_secret=self._is_secret)
+        return Builder(self._target, commands, is_secret=self.holds_secrets)
 
 
 def _below(root: str, paths: Iterable[str]) -> list[str]:

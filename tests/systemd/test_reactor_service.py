@@ -444,3 +444,35 @@ async def test_odd_names_arrive_as_they_are():
     arguments = Path(f"/proc/{service.pid}/cmdline").read_text().split("\0")
     assert arguments[-5:-1] == ["--facts", facts.name, "--fact", "b=\ttwo\nlines\\"]
     service.uninstall()
+
+
+def test_what_is_left_of_a_unit_without_a_file_is_taken_away():
+    """Somebody has removed the file, and maybe told systemd so: the process runs on, and is enabled."""
+    for tells in (False, True):
+        one = Installation()
+        one.describe()
+        assert one.install().exit_code == 0
+        pid, link = one.pid, ETC / "multi-user.target.wants" / one.unit.name
+        one.unit.unlink()
+        if tells:
+            systemctl("daemon-reload")
+        done = one.uninstall()
+        assert done.exit_code == 0, done.stderr
+        assert done.stdout == f"stopped {one.name}, whose unit was gone\nremoved {link}, which led nowhere\n"
+        assert not Path(f"/proc/{pid}").exists()
+        assert not link.is_symlink()
+        assert one.uninstall().stdout == f"{one.name} is not installed\n"
+
+
+def test_a_process_that_is_not_ours_is_not_stopped_when_its_unit_is_gone():
+    other = ETC / "somebody-elses.service"
+    other.write_text("[Service]\nExecStart=sleep infinity\n")
+    systemctl("daemon-reload")
+    systemctl("start", "somebody-elses")
+    other.unlink()
+    try:
+        done = reactor("service", "uninstall", "--name", "somebody-elses")
+        assert (done.exit_code, "not written by reactor" in done.stderr) == (2, True)
+        assert systemctl("is-active", "somebody-elses") == "active"
+    finally:
+        systemctl("stop", "somebody-elses")

@@ -104,6 +104,7 @@ def _seconds(unit: float) -> Callable[[timedelta], float]:
 
 
 METHODS: dict[str, dict[str, Builtin]] = {
+    "string": {"String": builtin(lambda value: value)},  # what Weekday() and Month() give are texts here
     "time.Time": {
         "Year": builtin(lambda value: value.year),
         "Month": builtin(lambda value: f"{value:%B}"),

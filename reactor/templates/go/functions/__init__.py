@@ -13,6 +13,8 @@ from reactor.templates.go.functions import (
     patterns,
     texts,
     times,
+    urls,
+    versions,
 )
 
 FUNCTIONS: Functions = {
@@ -25,4 +27,6 @@ FUNCTIONS: Functions = {
     **patterns.FUNCTIONS,
     **texts.FUNCTIONS,
     **times.FUNCTIONS,
+    **urls.FUNCTIONS,
+    **versions.FUNCTIONS,
 }

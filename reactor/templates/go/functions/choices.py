@@ -50,5 +50,6 @@ FUNCTIONS: Functions = {
     "kindOf": _kind,
     "ternary": ternary,
     "typeIs": lambda name, value: _type(value) == name,
+    "typeIsLike": lambda name, value: _type(value) in (name, f"*{name}"),
     "typeOf": _type,
 }

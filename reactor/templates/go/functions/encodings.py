@@ -52,6 +52,14 @@ def _json(value: Any) -> str:
     return json_text(value)
 
 
+_dir = texts(lambda path: clean(path[: path.rfind("/") + 1]))
+_ext = texts(
+    lambda path: (
+        "".join(path.rpartition("/")[2].rpartition(".")[1:]) if "." in path.rpartition("/")[2] else ""
+    )
+)
+_is_abs = texts(lambda path: path.startswith("/"))
+
 FUNCTIONS: Functions = {
     "adler32sum": texts(lambda text: str(zlib.adler32(text.encode()))),
     "b32dec": texts(lambda text: _decoded(base64.b32decode, text)),
@@ -60,18 +68,19 @@ FUNCTIONS: Functions = {
     "b64enc": texts(lambda text: base64.b64encode(text.encode()).decode()),
     "base": base,
     "clean": clean,
-    "dir": texts(lambda path: clean(path[: path.rfind("/") + 1])),
-    "ext": texts(
-        lambda path: (
-            "".join(path.rpartition("/")[2].rpartition(".")[1:]) if "." in path.rpartition("/")[2] else ""
-        )
-    ),
+    "dir": _dir,
+    "ext": _ext,
     "fromJson": _from_json_or_nothing,
-    "isAbs": texts(lambda path: path.startswith("/")),
+    "isAbs": _is_abs,
     "mustFromJson": from_json,
     "mustToJson": _json,
     "mustToPrettyJson": lambda value: json_text(value, 2),
     "mustToRawJson": lambda value: json_text(value, raw=True),
+    "osBase": base,
+    "osClean": clean,
+    "osDir": _dir,
+    "osExt": _ext,
+    "osIsAbs": _is_abs,
     "sha1sum": texts(lambda text: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()),
     "sha256sum": texts(lambda text: hashlib.sha256(text.encode()).hexdigest()),
     "sha512sum": texts(lambda text: hashlib.sha512(text.encode()).hexdigest()),

@@ -118,7 +118,17 @@ def _divided(first: Decimal, second: Decimal) -> Decimal:
     return first / second
 
 
+def from_octal(value: Any) -> int:
+    """The number whose octal digits these are; 0 for what is none."""
+    try:
+        number = int(text_of(value), 8)
+    except ValueError:
+        return 0
+    return number if wrapped(number) == number else 0
+
+
 FUNCTIONS: Functions = {
+    "toDecimal": from_octal,
     "add": add,
     "add1": lambda value: wrapped(whole(value) + 1),
     "add1f": lambda value: _decimal(Decimal.__add__)(value, 1),

@@ -129,14 +129,66 @@ def camelcase(text: str) -> str:
     return "".join(word[:1].upper() + word[1:] for word in re.split(r"[\s_-]+", text))
 
 
+def abbrev_both(left: int, right: int, text: str) -> str:
+    """The part from ``left`` on, at most ``right`` characters, with dots for what is cut off."""
+    dots = len(_ELLIPSIS)
+    if right < 2 * dots - 2 or (left > 0 and right < 2 * dots + 1) or right >= len(text):
+        return text
+    left = min(max(left, 0), len(text))
+    if len(text) - left < right - dots:
+        left = len(text) - (right - dots)
+    if left <= dots + 1:
+        return abbrev(right, text)
+    if left + right - dots < len(text):
+        return _ELLIPSIS + abbrev(right - dots, text[left:])
+    return _ELLIPSIS + text[len(text) - (right - dots) :]
+
+
+def initials(text: str) -> str:
+    """The first letter of each word."""
+    return "".join(word[0] for word in text.split())
+
+
+def wrap(width: int, text: str) -> str:
+    """Lines of at most so many characters, broken at spaces; a longer word has a line of its own."""
+    return _wrapped(width, "\n", text, cuts_words=False)
+
+
+def wrap_with(width: int, separator: str, text: str) -> str:
+    """The same with a text between the lines. Longer words are cut."""
+    return _wrapped(width, separator, text, cuts_words=True)
+
+
+def _wrapped(width: int, separator: str, text: str, *, cuts_words: bool) -> str:
+    width = max(width, 1)
+    budget().grow(len(text) + (len(text) // width + text.count(" ")) * len(separator))
+    lines, start = [], 0
+    while len(text) - start > width:
+        if text[start] == " ":
+            start += 1
+            continue
+        end = text.rfind(" ", start, start + width + 1)
+        if end == -1 and cuts_words:
+            lines.append(text[start : start + width])
+            start += width
+            continue
+        if end == -1 and (end := text.find(" ", start + width)) == -1:
+            break
+        lines.append(text[start:end])
+        start = end + 1
+    return separator.join([*lines, text[start:]])
+
+
 FUNCTIONS: Functions = {
     "abbrev": abbrev,
+    "abbrevboth": abbrev_both,
     "camelcase": camelcase,
     "cat": cat,
     "contains": texts(lambda part, text: part in text),
     "hasPrefix": texts(lambda start, text: text.startswith(start)),
     "hasSuffix": texts(lambda end, text: text.endswith(end)),
     "indent": indent,
+    "initials": initials,
     "join": join,
     "kebabcase": kebabcase,
     "lower": texts(lambda text: text.lower()),
@@ -163,4 +215,6 @@ FUNCTIONS: Functions = {
     "trunc": trunc,
     "untitle": texts(lambda text: _WORD_START.sub(lambda found: found[0].lower(), text)),
     "upper": texts(lambda text: text.upper()),
+    "wrap": wrap,
+    "wrapWith": wrap_with,
 }

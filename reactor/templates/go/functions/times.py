@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault
 
 _DAY: Final = "2006-01-02"
+_UNITS: Final = {"y": 31_536_000, "mo": 2_592_000, "d": 86_400, "h": 3600, "m": 60, "s": 1}
+"""Seconds, the largest first. A month has 30 days here, a year 365."""
 
 
 def now() -> datetime:
@@ -65,6 +68,20 @@ def in_words(seconds: Any) -> str:
         raise Fault("duration takes a number of seconds") from None
 
 
+def rounded(value: Any) -> str:
+    """A duration, or how long ago a time was, in its largest unit alone: 2h, 3d, 4mo."""
+    length = timedelta()
+    if isinstance(value, str):
+        with suppress(FunctionError):  # as in sprig: what is no duration is none
+            length = duration(value)
+    elif isinstance(value, datetime):
+        length = now() - value
+    for unit, seconds in _UNITS.items():
+        if abs(length) > timedelta(seconds=seconds):
+            return f"{abs(length) // timedelta(seconds=seconds)}{unit}"
+    return "0s"
+
+
 def _time(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value
@@ -84,9 +101,12 @@ FUNCTIONS: Functions = {
     "date_in_zone": date_in_zone,
     "date_modify": date_modify,
     "duration": in_words,
+    "durationRound": rounded,
     "htmlDate": lambda value: date(_DAY, value),
     "htmlDateInZone": lambda value, zone: date_in_zone(_DAY, value, zone),
+    "mustDateModify": date_modify,
     "mustToDate": to_date,
+    "must_date_modify": date_modify,
     "now": now,
     "toDate": to_date,
     "unixEpoch": lambda value: str(int(_time(value).timestamp())),
