@@ -30,7 +30,7 @@ from resources.exec.properties import ExitCodes, Location, SearchPath, Variable
 from resources.exec.provider import Provider
 from resources.exec.shell import Shell
 from resources.exec.state import ExecState
-from resources.process import ENVIRONMENT, Command, Completed, last_words, run
+from resources.process import ENVIRONMENT, Command, Completed, last_words, require_startable, run
 
 _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
 
@@ -145,6 +145,10 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         if state.fruitless and self.meta.poll is None:
             return ()
         return (Action("Would have executed", "executed", self._execute),)
+
+    async def rehearse(self, state: ExecState) -> None:  # noqa: ARG002 - what it is about to start is the same
+        """Look whether the command can be started where it is to run."""
+        await require_startable(self._command(self._text))
 
     async def verify(self) -> Plan:
         """Nothing: the exit code has proved the command, and a guard need not answer otherwise after it."""

@@ -5,7 +5,7 @@ what that is, `lifeline` has a `guardian` end it when we can't, `files` take wha
 that, `quoting` makes words of its text.
 """
 
-from resources.process.command import ENVIRONMENT, Command, Completed, run
+from resources.process.command import ENVIRONMENT, Command, Completed, require_startable, run
 from resources.process.files import memory_file
 from resources.process.output import last_words
 from resources.process.perform import missing_rights, perform
@@ -19,6 +19,7 @@ __all__ = [
     "memory_file",
     "missing_rights",
     "perform",
+    "require_startable",
     "run",
     "split_words",
 ]
