@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, TypeVar
 
 from pydantic import PrivateAttr
 
 from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, Watch, note
-from resources.service.decision import DAEMON_RELOAD, Desired, Step, counts_as_enabled, decide, done
+from resources.service.decision import DAEMON_RELOAD, DONE, Desired, Step, counts_as_enabled, decide, done
+from resources.service.foresight import refuse
 from resources.service.names import ALLOWED, fault_of, full_name
 from resources.service.on_bus import systemd_on_bus
 from resources.service.state import UnitState
@@ -75,6 +76,15 @@ class Service(Resource, kind="service", providers=("systemd",)):
             yield from (f"{directory}/{name}" for name in (self.unit, template_of(self.unit)) if name)
             yield from (f"{directory}/{name}.d/" for name in drop_in_names(self.unit))
 
+    def ensuing(self, changed: Collection[str]) -> Sequence[str]:
+        """That systemd would read the files of the unit, where one of them would be another."""
+        files = tuple(self.uses())
+        if any(
+            path in files or path.startswith(tuple(f for f in files if f.endswith("/"))) for path in changed
+        ):
+            return (f"Would have {DONE[DAEMON_RELOAD]}",)
+        return ()
+
     def needs(self) -> Iterable[str]:
         """Nothing: systemd acts."""
         return ()
@@ -116,6 +126,10 @@ class Service(Resource, kind="service", providers=("systemd",)):
     def plan(self, state: UnitState, *, refresh: bool) -> Plan:
         """What to do, by the decision table. Raises ResourceError where that says so."""
         return tuple(self._action(step, state) for step in decide(self._desired, state, refresh=refresh))
+
+    async def rehearse(self, state: UnitState) -> None:
+        """Ask systemd what it knows to keep the unit from that."""
+        await self._with_systemd(lambda systemd: refuse(systemd, self._desired, state, Scope(self.scope)))
 
     @property
     def _desired(self) -> Desired:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,8 @@ from resources.service.drop_ins import drop_ins_of, has_unread
 from resources.service.install import also_of
 from resources.service.reloads import Reloads
 from resources.service.state import NOT_FOUND, UnitState
-from resources.service.systemd import FileChange, Job
+from resources.service.systemd import FORESEEN, FileChange, Job
+from resources.service.unit_files import is_another, unit_files_of
 from watchers.dbus import PROPERTIES, Bus, CallError, Message, NoBusError, Question, Scope, connect
 from watchers.units import (
     MANAGER,
@@ -93,6 +94,13 @@ class SystemdOnBus:
                 also=await self._also(unit) if kept == "indirect" else (),
             )
 
+    async def facts(self, unit: str) -> Mapping[str, str]:
+        """What a rehearsal asks of ``unit``, as ``systemctl show`` words it."""
+        async with self._working_on(unit):
+            _, path = await self._look(unit)
+            found = await self._properties(unit, path)
+        return {name: _in_words(value) for name, value in found.items() if name in FORESEEN}
+
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""
         async with self._working_on(unit):
@@ -117,7 +125,7 @@ class SystemdOnBus:
                 match change:
                     case FileChange.ENABLE:
                         can_be_enabled, _ = await self._call("EnableUnitFiles", "asbb", [unit], False, False)
-                        if not can_be_enabled:
+                        if not can_be_enabled and await self._file_state_of(unit) != "static":  # after a mask
                             hint = "leave `enable` out, or have something else want it: it has no [Install] section"
                             raise ResourceError(f"{unit} can't be enabled", hint)
                     case FileChange.MASK:
@@ -176,11 +184,14 @@ class SystemdOnBus:
                         await _some(news)
         return state.is_running or (state.is_on_its_way("running") and not state.awaits_restart)
 
+    async def _file_state_of(self, unit: str) -> str:
+        return await _file_state(await self._ask("GetUnitFileState", "s", unit))
+
     async def _is_script(self, unit: str) -> bool:
         """Whether what enables the unit are the links of a script: a unit file of its own hides that."""
         if self._scope is not Scope.SYSTEM or not sysv.has_script(unit):
             return False
-        return await _file_state(await self._ask("GetUnitFileState", "s", unit)) == sysv.GENERATED
+        return await self._file_state_of(unit) == sysv.GENERATED
 
     async def _also(self, unit: str) -> tuple[tuple[str, str], ...]:
         """What the files of the unit name to be enabled with it, and whether that is."""
@@ -202,7 +213,9 @@ class SystemdOnBus:
         needs_reload = await self._ask_of(unit, UNIT, "NeedDaemonReload")
         drop_ins = drop_ins_of(unit, self._scope)
         read = await self._ask_of(unit, UNIT, "DropInPaths") if drop_ins else None
-        return _Staleness(needs_reload, drop_ins, read)
+        files = unit_files_of(unit, self._scope)
+        file = await self._ask_of(unit, UNIT, "FragmentPath") if len(files) > 1 else None
+        return _Staleness(needs_reload, drop_ins, read, files, file)
 
     async def _call(self, member: str, signature: str = "", *body: Any) -> list[Any]:
         return await (await self._ask(member, signature, *body)).answer()
@@ -236,11 +249,22 @@ class SystemdOnBus:
     async def _failed(self, unit: str, what: str) -> ResourceError:
         """The error, with what systemd knows of its reason."""
         _, path = await self._look(unit)
-        facts: dict[str, Any] = {}
+        return await trouble.failed(self._scope, unit, what, await self._properties(unit, path))
+
+    async def _properties(self, unit: str, path: str) -> dict[str, Any]:
+        """All that systemd tells of the unit at that path."""
+        found: dict[str, Any] = {}
         for interface in (UNIT, f"{SYSTEMD}.{unit.rpartition('.')[2].capitalize()}"):
             with suppress(CallError):
-                facts |= await self.bus.get_all(SYSTEMD, path, interface)
-        return await trouble.failed(self._scope, unit, what, facts)
+                found |= await self.bus.get_all(SYSTEMD, path, interface)
+        return found
+
+
+def _in_words(value: object) -> str:
+    """A property as systemctl shows it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 class _Staleness(NamedTuple):
@@ -249,9 +273,13 @@ class _Staleness(NamedTuple):
     needs_reload: Question
     drop_ins: dict[str, list[str]]
     read: Question | None
+    files: Sequence[str]
+    file: Question | None
 
     async def answer(self) -> bool:
         if (await self.needs_reload.answer())[0]:
+            return True
+        if self.file is not None and is_another(self.files, (await self.file.answer())[0]):
             return True
         return self.read is not None and has_unread(self.drop_ins, (await self.read.answer())[0])
 

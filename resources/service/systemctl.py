@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -13,7 +14,8 @@ from resources.service import trouble
 from resources.service.drop_ins import drop_ins_of, has_unread
 from resources.service.install import also_of
 from resources.service.state import NOT_FOUND, UnitState
-from resources.service.systemd import FileChange, Job
+from resources.service.systemd import FORESEEN, FileChange, Job
+from resources.service.unit_files import is_another, unit_files_of
 from watchers.dbus import Scope
 
 _INTERVAL: Final = 0.25
@@ -22,7 +24,7 @@ _changing: Final = {scope: trio.Lock() for scope in Scope}
 """Who changes links holds this, until systemd has read them: since version 255, it says of every unit meanwhile that it
 should read its files."""
 
-_STATE: Final = "LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths"
+_STATE: Final = "LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths,FragmentPath"
 
 
 class Systemctl:
@@ -42,6 +44,10 @@ class Systemctl:
         kept = await self._file_state(unit)
         also = await self._also(unit) if kept == "indirect" else ()
         return replace(state, files=kept, also=also)
+
+    async def facts(self, unit: str) -> Mapping[str, str]:
+        """What a rehearsal asks of ``unit``."""
+        return await self._show(unit, ",".join(FORESEEN))
 
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""
@@ -90,6 +96,8 @@ class Systemctl:
         shown = await self._show(unit, _STATE)
         job = "some" if shown["Job"] not in {"", "0"} else ""
         unread = has_unread(drop_ins_of(unit, self._scope), shown["DropInPaths"].split())
+        files = unit_files_of(unit, self._scope)
+        unread |= len(files) > 1 and is_another(files, shown["FragmentPath"])
         stale = shown["NeedDaemonReload"] == "yes" or unread
         return UnitState(shown["LoadState"], shown["ActiveState"], shown["SubState"], job, stale=stale)
 
