@@ -56,6 +56,11 @@ def _hard_link(path: Path) -> None:
     os.link(path.with_name("twin"), path)
 
 
+def _append(path: Path) -> None:
+    with path.open("a") as file:
+        file.write("more")
+
+
 STATES = {
     "nothing": lambda path: None,
     "as desired": _file(),
@@ -108,7 +113,7 @@ DIRECTORIES = ("empty directory", "directory 0700", "sticky directory", "full di
 ODD = ("fifo", "socket", "dangling link", "link to itself")
 DRIFTS = {
     "truncated": lambda path: os.truncate(path, 0),
-    "appended to": lambda path: path.open("a").write("more"),
+    "appended to": _append,
     "chmod": lambda path: path.chmod(0o777),
     "chown": lambda path: os.chown(path, 4, 4),
     "removed": lambda path: shutil.rmtree(path) if path.is_dir() else path.unlink(),
