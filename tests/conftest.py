@@ -24,7 +24,7 @@ for number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, lambda *_: None)
 
-IN_A_WORLD_OF_THEIR_OWN = ("tests/hostkinds/", "tests/systemd/")
+IN_A_WORLD_OF_THEIR_OWN = ("tests/hostkinds/", "tests/matrix/", "tests/systemd/")
 """One is made for all the tests of such a directory."""
 
 

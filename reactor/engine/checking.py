@@ -106,6 +106,8 @@ class Checking:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
         if noop and verdict.outcome in (_FAILED, *_UNWELL):
             verdict = self._rehearsal.excuse(vertex, verdict)
+        elif noop and not monitor_only:
+            verdict = self._rehearsal.with_ensuing(vertex, verdict)
         if verdict.outcome is not _OK:
             if (found := await self._followed(vertex, resource, verdict)) is None:
                 self.void(vertex)

@@ -62,6 +62,26 @@ class Rehearsal:
         text = f"Can't tell before {self._roster.refs[up]} is applied ({said})"
         return Verdict(Outcome.WOULD_CHANGE, (text,))
 
+    def with_ensuing(self, vertex: int, verdict: Verdict) -> Verdict:
+        """``verdict`` with what a run would do to ``vertex`` because of what it would have changed before it."""
+        resource = self._roster.resources[vertex]
+        if type(resource).ensuing is Resource.ensuing or verdict.declined is not None:
+            return verdict
+        sentences = [
+            each for each in resource.ensuing(self._changed_before(vertex)) if each not in verdict.actions
+        ]
+        if not sentences:
+            return verdict
+        return verdict._replace(outcome=Outcome.WOULD_CHANGE, actions=(*sentences, *verdict.actions))
+
+    def _changed_before(self, vertex: int) -> frozenset[str]:
+        """What those that go before ``vertex`` provide or remove, of what a run would change."""
+        strong = self._scheduler.topology.strong_predecessors
+        ups = (self._roster.resources[up] for up in self._unapplied(vertex, strong))
+        return frozenset(
+            path for up in ups if up.meta.mode != "warn" for path in (*up.provides(), *up.removes())
+        )
+
     def _would_come(self, missing: str) -> bool:
         """Whether something that was not applied provides that, or something in it."""
         self._learn()

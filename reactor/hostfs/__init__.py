@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     )
     from reactor.hostfs.tree import mount_points_in
     from reactor.hostfs.write import Validator, create_directory, remove, remove_litter, set_attributes, store
-    from reactor.hostfs.writers import is_changeable, is_only_ours, others_may_write
+    from reactor.hostfs.writers import is_changeable, is_only_ours, others_may_write, refuse_read_only
 
 _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
@@ -83,7 +83,7 @@ _HOMES = {
     "temp_files": ("find_litter", "is_litter", "is_temporary_name", "list_litter", "lock_temporary"),
     "tree": ("mount_points_in",),
     "write": ("Validator", "create_directory", "remove", "remove_litter", "set_attributes", "store"),
-    "writers": ("is_changeable", "is_only_ours", "others_may_write"),
+    "writers": ("is_changeable", "is_only_ours", "others_may_write", "refuse_read_only"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -139,6 +139,7 @@ __all__ = [
     "read",
     "read_record",
     "refuse_foreign_link",
+    "refuse_read_only",
     "remove",
     "remove_litter",
     "secret_diff",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -51,3 +52,9 @@ def _may_be_replaced(entry: os.stat_result | None, directory: os.stat_result) ->
     is_ours = entry is not None and entry.st_uid in trusted
     is_kept = directory.st_mode & stat.S_ISVTX and directory.st_uid in trusted and is_ours
     return others_may_write(directory) and not is_kept
+
+
+def refuse_read_only(directory: int) -> None:
+    """Raise OSError where nobody can write in the directory open at ``directory``: its file system is read-only."""
+    if os.fstatvfs(directory).f_flag & os.ST_RDONLY:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))

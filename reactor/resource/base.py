@@ -243,6 +243,13 @@ class Resource(Presentation, Model, ABC):
         little.
         """
 
+    def ensuing(self, changed: Collection[str]) -> Sequence[str]:  # noqa: ARG002 - most do nothing about it
+        """Sentences of what this would do because ``changed`` would be other: paths that others provide or remove.
+
+        Only a rehearsal asks this, of what goes before: in a run, `observe` sees it.
+        """
+        return ()
+
     def group_key(self) -> Hashable | None:
         """Resources of one kind with equal keys, ready at the same time, are applied in one go; None: always alone.
 

@@ -22,6 +22,7 @@ from reactor import (
 )
 from resources.accounts import shadow
 from resources.accounts.database import GROUP, GroupLine, find_group
+from resources.accounts.foresight import refuse_group
 from resources.accounts.membership import Membership, groups_of, members_of, moves
 from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
 
@@ -103,6 +104,10 @@ class Group(Resource, kind="group"):
             words = f"changed gid from {state.gid} to {self.gid}"
             plan = [self._step(words, "groupmod", "--gid", str(self.gid))]
         return (*plan, *self._see_to_members(() if state is None else state.members))
+
+    async def rehearse(self, state: GroupLine | None) -> None:
+        """Look whether the number is free, the members are there, and it is nobody's primary group."""
+        await refuse_group(self, state)
 
     async def reversal(self, state: GroupLine | None) -> Self:
         """No group, or the one that was there."""

@@ -39,6 +39,7 @@ from resources.accounts.database import (
     users,
 )
 from resources.accounts.decision import UserState, decide
+from resources.accounts.foresight import refuse_user
 from resources.accounts.membership import Membership, groups_of, members_of
 from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
 
@@ -224,6 +225,10 @@ class User(Resource, kind="user"):
     def plan(self, state: UserState, *, refresh: bool) -> Plan:  # noqa: ARG002  a user has nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""
         return decide(self, state)
+
+    async def rehearse(self, state: UserState) -> None:
+        """Look whether the number is free, the groups are there, and a home directory can be made or moved."""
+        await refuse_user(self, state)
 
     async def reversal(self, state: UserState) -> Self:
         """No user, or the one that was there, without what had been in a home directory that was removed."""

@@ -20,3 +20,8 @@ def opened_directory(path: str, within: int | None = None) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def may_be_directory(path: str) -> bool:
+    """Whether ``path`` is a directory, or nothing that keeps one from being made there."""
+    return os.path.isdir(path) or not os.path.lexists(path)

@@ -19,13 +19,15 @@ from reactor import (
     Plan,
     PropertyProblem,
     Resource,
+    ResourceError,
     UnpackingLimits,
     archive_format,
     in_thread,
     remember,
 )
-from reactor.hostfs import accounts_of, checksum_of, names_of
+from reactor.hostfs import Explaining, Parent, accounts_of, checksum_of, first_made, names_of
 from resources.archive.decision import decide
+from resources.archive.directory import may_be_directory
 from resources.archive.observer import Observer
 from resources.archive.properties import ArchivePath, ArchiveUrl, Checksum, Count, Headers, Size
 from resources.archive.state import ArchiveState, Desired, Source, split_credentials
@@ -134,6 +136,22 @@ class Archive(Resource, kind="archive", providers=("http",)):
     def plan(self, state: ArchiveState, *, refresh: bool) -> Plan:  # noqa: ARG002  there is nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""
         return decide(self._observer.desired, state)
+
+    async def rehearse(self, state: ArchiveState) -> None:
+        """Look whether there are directories for the archive and for what is in it. The server is not asked."""
+        if self.ensure == "absent":
+            return
+        with Explaining(f"write {self.name}"), Parent(self.name):
+            pass
+        if self.extract_parent is None or state.creates_exists:
+            return
+        with (
+            Explaining(f"unpack {self.name} into {self.extract_parent}"),
+            Parent(first_made(self.extract_parent)),
+        ):
+            if not may_be_directory(self.extract_parent):
+                hint = "name a directory in extract_parent, or remove what is there"
+                raise ResourceError(f"{self.extract_parent} is not a directory", hint)
 
     async def outputs(self) -> Mapping[str, Any]:
         """The path of the archive, and its SHA-256; nothing for that while there is none."""

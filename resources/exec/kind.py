@@ -32,7 +32,16 @@ from resources.exec.shell import Shell
 from resources.exec.shell_syntax import shell_syntax
 from resources.exec.state import ExecState
 from resources.file.kind import Account, parse_mode
-from resources.process import ENVIRONMENT, Command, Completed, Identity, identity_of, last_words, run
+from resources.process import (
+    ENVIRONMENT,
+    Command,
+    Completed,
+    Identity,
+    identity_of,
+    last_words,
+    require_startable,
+    run,
+)
 
 _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
 
@@ -160,9 +169,9 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
             return ()
         return (Action("Would have executed", "executed", self._execute),)
 
-    async def rehearse(self, state: ExecState) -> None:  # noqa: ARG002 - whatever the guards say
-        """Look whether there is the user that it runs as."""
-        await self._identity()
+    async def rehearse(self, state: ExecState) -> None:  # noqa: ARG002 - what it is about to start is the same
+        """Look whether there is the user that it runs as, and whether the command can be started where it is to run."""
+        await require_startable(await self._as_command(self._text))
 
     async def verify(self) -> Plan:
         """Nothing: the exit code has proved the command, and a guard need not answer otherwise after it."""

@@ -23,6 +23,13 @@ def decide(desired: Desired, state: FileState) -> Plan:
     return (_remove_litter(desired, state), *plan) if state.litter else plan
 
 
+def stores(desired: Desired, state: FileState) -> bool:
+    """Whether new content is put in place, so that a validator would look at it."""
+    if desired.ensure != "present" or desired.content is None:
+        return False
+    return state.type is not _FILE or not state.same_content or _may_be_written_by_others(state)
+
+
 def _present(desired: Desired, state: FileState) -> Plan:
     if state.type is _FILE:
         changes = _changes(desired, state)

@@ -22,7 +22,6 @@ from reactor import (
     in_thread,
 )
 from reactor.hostfs import (
-    EMPTY,
     MAX_ID,
     Content,
     Explaining,
@@ -38,8 +37,9 @@ from reactor.hostfs import (
     names_of,
     open_path,
     refuse_foreign_link,
+    refuse_read_only,
 )
-from resources.file.decision import decide
+from resources.file.decision import decide, stores
 from resources.file.observer import Observer
 from resources.file.state import Desired, FileState
 from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
@@ -224,16 +224,30 @@ class File(Resource, kind="file", providers=("posix",)):
         return decide(self._observer.desired, state)
 
     async def rehearse(self, state: FileState) -> None:
-        """Look whether there is something to copy, and a directory in which something new can be made."""
+        """Look whether there is something to copy, a validator, and a directory where something can be changed."""
+        desired = self._observer.desired
+        if stores(desired, state) and desired.content is not None:
+            if desired.validator is not None:
+                await desired.validator.require_startable()
+            with Explaining(f"write {self.name}"):
+                desired.content.head(0)
+        made = (
+            first_made(self.name)
+            if self.ensure == "directory" and state.type is FileType.ABSENT
+            else self.name
+        )
+        with Explaining(f"{self._doing(state)} {self.name}"), Parent(made) as (directory, _):
+            refuse_read_only(directory)
         if state.type is not FileType.ABSENT:
             self._rehearse_attributes(state)
-            return
-        if self.ensure == "directory":
-            doing, made = "create the directory", first_made(self.name)
-        else:
-            doing, made = "write", self.name
-        with Explaining(f"{doing} {self.name}"), Parent(made):
-            (self._observer.desired.content or EMPTY).head(0)
+
+    def _doing(self, state: FileState) -> str:
+        """What the change is called when it fails."""
+        if self.ensure == "absent":
+            return "remove"
+        if state.type is (FileType.DIRECTORY if self.ensure == "directory" else FileType.FILE):
+            return "write" if stores(self._observer.desired, state) else "set the attributes of"
+        return "create the directory" if self.ensure == "directory" else "write"
 
     def _rehearse_attributes(self, state: FileState) -> None:
         """Look whether owner, group and mode may be set on the file that is there, where they are all that is managed."""

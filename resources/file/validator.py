@@ -19,6 +19,15 @@ class Validator(NamedTuple):
 
     text: str
 
+    async def require_startable(self) -> None:
+        """Raise ResourceError where the command could not be started."""
+        from resources.process import ENVIRONMENT, Command, require_startable  # noqa: PLC0415 - see above
+
+        try:
+            await require_startable(Command(_words(self.text), "/", ENVIRONMENT))
+        except ResourceError as error:
+            raise ResourceError(f"validate: {error.message}", error.hint, missing=error.missing) from error
+
     async def approve(self, candidate: str, path: str) -> None:
         """Raise ResourceError unless the command returns 0 for the file ``candidate``, which is to become ``path``.
 

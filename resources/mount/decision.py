@@ -68,4 +68,4 @@ def _step(words: str, run: Callable[[], Awaitable[None]], *, is_proof: bool = Fa
 
 def _edit(words: str, change: textfile.Change) -> Action:
     run, diff = partial(system.change_table, change), partial(textfile.diff, FSTAB, change)
-    return Action(f"Would have {words}", words, run, diff)
+    return Action(f"Would have {words}", words, run, diff, system.foresee_change)

@@ -23,6 +23,7 @@ from reactor import (
 )
 from reactor.hostfs import NormalForms
 from resources import textfile
+from resources.mount import foresight
 from resources.mount.decision import decide
 from resources.mount.devices import is_same
 from resources.mount.fstab import FSTAB, Entry, entries_at
@@ -169,6 +170,10 @@ class Mount(Resource, kind="mount"):
     def plan(self, state: MountState, *, refresh: bool) -> Plan:  # noqa: ARG002  a mount has nothing to refresh
         """What to do, by the decision table."""
         return decide(Desired(self.ensure, self._entry, self.options, self._forms), state)
+
+    async def rehearse(self, state: MountState) -> None:
+        """Look whether there is a mount point, and what is to be mounted."""
+        await foresight.refuse(Desired(self.ensure, self._entry, self.options), state)
 
     async def reversal(self, state: MountState) -> Self:
         """What was listed, and mounted if that was; or nothing. Raises ResourceError for a mount without a line."""

@@ -43,7 +43,7 @@ def mount_point(path: str) -> Iterator[Operand]:
             handle = os.open(base, _HANDLE, dir_fd=directory)
         except FileNotFoundError as error:
             hint = f"declare file#{path} with ensure: directory, to go before this"
-            raise ResourceError(f"the mount point {path} does not exist", hint) from error
+            raise ResourceError(f"the mount point {path} does not exist", hint, missing=path) from error
         try:
             if stat.S_ISLNK(
                 os.fstat(handle).st_mode

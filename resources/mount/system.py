@@ -88,6 +88,15 @@ async def _run_umount(point: str) -> None:
         raise ResourceError(error.message, f"see who uses it: fuser -vm {point}") from error
 
 
+async def foresee_change() -> str:
+    """What a change of /etc/fstab has systemd do, as the end of a sentence."""
+    try:
+        await systemd_on_bus(Scope.SYSTEM)
+    except NoBusError:
+        return ""
+    return "; systemd would read its units anew"
+
+
 async def change_table(change: textfile.Change) -> None:
     """Change /etc/fstab. Raises ResourceError when it can't be written.
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from reactor import Action, Claim, Flag, Need, Plan, PropertyProblem, Resource, ResourceError, Watch
 from resources.network.addresses import FoundAddress, addresses_of
 from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversation, explained, message
+from resources.network.foresight import refuse_address
 from resources.network.links import check_ipv6_fits, find_index, index_of
 from resources.network.losses import NONE, Losses, listed, lost_with_addresses
 from resources.network.promotion import remove_alone
@@ -137,6 +138,10 @@ class Address(Resource, kind="address"):
         if self._wanted.version == IPV6 and wrong:
             return (self._replacement(wrong),)
         return (self._addition(wrong), *removals)
+
+    async def rehearse(self, state: AddressState) -> None:  # noqa: ARG002 - it is about the link
+        """Look whether the link is there."""
+        await refuse_address(self.netns, self.link)
 
     def _is_to_go(self, found: FoundAddress) -> bool:
         return self.ensure == "absent" or found.prefix_length != self._wanted.network.prefixlen

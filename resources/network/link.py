@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from reactor import Claim, Need, Plan, Watch
 from resources.network.conversation import Conversation, explained
+from resources.network.foresight import refuse_link
 from resources.network.link_decision import decide, impending_loss
 from resources.network.link_properties import LinkProperties
 from resources.network.link_state import LinkState, observe
@@ -47,6 +48,10 @@ class Link(LinkProperties, kind="link"):
     def plan(self, state: LinkState | None, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""
         return decide(self, state)
+
+    async def rehearse(self, state: LinkState | None) -> None:
+        """Look whether the links are there that it is on or belongs to."""
+        await refuse_link(self, state)
 
     def provides(self) -> Iterable[str]:
         """The link, and the other end that is made with it."""

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 
 from reactor import Action, Claim, Flag, Need, Plan, PropertyProblem, Resource, ResourceError, Watch
 from resources.network.conversation import Conversation, explained
+from resources.network.foresight import refuse_route
 from resources.network.properties import (
     IPV6,
     IPNetwork,
@@ -153,6 +154,11 @@ class Route(Resource, kind="route"):
             return ()
         words = f"the route from {' and '.join(map(str, state.found))} to {self._way}"
         return (Action(f"Would have changed {words}", f"changed {words}", partial(self._put, state.found)),)
+
+    async def rehearse(self, state: RouteState) -> None:  # noqa: ARG002 - it is about the way
+        """Look whether there is a way to the gateway."""
+        if self.ensure == "present":
+            await refuse_route(self.netns, self._wanted)
 
     def _refuse_to_cut_off(self, state: RouteState) -> None:
         is_last_default = not self._network.prefixlen and self.table == MAIN_TABLE and not state.has_others

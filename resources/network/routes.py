@@ -27,7 +27,7 @@ from watchers.netlink_subjects import RTM_DELROUTE, RTM_NEWROUTE
 
 MAIN_TABLE = 254
 
-_RTM_GETROUTE = 26
+RTM_GETROUTE = 26
 _RTPROT_STATIC = 4
 _RTN_UNICAST = 1
 _SCOPE_UNIVERSE, _SCOPE_LINK = 0, 253
@@ -200,7 +200,7 @@ async def _dump(kernel: Conversation, family: int, table: int, network: IPNetwor
 
 @lru_cache(maxsize=64)
 def _question(family: int, table: int) -> Frame:
-    return message(_RTM_GETROUTE, [("RTA_TABLE", table)], family=family)
+    return message(RTM_GETROUTE, [("RTA_TABLE", table)], family=family)
 
 
 def _is_to(frame: Frame, network: IPNetwork) -> bool:

@@ -5,7 +5,7 @@ what that is, `lifeline` has a `guardian` end it when we can't, `files` take wha
 that, `quoting` makes words of its text, `identity` is who it runs as.
 """
 
-from resources.process.command import ENVIRONMENT, Command, Completed, run
+from resources.process.command import ENVIRONMENT, Command, Completed, require_startable, run
 from resources.process.files import memory_file
 from resources.process.identity import Identity, identity_of
 from resources.process.output import last_words
@@ -23,6 +23,7 @@ __all__ = [
     "missing_rights",
     "perform",
     "pieces",
+    "require_startable",
     "run",
     "split_words",
 ]

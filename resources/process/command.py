@@ -40,6 +40,8 @@ UMASK: Final = 0o022
 
 _DRAIN_GRACE = 0.25  # what a daemon left behind writes to inherited pipes is not the command's output
 
+_LONGEST_FIRST_LINE = 256  # bytes of a script that Linux looks at: BINPRM_BUF_SIZE
+
 _MAY_ENTER = "run as root, or as a user who may enter every directory of the path"
 
 
@@ -238,6 +240,38 @@ async def _ends(child: _Child, limit: float) -> bool:
             with trio.CancelScope(shield=True):
                 await end_group(child.process.pid)
     return ended
+
+
+async def require_startable(command: Command) -> None:
+    """Raise the ResourceError that `run` would for want of a program, its interpreter or the working directory.
+
+    Nothing is started: for a rehearsal.
+    """
+    program = await _find_program(command)
+    with _opened_directory(command.cwd):
+        pass
+    _refuse_unstartable(program, command.identity)
+
+
+def _refuse_unstartable(program: str, who: Identity | None) -> None:
+    if not os.path.exists(program):
+        raise _explain(FileNotFoundError(), program, who)
+    if not _is_program(Path(program)):
+        raise _explain_refusal(program, who)
+    interpreter = _interpreter_of(program)
+    if interpreter is not None and not os.path.exists(interpreter):
+        raise _explain(FileNotFoundError(), program, who)
+
+
+def _interpreter_of(program: str) -> str | None:
+    """The absolute path in the first line of a script; None for what has none, or may not be read."""
+    try:
+        with open(program, "rb") as file:
+            first = file.readline(_LONGEST_FIRST_LINE)
+    except OSError:
+        return None
+    words = first[2:].split() if first.startswith(b"#!") else []
+    return os.fsdecode(words[0]) if words and words[0].startswith(b"/") else None
 
 
 async def _find_program(command: Command) -> str:

@@ -29,7 +29,7 @@ from reactor.hostfs import (
     secret_diff,
     write,
 )
-from resources.process import ENVIRONMENT, Command, last_words, run
+from resources.process import ENVIRONMENT, Command, last_words, require_startable, run
 from resources.scaffold.debt import note_of, noted
 from resources.scaffold.state import Difference, ScaffoldState
 from resources.scaffold.target import TargetTree
@@ -93,6 +93,13 @@ class Builder:
         await self._remove(state.managed)
         with suppress(OSError):
             os.rmdir(self._target.root)
+
+    async def require_startable(self, state: ScaffoldState) -> None:
+        """Raise ResourceError where a command that is to run after a change can't be started."""
+        due = {command for file in state.changed for command in self._commands_for(file.path)}
+        for command in due:
+            if PLACEHOLDER not in command.words[0]:  # the new file itself
+                await require_startable(Command(command.words, "/", ENVIRONMENT))
 
     async def diff(self, state: ScaffoldState, *, purge: bool) -> Diff:
         """What `build` would change, as a unified diff; where that may show secrets, without contents."""

@@ -189,6 +189,11 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         """What to do, by the decision table."""
         return decide(self.ensure, state, self._builder, purge=self.purge)
 
+    async def rehearse(self, state: ScaffoldState) -> None:
+        """Look whether the commands of `post` can be started."""
+        if self.ensure == "present":
+            await self._builder.require_startable(state)
+
     def purges(self) -> str | None:
         """The target, if it is asked to."""
         return self.name if self.purge else None

@@ -15,7 +15,7 @@ Step = Job | FileChange | Literal["daemon-reload"]
 
 DAEMON_RELOAD: Final = "daemon-reload"
 
-_DONE: Final = {
+DONE: Final = {
     Job.START: "started",
     Job.STOP: "stopped",
     Job.RESTART: "restarted via subscribe",
@@ -27,6 +27,7 @@ _DONE: Final = {
     FileChange.UNMASK: "unmasked",
     DAEMON_RELOAD: "had systemd read the changed unit files",
 }
+"""What a person is told when the step was made."""
 
 _FIXED: Final = {"static", "indirect", "generated", "transient"}
 """File states that `disable` does not change: nothing in the unit file says what enabling is."""
@@ -61,14 +62,14 @@ class Desired:
 def done(desired: Desired, step: Step, state: UnitState) -> str:
     """What a person is told when the step was made to what was found."""
     if step is Job.START and state.related:
-        return f"{_DONE[step]}, which stops {listed(state.related)} (they conflict)"
+        return f"{DONE[step]}, which stops {listed(state.related)} (they conflict)"
     if desired.preset and step in (FileChange.ENABLE, FileChange.DISABLE):
-        return f"{_DONE[step]}, as the presets say"
+        return f"{DONE[step]}, as the presets say"
     if state.also and step in (FileChange.ENABLE, FileChange.DISABLE):
         is_on = step is FileChange.DISABLE
         changed = [name for name, files in state.also if files.startswith("enabled") is is_on]
-        return f"{_DONE[step]} what it names: {listed(changed)}"
-    return _DONE[step]
+        return f"{DONE[step]} what it names: {listed(changed)}"
+    return DONE[step]
 
 
 def counts_as_enabled(desired: Desired, state: UnitState) -> bool:

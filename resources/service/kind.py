@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import PrivateAttr
 
 from reactor import Action, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, Watch, in_thread, note
-from resources.service.decision import DAEMON_RELOAD, Desired, Step, counts_as_enabled, decide, done
+from resources.service.decision import DAEMON_RELOAD, DONE, Desired, Step, counts_as_enabled, decide, done
+from resources.service.foresight import refuse
 from resources.service.names import ALLOWED, fault_of, full_name
 from resources.service.on_bus import systemd_on_bus
 from resources.service.presets import preset_directories, preset_of
@@ -95,6 +96,15 @@ class Service(Resource, kind="service", providers=("systemd",)):
         if self.preset:
             yield from (f"{directory}/" for directory in preset_directories(Scope(self.scope)))
 
+    def ensuing(self, changed: Collection[str]) -> Sequence[str]:
+        """That systemd would read the files of the unit, where one of them would be another."""
+        files = tuple(self.uses())
+        if any(
+            path in files or path.startswith(tuple(f for f in files if f.endswith("/"))) for path in changed
+        ):
+            return (f"Would have {DONE[DAEMON_RELOAD]}",)
+        return ()
+
     def needs(self) -> Iterable[str]:
         """Nothing: systemd acts."""
         return ()
@@ -147,6 +157,10 @@ class Service(Resource, kind="service", providers=("systemd",)):
         """What to do, by the decision table. Raises ResourceError where that says so."""
         desired = self._desired
         return tuple(self._action(desired, step, state) for step in decide(desired, state, refresh=refresh))
+
+    async def rehearse(self, state: UnitState) -> None:
+        """Ask systemd what it knows to keep the unit from that."""
+        await self._with_systemd(lambda systemd: refuse(systemd, self._desired, state, Scope(self.scope)))
 
     @property
     def _desired(self) -> Desired:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,8 @@ from resources.service.linked import link_of
 from resources.service.relations import CONFLICTS, USUAL, relations_to_ask
 from resources.service.reloads import Reloads
 from resources.service.state import NOT_FOUND, UnitState
-from resources.service.systemd import FileChange, Job
+from resources.service.systemd import FORESEEN, FileChange, Job
+from resources.service.unit_files import is_another, unit_files_of
 from watchers.dbus import PROPERTIES, Bus, CallError, Message, NoBusError, Question, Scope, connect
 from watchers.units import (
     MANAGER,
@@ -95,6 +96,13 @@ class SystemdOnBus:
             )
             return sysv.with_script(state, unit, kept) if self._scope is Scope.SYSTEM else state
 
+    async def facts(self, unit: str) -> Mapping[str, str]:
+        """What a rehearsal asks of ``unit``, as ``systemctl show`` words it."""
+        async with self._working_on(unit):
+            _, path = await self._look(unit)
+            found = await self._properties(unit, path)
+        return {name: _in_words(value) for name, value in found.items() if name in FORESEEN}
+
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""
         async with self._working_on(unit):
@@ -121,7 +129,7 @@ class SystemdOnBus:
                 match change:
                     case FileChange.ENABLE:
                         can_be_enabled, _ = await self._call("EnableUnitFiles", "asbb", [unit], False, False)
-                        if not can_be_enabled:
+                        if not can_be_enabled and await self._file_state_of(unit) != "static":  # after a mask
                             hint = "leave `enable` out, or have something else want it: it has no [Install] section"
                             raise ResourceError(f"{unit} can't be enabled", hint)
                     case FileChange.MASK:
@@ -193,10 +201,7 @@ class SystemdOnBus:
     async def _script(self, unit: str) -> str | None:
         """The script whose links enable the unit, if any: a unit file of its own hides that."""
         script = sysv.script_of(unit) if self._scope is Scope.SYSTEM else None
-        if (
-            script is None
-            or await _file_state(await self._ask("GetUnitFileState", "s", unit)) != sysv.GENERATED
-        ):
+        if script is None or await self._file_state_of(unit) != sysv.GENERATED:
             return None
         return script
 
@@ -208,6 +213,9 @@ class SystemdOnBus:
             return ()
         (found,) = await self._call("ListUnitsByNames", "as", sorted(names))
         return tuple(name for name, _, load, active, sub, *_ in found if UnitState(load, active, sub).is_up)
+
+    async def _file_state_of(self, unit: str) -> str:
+        return await _file_state(await self._ask("GetUnitFileState", "s", unit))
 
     async def _also(self, unit: str) -> tuple[tuple[str, str], ...]:
         """What the files of the unit name to be enabled with it, and whether that is."""
@@ -229,7 +237,9 @@ class SystemdOnBus:
         needs_reload = await self._ask_of(unit, UNIT, "NeedDaemonReload")
         drop_ins = drop_ins_of(unit, self._scope)
         read = await self._ask_of(unit, UNIT, "DropInPaths") if drop_ins else None
-        return _Staleness(needs_reload, drop_ins, read)
+        files = unit_files_of(unit, self._scope)
+        file = await self._ask_of(unit, UNIT, "FragmentPath") if len(files) > 1 else None
+        return _Staleness(needs_reload, drop_ins, read, files, file)
 
     async def _call(self, member: str, signature: str = "", *body: Any) -> list[Any]:
         return await (await self._ask(member, signature, *body)).answer()
@@ -263,11 +273,23 @@ class SystemdOnBus:
     async def _failed(self, unit: str, what: str) -> ResourceError:
         """The error, with what systemd knows of its reason."""
         _, path = await self._look(unit)
-        facts: dict[str, Any] = {}
+        found = await self._properties(unit, path)
+        return await trouble.failed(self._scope, unit, what, found, await self._active_among(unit, CONFLICTS))
+
+    async def _properties(self, unit: str, path: str) -> dict[str, Any]:
+        """All that systemd tells of the unit at that path."""
+        found: dict[str, Any] = {}
         for interface in (UNIT, f"{SYSTEMD}.{unit.rpartition('.')[2].capitalize()}"):
             with suppress(CallError):
-                facts |= await self.bus.get_all(SYSTEMD, path, interface)
-        return await trouble.failed(self._scope, unit, what, facts, await self._active_among(unit, CONFLICTS))
+                found |= await self.bus.get_all(SYSTEMD, path, interface)
+        return found
+
+
+def _in_words(value: object) -> str:
+    """A property as systemctl shows it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 class _Staleness(NamedTuple):
@@ -276,9 +298,13 @@ class _Staleness(NamedTuple):
     needs_reload: Question
     drop_ins: dict[str, list[str]]
     read: Question | None
+    files: Sequence[str]
+    file: Question | None
 
     async def answer(self) -> bool:
         if (await self.needs_reload.answer())[0]:
+            return True
+        if self.file is not None and is_another(self.files, (await self.file.answer())[0]):
             return True
         return self.read is not None and has_unread(self.drop_ins, (await self.read.answer())[0])
 

@@ -16,7 +16,8 @@ from resources.service.install import also_of
 from resources.service.linked import link_of
 from resources.service.relations import CONFLICTS, USUAL, relations_to_ask
 from resources.service.state import NOT_FOUND, UnitState
-from resources.service.systemd import FileChange, Job
+from resources.service.systemd import FORESEEN, FileChange, Job
+from resources.service.unit_files import is_another, unit_files_of
 from watchers.dbus import Scope
 
 _NO_SCRIPTS: Final = {**ENVIRONMENT, "SYSTEMCTL_SKIP_SYSV": "1"}
@@ -26,7 +27,7 @@ _changing: Final = {scope: trio.Lock() for scope in Scope}
 """Who changes links holds this, until systemd has read them: since version 255, it says of every unit meanwhile that it
 should read its files."""
 
-_STATE: Final = "Id,LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths"
+_STATE: Final = "Id,LoadState,ActiveState,SubState,Job,NeedDaemonReload,DropInPaths,FragmentPath"
 
 
 class Systemctl:
@@ -47,6 +48,10 @@ class Systemctl:
         kept = await self._file_state(unit)
         also = await self._also(unit) if kept == "indirect" else ()
         return self._with_script(replace(state, also=also), unit, kept)
+
+    async def facts(self, unit: str) -> Mapping[str, str]:
+        """What a rehearsal asks of ``unit``."""
+        return await self._show(unit, ",".join(FORESEEN))
 
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""
@@ -119,6 +124,8 @@ class Systemctl:
         shown = await self._show(unit, _STATE)
         job = "some" if shown["Job"] not in {"", "0"} else ""
         unread = has_unread(drop_ins_of(unit, self._scope), shown["DropInPaths"].split())
+        files = unit_files_of(unit, self._scope)
+        unread |= len(files) > 1 and is_another(files, shown["FragmentPath"])
         stale = shown["NeedDaemonReload"] == "yes" or unread
         state = UnitState(shown["LoadState"], shown["ActiveState"], shown["SubState"], job, stale=stale)
         return replace(state, unit=shown["Id"])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from resources.service.state import UnitState
+
+FORESEEN: Final = ("RefuseManualStart", "RefuseManualStop", "Requires", "Type", "RemainAfterExit", "Restart")
+"""The properties of a unit that a rehearsal looks at."""
 
 
 class Job(StrEnum):
@@ -32,6 +36,9 @@ class Systemd(Protocol):
 
     async def state(self, unit: str, ensure: str, *, files: bool) -> UnitState:
         """The state of a unit, once it is not on its way to another. With ``files``, also whether it is enabled."""
+
+    async def facts(self, unit: str) -> Mapping[str, str]:
+        """What a rehearsal asks of a unit, in the words of ``systemctl show``."""
 
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""

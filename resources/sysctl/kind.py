@@ -23,7 +23,7 @@ from reactor import (
     Watch,
     in_thread,
 )
-from reactor.hostfs import Explaining, NormalForms, remove
+from reactor.hostfs import Explaining, NormalForms, Parent, remove
 from resources import textfile
 from resources.sysctl.key import Key, parse_key
 
@@ -146,6 +146,18 @@ class Sysctl(Resource, kind="sysctl"):
         if state.persisted != self._text:
             plan.append(self._persist())
         return tuple(plan)
+
+    async def rehearse(self, state: SysctlState) -> None:
+        """Look whether the kernel lets anybody set the parameter. Opening it to write would be heard as a change."""
+        if self._text is not None:
+            with Explaining(f"write {self._key.file}"), Parent(self._key.file):
+                pass
+        if self.value is None or state.running == self.value or os.access(self._key.path, os.W_OK):
+            return
+        hint = (
+            "the kernel or the sandbox does not let it be set: take it out, or let it have the value it has"
+        )
+        raise ResourceError(f"cannot set {self._key.dotted}: it is read-only here", hint)
 
     async def reversal(self, state: SysctlState) -> Self:
         """The value that was there; persisted if our file was there, too."""

@@ -82,6 +82,18 @@ async def test_without_a_bus_a_service_goes_through_all_its_states(monkeypatch):
         assert (app.active, app.enabled) == (active, enabled)
 
 
+@pytest.mark.usefixtures("without_proof", "way")
+async def test_a_unit_file_that_takes_the_place_of_another_is_read():
+    vendor = Unit(VENDOR).write(unit="Description=of the package")
+    vendor.ctl("start")
+    (ETC / vendor.full).write_text(vendor.text(unit="Description=of the administrator"))
+    (check,) = await apply(Service(name=vendor.name))
+    assert check.actions == ("had systemd read the changed unit files",)
+    assert vendor.show("Description") == "of the administrator"
+    (check,) = await apply(Service(name=vendor.name))
+    assert check.result is Result.OK
+
+
 async def test_many_units_are_enabled_at_once_without_a_bus(monkeypatch):
     apps = [Unit().write() for _ in range(20)]
     systemctl("start", *(app.full for app in apps))

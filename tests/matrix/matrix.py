@@ -1,0 +1,56 @@
+"""All cells of all kinds, and the share of them that every run of the tests asks."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from cell import Cell
+from questions import breaches
+
+MODULES = {
+    "cells_file": 2,
+    "cells_service": 6,
+    "cells_accounts": 4,
+    "cells_exec": 2,
+    "cells_trees": 1,
+    "cells_archive": 1,
+    "cells_mount": 4,
+    "cells_kernel": 2,
+    "cells_network": 4,
+    "cells_package": 7,
+}
+"""By module, of how many of its cells the tests ask one, always the same: what starts programs takes longest."""
+
+
+class Found(NamedTuple):
+    """The answer of one cell: no breaches is a good one. ``seconds`` is what it took."""
+
+    cell: Cell
+    breaches: list[str]
+    seconds: float
+
+
+def cells(module: str, *, whole: bool) -> Sequence[Cell]:
+    """The cells of a module, all or those that the tests ask."""
+    found = list(import_module(module).cells())
+    if whole:
+        return found
+    chosen = random.Random(module).sample(range(len(found)), len(found) // MODULES[module])
+    return [found[number] for number in sorted(chosen)]
+
+
+def answers(asked: Sequence[Cell]) -> Iterator[Found]:
+    """Ask them one after the other."""
+    with tempfile.TemporaryDirectory(prefix="matrix-") as scratch:
+        os.chmod(scratch, 0o755)
+        for number, cell in enumerate(asked):
+            start = time.perf_counter()
+            found = breaches(cell, Path(scratch, str(number)))
+            yield Found(cell, found, time.perf_counter() - start)
