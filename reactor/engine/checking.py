@@ -104,10 +104,8 @@ class Checking:
             verdict = await self._verdict(vertex, resource, refresh, noop, monitor_only)
         else:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
-        if noop and verdict.outcome in (_FAILED, *_UNWELL):
-            verdict = self._rehearsal.excuse(vertex, verdict)
-        elif noop and not monitor_only:
-            verdict = self._rehearsal.with_ensuing(vertex, verdict)
+        if noop:
+            verdict = self._rehearsed(vertex, verdict, monitor_only)
         if verdict.outcome is not _OK:
             if (found := await self._followed(vertex, resource, verdict)) is None:
                 self.void(vertex)
@@ -129,6 +127,12 @@ class Checking:
             self._retire_undone(vertex, resource)
         self.tell_transitions(vertex)
         return now
+
+    def _rehearsed(self, vertex: int, verdict: Verdict, monitor_only: bool) -> Verdict:
+        """The verdict on a rehearsal: excused by what others would bring, or with what would follow from it."""
+        if verdict.outcome in (_FAILED, *_UNWELL):
+            return self._rehearsal.excuse(vertex, verdict)
+        return verdict if monitor_only else self._rehearsal.with_ensuing(vertex, verdict)
 
     def _begins(self, vertex: int, ref: str, refreshing: Memory | None) -> None:
         if self._hears_nothing:
