@@ -17,12 +17,9 @@ from resources.process import ENVIRONMENT, Command, identity_of, run
 
 
 @pytest.fixture
-def place(tmp_path):
+def place(open_tmp_path):
     """A directory in which everybody may write, and that everybody may reach."""
-    for directory in [tmp_path, *tmp_path.parents]:
-        if directory.stat().st_uid == os.geteuid() and directory.name.startswith(("pytest", "test")):
-            directory.chmod(0o755)
-    open_to_all = tmp_path / "open"
+    open_to_all = open_tmp_path / "open"
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
     return open_to_all
