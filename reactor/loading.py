@@ -37,7 +37,7 @@ class Program(NamedTuple):
 
 
 def load(path: str, inputs: Inputs = NO_INPUTS) -> Program:
-    """Read, bind and connect the manifest at ``path``. Touches nothing else on the host.
+    """Read, bind and connect the manifest at ``path``. Of the host, it reads only what gives one thing two names.
 
     Raises ManifestError with all problems of the manifest, in the order of their places.
     """

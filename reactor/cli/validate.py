@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def validate(manifests: tuple[str, ...], form: Format, inputs: Callable[[], Inputs]) -> None:
     """Show every problem of each MANIFEST: its syntax, properties, references and order.
 
-    Needs no root and no network, and neither reads nor changes what the manifest is about. So it can run anywhere:
-    in an editor, before a commit, in CI.
+    Needs no root and no network, and changes nothing. Of what the manifest is about, it only looks at symlinks that
+    give one thing two names. So it can run anywhere: in an editor, before a commit, in CI.
 
     Exit codes: 0 all are valid; 2 one is not.
 
