@@ -43,7 +43,7 @@ Names = str | Sequence[str]
 
 
 def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) -> Program:
-    """Read, bind and connect the manifest at ``path``. Touches nothing else on the host.
+    """Read, bind and connect the manifest at ``path``. Of the host, it reads only what gives one thing two names.
 
     References to what is ``external``, names or globs, lead out of it, and are no problem. Raises ManifestError with all problems of the manifest, in the order of their places.
     """

@@ -37,8 +37,8 @@ def validate(
 
     Each is validated by itself, unless with --together. The manifests in a directory are always validated together.
 
-    Needs no root and no network, and neither reads nor changes what the manifest is about. So it can run anywhere:
-    in an editor, before a commit, in CI.
+    Needs no root and no network, and changes nothing. Of what the manifest is about, it only looks at symlinks that
+    give one thing two names. So it can run anywhere: in an editor, before a commit, in CI.
 
     Exit codes: 0 all are valid; 2 one is not.
 

@@ -81,19 +81,22 @@ async def store(
         raise explained(error, f"write {path}") from error
 
 
-async def set_attributes(path: str, attributes: Attributes) -> None:
-    """Give the file or directory at ``path`` these attributes. Never touches its content."""
+async def set_attributes(path: str, attributes: Attributes, special: int = 0) -> None:
+    """Give the file or directory at ``path`` these attributes. Never touches its content.
+
+    A directory keeps its setuid, setgid and sticky bits, but for those in ``special``.
+    """
     try:
         with Parent(path) as (directory, base):
-            _set_attributes(path, directory, base, attributes)
+            _set_attributes(path, directory, base, attributes, special)
     except OSError as error:
         raise explained(error, f"set the attributes of {path}") from error
 
 
-async def create_directory(path: str, attributes: Attributes) -> None:
+async def create_directory(path: str, attributes: Attributes, special: int = 0) -> None:
     """Make ``path`` a directory with these attributes, in place of whatever else is there.
 
-    Missing parents get the default mode: the one asked for is for the directory itself.
+    Missing parents get the default mode: the one asked for is for the directory itself. ``special`` as in `set_attributes`.
     """
     with Explaining(f"create the directory {path}"):
         make_missing(os.path.dirname(path))
@@ -101,7 +104,7 @@ async def create_directory(path: str, attributes: Attributes) -> None:
             if not _is_directory(directory, base):
                 await _unlink(path, directory, base)
                 os.mkdir(base, 0o700, dir_fd=directory)
-            _set_attributes(path, directory, base, attributes)
+            _set_attributes(path, directory, base, attributes, special)
 
 
 async def remove(path: str, *, recursive: bool) -> None:
@@ -239,14 +242,14 @@ def _give(fd: int, attributes: Attributes, path: str) -> int:
     if (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == attributes:
         return found.st_dev
     if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
-        os.fchown(fd, attributes.uid, attributes.gid)
-    if stat.S_IMODE(found.st_mode) != attributes.mode:
+        os.fchown(fd, attributes.uid, attributes.gid)  # takes the setgid bit away
+    if stat.S_IMODE(os.fstat(fd).st_mode) != attributes.mode:
         os.fchmod(fd, attributes.mode)
     _require_kept(os.fstat(fd), attributes, path)
     return found.st_dev
 
 
-def _set_attributes(path: str, directory: int, base: str, attributes: Attributes) -> None:
+def _set_attributes(path: str, directory: int, base: str, attributes: Attributes, special: int) -> None:
     """Set them through a descriptor, which can't follow a symlink; one that opens nothing, where we may not read."""
     itself: int | str
     try:
@@ -261,7 +264,7 @@ def _set_attributes(path: str, directory: int, base: str, attributes: Attributes
         refuse_foreign_link(fd, path)
         if (found.st_uid, found.st_gid) != (attributes.uid, attributes.gid):
             os.chown(itself, attributes.uid, attributes.gid)
-        kept = found.st_mode & _SPECIAL_BITS if stat.S_ISDIR(found.st_mode) else 0
+        kept = found.st_mode & _SPECIAL_BITS & ~special if stat.S_ISDIR(found.st_mode) else 0
         os.chmod(itself, attributes.mode | kept)
         _require_kept(os.fstat(fd), attributes._replace(mode=attributes.mode | kept), path)
     finally:

@@ -74,7 +74,7 @@ def _directory(desired: Desired, state: FileState) -> Plan:
         Action(
             would="Would have created directory",
             did=f"created the directory{replaced}",
-            run=partial(write.create_directory, desired.path, state.wanted),
+            run=partial(write.create_directory, desired.path, state.wanted, desired.special),
             diff=partial(attributes_diff, desired.path, _all_new(desired), created=True),
             is_proof=True,
         ),
@@ -161,7 +161,7 @@ def _set_attributes(desired: Desired, state: FileState, changes: tuple[Change, .
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
-        run=partial(write.set_attributes, desired.path, state.wanted),
+        run=partial(write.set_attributes, desired.path, state.wanted, desired.special),
         diff=partial(attributes_diff, desired.path, changes),
         is_proof=True,
     )

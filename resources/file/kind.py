@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import stat
 from collections.abc import Collection, Coroutine, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, Self
@@ -56,7 +57,7 @@ def parse_mode(text: str) -> int:
     mode = int(digits, 8)
     if mode > _MAX_MODE:
         raise ValueError(
-            f"mode {text!r} exceeds the maximum 0777: setuid, setgid and sticky can't be set by mode"
+            f"mode {text!r} exceeds the maximum 0777: write setgid: true or sticky: true; setuid can't be set"
         )
     return mode
 
@@ -64,6 +65,17 @@ def parse_mode(text: str) -> int:
 def _enterable(mode: int) -> int:
     """The mode of a directory: whoever may read or write in it may enter it too, as in CCM."""
     return mode | (mode & 0o444) >> 2 | (mode & 0o222) >> 1
+
+
+def _special(setgid: bool | None, sticky: bool | None) -> int:
+    """The bits of the mode."""
+    return (stat.S_ISGID if setgid else 0) | (stat.S_ISVTX if sticky else 0)
+
+
+def _in_words(mode: int) -> dict[str, Any]:
+    """All twelve bits, as properties have them; those of the special ones that are set."""
+    special = {"setuid": stat.S_ISUID, "setgid": stat.S_ISGID, "sticky": stat.S_ISVTX}
+    return {"mode": f"{mode & _MAX_MODE:04o}", **{name: True for name, bit in special.items() if mode & bit}}
 
 
 def _check_mode(text: str) -> str:
@@ -130,6 +142,10 @@ class File(Resource, kind="file", providers=("posix",)):
     """The group it belongs to: a name, or an id in digits."""
     mode: Annotated[str, AfterValidator(_check_mode)] | None = None
     """Permissions in octal, at most 0777. Who may read or write a directory may also enter it: 0640 is 0750 there."""
+    setgid: Flag | None = None
+    """The setgid bit: what is made in a directory belongs to its group. Unset, a directory keeps it and a file loses it."""
+    sticky: Flag | None = None
+    """The sticky bit of a directory: only its owner may remove a file in it. Unset leaves it alone."""
     validate_with: str | None = Field(default=None, alias="validate")  # pydantic has a method of that name
     """A command that looks at the new content before it is put in place: ``visudo -cf {path}``."""
     force: Flag = False
@@ -155,8 +171,12 @@ class File(Resource, kind="file", providers=("posix",)):
             return {"ensure": "absent"}
         words = {FileType.FILE: "present", FileType.DIRECTORY: "directory"}
         owner, group = names_of(state.uid, state.gid)
-        found = {"ensure": words.get(state.type, state.type.value), "owner": owner, "group": group}
-        found["mode"] = f"{state.mode & _MAX_MODE:04o}"
+        found: dict[str, Any] = {
+            "ensure": words.get(state.type, state.type.value),
+            "owner": owner,
+            "group": group,
+        }
+        found |= _in_words(state.mode)
         if state.type is FileType.FILE:
             found["checksum"] = (await self.outputs())["checksum"]
         return found
@@ -173,8 +193,7 @@ class File(Resource, kind="file", providers=("posix",)):
             yield PropertyProblem(("source",), "the source is the file itself", hint)
         if self.validate_with is not None:
             yield from self._fault_of_validation(self.validate_with)
-        if self.ensure == "directory":
-            yield from self._content_of_a_directory()
+        yield from self._of_directories_alone()
         if self.ensure != "absent":
             if None in (self.owner, self.group, self.mode):
                 yield from self._missing()
@@ -188,7 +207,12 @@ class File(Resource, kind="file", providers=("posix",)):
             words = "what a directory holds is not kept, so its removal with 'force: true' can't be undone"
             yield PropertyProblem(("meta", "reverse"), words, "remove reverse, or force")
 
-    def _content_of_a_directory(self) -> Iterable[PropertyProblem]:
+    def _of_directories_alone(self) -> Iterable[PropertyProblem]:
+        if self.ensure != "directory":
+            if self.sticky is not None:
+                words = "sticky is only valid with 'ensure: directory'"
+                yield PropertyProblem(("sticky",), words, "remove sticky: it means nothing to a file")
+            return
         for name in ("content", "source"):
             if getattr(self, name) is not None:
                 hint = f"remove {name}, or write ensure: present for a file"
@@ -268,12 +292,15 @@ class File(Resource, kind="file", providers=("posix",)):
         if state.type is not whole and not (self.ensure == "absent" and state.type is FileType.DIRECTORY):
             words = f"{self.name} is {state.type.value}, which could not be brought back"
             raise ResourceError(words, "remove it yourself, or remove reverse")
-        if state.mode > _MAX_MODE:
-            words = f"the setuid, setgid or sticky bit of {self.name} could not be brought back"
+        if state.mode & stat.S_ISUID or (state.mode & stat.S_ISVTX and state.type is FileType.FILE):
+            words = f"the setuid or sticky bit of {self.name} could not be brought back"
             raise ResourceError(words, "take it away yourself, or remove reverse")
-        found = {"owner": str(state.uid), "group": str(state.gid), "mode": f"{state.mode:04o}"}
+        found: dict[str, Any] = {"owner": str(state.uid), "group": str(state.gid)}
+        found |= _in_words(state.mode)
         if state.type is FileType.DIRECTORY:
-            return type(self)(name=self.name, ensure="directory", **found)
+            return type(self)(
+                name=self.name, ensure="directory", **{"setgid": False, "sticky": False} | found
+            )
         if self.ensure == "absent" or self.content is not None or self.source is not None:
             found["source"] = await hold(self.name, self.ref)
         return type(self)(name=self.name, ensure="present", **found)
@@ -297,7 +324,7 @@ class File(Resource, kind="file", providers=("posix",)):
     def needs(self) -> Iterable[Need | str]:
         """The path; a command may validate what is to be there, and a directory keeps its setgid bit."""
         yield self.name
-        if self.ensure == "directory":
+        if self.ensure == "directory" or self.setgid:
             yield Need.SETGID
         if self.validate_with is not None:
             yield Need.ANYTHING
@@ -324,7 +351,9 @@ class File(Resource, kind="file", providers=("posix",)):
         """The path, with all that is managed of it."""
         wishes: dict[str, object] = {"ensure": self.ensure}
         if self.ensure != "absent":
-            wishes.update(owner=self.owner, group=self.group, mode=self._permissions)
+            wishes.update(owner=self.owner, group=self.group, mode=self._permissions & _MAX_MODE)
+            special = {"setgid": self.setgid, "sticky": self.sticky}
+            wishes.update({name: wish for name, wish in special.items() if wish is not None})
             if self.content is not None:
                 wishes["content"] = self.content
             elif self.source is not None:
@@ -348,12 +377,15 @@ class File(Resource, kind="file", providers=("posix",)):
             self.group,
             self._permissions,
             validator=None if self.validate_with is None else Validator(self.validate_with),
+            special=_special(self.setgid is not None, self.sticky is not None),
         )
 
     @property
     def _permissions(self) -> int:
+        """All twelve bits."""
         mode = parse_mode(self.mode or "0")
-        return _enterable(mode) if self.ensure == "directory" else mode
+        special = _special(self.setgid, self.sticky)
+        return special | (_enterable(mode) if self.ensure == "directory" else mode)
 
     def _wanted_content(self) -> Content | None:
         if self.content is not None:

@@ -27,8 +27,7 @@ from reactor.hostfs import (
 )
 from resources.file.state import Desired, FileState
 
-_PERMISSIONS = 0o777
-_ALL_BITS = 0o7777
+_SPECIAL_BITS = 0o7000
 _FILE = FileType.FILE  # looking a member up in its class costs a tenth of an lstat, and there are many files
 _LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -162,7 +161,9 @@ class Observer:
         target: FileType | None = None,
     ) -> FileState:
         is_kept = stat.S_ISDIR(found.st_mode) and self.desired.ensure == "directory"
-        mode = found.st_mode & (_PERMISSIONS if is_kept else _ALL_BITS)
+        if is_kept and (kept := found.st_mode & _SPECIAL_BITS & ~self.desired.special):
+            wanted = wanted._replace(mode=wanted.mode | kept)
+        mode = stat.S_IMODE(found.st_mode)
         litter = () if self._tidy else self._litter(wanted)
         return FileState(
             kind,

@@ -19,15 +19,18 @@ class Desired(NamedTuple):
     mode: int = 0
     force: bool = False
     validator: Validator | None = None
+    special: int = 0
+    """Of the setgid and the sticky bit of a directory those that are managed; it keeps the others."""
 
 
 class FileState(NamedTuple):
     """What was found at a path, as far as the decision needs it.
 
-    ``mode``, ``uid`` and ``gid`` are those of ``target`` when ``type`` is a symlink that was followed. The mode of a
-    directory is without its special bits: they can't be asked for, and a change of mode leaves them alone.
+    ``mode``, ``uid`` and ``gid`` are those of ``target`` when ``type`` is a symlink that was followed. ``mode`` has all
+    twelve bits.
     ``same_content`` is None where the content was not compared: it is not managed, or can't be read.
-    ``wanted`` is what is asked for, with the ids that the names of the resource stand for now.
+    ``wanted`` is what is asked for, with the ids that the names of the resource stand for now, and with the special
+    bits that a directory has and that are not managed.
     """
 
     type: FileType

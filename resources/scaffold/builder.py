@@ -84,12 +84,14 @@ class Builder:
         await self._write_all(state.changed)
         await self._catch_up(state)
         await self._remove_litter(state.litter)
+        await self._remove_directories(state.empty_others if purge else ())
         await self._remove(purged)
 
     async def clear(self, state: ScaffoldState) -> None:
         """Remove what belongs to the scaffold, and the directories that this leaves empty."""
         self.touched.lose()
         await self._remove_litter(state.litter)
+        await self._remove_directories(state.empty)
         await self._remove(state.managed)
         with suppress(OSError):
             os.rmdir(self._target.root)
@@ -196,6 +198,11 @@ class Builder:
             made = _attributes_at(copy)
             if made != before or _content_of(copy) != text:
                 await write.store(path, Source(copy), made)
+
+    async def _remove_directories(self, directories: Iterable[str]) -> None:
+        """Remove empty directories, each after those in it."""
+        for directory in directories:
+            await write.remove(directory, recursive=False)
 
     async def _remove(self, paths: Sequence[str]) -> None:
         """Remove files, and the directories below the root that this leaves empty."""

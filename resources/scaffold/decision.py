@@ -30,6 +30,7 @@ def decide(ensure: str, state: ScaffoldState, hands: Hands, *, purge: bool) -> P
     """Nothing, or one action that does it all."""
     if ensure == "absent":
         done = [f"removed {len(state.managed)} scaffold files"] if state.managed else []
+        done += _empty_in_words(state.empty)
         words = ", ".join([*done, *_litter_in_words(state.litter)])
         if not words:
             return ()
@@ -40,6 +41,7 @@ def decide(ensure: str, state: ScaffoldState, hands: Hands, *, purge: bool) -> P
         done = [f"changed {files} scaffold files"]
     elif state.directories:
         done = [f"changed {len(state.directories)} scaffold directories"]
+    done += _empty_in_words(state.empty_others if purge else ())
     words = ", ".join([*done, *_litter_in_words(state.litter)])
     if not words:
         return ()
@@ -51,6 +53,11 @@ def decide(ensure: str, state: ScaffoldState, hands: Hands, *, purge: bool) -> P
             partial(hands.diff, state, purge=purge),
         ),
     )
+
+
+def _empty_in_words(directories: Sequence[str]) -> list[str]:
+    """The sentence about directories that are removed, if there are any."""
+    return [f"removed {len(directories)} empty directories"] if directories else []
 
 
 def _litter_in_words(litter: Sequence[str]) -> list[str]:

@@ -42,5 +42,9 @@ class ScaffoldState:
     """Directories to be made, or with other attributes; a directory comes before what is in it."""
     managed: tuple[str, ...] = ()
     """The files of the scaffold that are there: what ``absent`` removes."""
+    empty: tuple[str, ...] = ()
+    """Directories of the scaffold without any file below, as a killed run leaves them: what ``absent`` removes. Deepest first."""
+    empty_others: tuple[str, ...] = ()
+    """Those that no template needs."""
     litter: tuple[str, ...] = ()
     """Temporary files that a killed run left."""

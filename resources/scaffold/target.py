@@ -75,6 +75,8 @@ class TargetTree:
         self._mounted: frozenset[str] = frozenset()
         """Where something is mounted below the root: what is in there and no file of the scaffold is not of this tree."""
         self._directories: tuple[Difference, ...] = ()
+        self._empty: set[str] = set()
+        """Directories below the root with no file in them, however deep."""
 
     def compare(self, files: Mapping[str, str], wish: Wish) -> ScaffoldState:
         """The state of the tree, of which ``files`` tells what it is to hold. Raises ResourceError."""
@@ -91,6 +93,8 @@ class TargetTree:
             for path, entry in found.items()
             if path not in files and not stat.S_ISDIR(entry.st_mode) and not self._is_left_alone(path)
         }
+        self._empty = {path for path in _empty_directories(found) if not self._is_left_alone(path)}
+        self._empty.difference_update(os.path.relpath(path, self.root) for path in self.kept)
         self._wish = wish
         return self._state()
 
@@ -103,7 +107,7 @@ class TargetTree:
         self, paths: Iterable[str], files: Mapping[str, str], wish: Wish
     ) -> ScaffoldState | None:
         """The same, looking at these paths only; None when that does not do: a directory or a template is another."""
-        if wish != self._wish or self._directories:
+        if wish != self._wish or self._directories or self._empty:
             return None
         if files is not self._texts and files.keys() != self._texts.keys():
             return None
@@ -126,6 +130,7 @@ class TargetTree:
 
     def _state(self) -> ScaffoldState:
         temporary = [path for path in self._others if _is_temporary(path)]
+        needed = _directories_of(self._paths) if self._empty else ()
         return ScaffoldState(
             changed=tuple(difference for difference in self._files.values() if difference is not None),
             purged=tuple(map(self.absolute, sorted(self._others.difference(temporary)))),
@@ -133,8 +138,13 @@ class TargetTree:
             managed=tuple(path for name, path in self._paths.items() if name not in self._missing)
             if self._missing
             else tuple(self._paths.values()),
+            empty=self._in_order(self._empty.intersection(needed)),
+            empty_others=self._in_order(self._empty.difference(needed)),
             litter=tuple(path for path in map(self.absolute, sorted(temporary)) if self.is_litter(path)),
         )
+
+    def _in_order(self, directories: Iterable[str]) -> tuple[str, ...]:
+        return tuple(map(self.absolute, sorted(directories, reverse=True)))
 
     def _is_left_alone(self, path: str) -> bool:
         """Whether ``path``, which is no file of the scaffold, belongs to others. What a killed run left does not."""
@@ -285,6 +295,14 @@ def _directories_of(files: Iterable[str]) -> list[str]:
         while (path := os.path.dirname(path)) not in found:
             found.add(path)
     return sorted(found)
+
+
+def _empty_directories(found: Mapping[str, os.stat_result]) -> set[str]:
+    """The directories below the root, among what was ``found``, with no file in them."""
+    files = (path for path, entry in found.items() if not stat.S_ISDIR(entry.st_mode))
+    return {path for path, entry in found.items() if stat.S_ISDIR(entry.st_mode)}.difference(
+        _directories_of(files)
+    )
 
 
 def _is_temporary(path: str) -> bool:

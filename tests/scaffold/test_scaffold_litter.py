@@ -86,3 +86,49 @@ def said():
     token = speaker.set(lines.append)
     yield lines
     speaker.reset(token)
+
+
+async def killed_before_its_files(tmp_path, **properties):
+    """The directories of a scaffold that was killed when it had made them; and one of templates that are gone."""
+    grow(tmp_path / "templates", {"a": "a", "sub/deep/b": "b"})
+    (tmp_path / "out" / "sub" / "deep").mkdir(parents=True)
+    (tmp_path / "out" / "old" / "deep").mkdir(parents=True)
+    return make(tmp_path, **properties)
+
+
+async def test_empty_directories_of_a_killed_run_are_used(tmp_path):
+    await converge(await killed_before_its_files(tmp_path))
+    assert tree(tmp_path / "out") == {"a": "a", "sub/deep/b": "b"}
+    assert (tmp_path / "out" / "old" / "deep").is_dir()
+
+
+async def test_with_purge_empty_directories_that_no_template_needs_go(tmp_path):
+    scaffold = await killed_before_its_files(tmp_path, purge=True)
+    assert await converge(scaffold) == ["changed 2 scaffold files, removed 2 empty directories"]
+    assert tree(tmp_path / "out") == {"a": "a", "sub/deep/b": "b"}
+    assert not (tmp_path / "out" / "old").exists()
+    (tmp_path / "out" / "later").mkdir()
+    scaffold._heard.add(str(tmp_path / "out" / "later"))
+    assert await converge(scaffold) == ["removed 1 empty directories"]
+
+
+async def test_with_absent_the_empty_directories_of_the_scaffold_go(tmp_path):
+    scaffold = await killed_before_its_files(tmp_path, ensure="absent")
+    assert await converge(scaffold) == ["removed 2 empty directories"]
+    assert not (tmp_path / "out" / "sub").exists()
+    assert (tmp_path / "out" / "old" / "deep").is_dir()
+
+
+async def test_with_absent_a_directory_with_both_goes_whole(tmp_path):
+    grow(tmp_path / "templates", {"sub/a": "a", "sub/deep/b": "b"})
+    grow(tmp_path / "out", {"sub/a": "a"})
+    (tmp_path / "out" / "sub" / "deep").mkdir()
+    await converge(make(tmp_path, ensure="absent"))
+    assert not (tmp_path / "out").exists()
+
+
+async def test_a_managed_directory_that_is_empty_is_not_purged(tmp_path):
+    scaffold = await killed_before_its_files(tmp_path, purge=True)
+    scaffold.spare(frozenset({str(tmp_path / "out" / "old" / "deep")}))
+    await converge(scaffold)
+    assert (tmp_path / "out" / "old" / "deep").is_dir()
