@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     )
     from reactor.resource.fragile import fragile_mounts
     from reactor.resource.health import Finding, Status
+    from reactor.resource.left_alone import left_alone
     from reactor.resource.mount_changes import follow_mounts
     from reactor.resource.need import Need
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
@@ -109,6 +110,7 @@ _HOMES = {
     ),
     "reactor.resource.fragile": ("fragile_mounts",),
     "reactor.resource.health": ("Finding", "Status"),
+    "reactor.resource.left_alone": ("left_alone",),
     "reactor.resource.mount_changes": ("follow_mounts",),
     "reactor.resource.need": ("Need",),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
@@ -135,7 +137,8 @@ __all__ = [
     "PropertyProblem", "Rate", "Reference", "References", "Resource", "ResourceError", "Result", "Status",
     "TemplateError", "TimerWatch", "TooLargeError", "UnpackingError", "UnpackingLimits", "Watch", "WatchSink",
     "WatchState", "Watcher", "archive_format", "confined_engine", "find", "follow_mounts", "fragile_mounts",
-    "http_answer", "in_thread", "is_shared", "load", "mounts", "note", "open_input", "printable", "remember",
+    "http_answer", "in_thread", "is_shared", "left_alone", "load", "mounts", "note", "open_input", "printable",
+    "remember",
     "remember_headers", "remember_url", "require_input_directory", "say", "size_in_words", "unpack",
 ]  # fmt: skip
 

@@ -8,15 +8,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from reactor.resource.left_alone import LEFT_ALONE
+
 
 def kill_children() -> int:
     """Send SIGKILL to each child with its whole process group; return the number of groups.
 
-    Commands run in groups of their own. A child that shares ours is killed alone.
+    Commands run in groups of their own. A child that shares ours is killed alone, and one that must come to its end is not.
     """
     ours = os.getpgrp()
     groups: set[int] = set()
-    for child in _children(os.getpid()):
+    for child in set(_children(os.getpid())) - LEFT_ALONE.keys():
         with suppress(ProcessLookupError):
             group = os.getpgid(child)
             if group == ours:

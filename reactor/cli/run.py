@@ -31,7 +31,7 @@ The whole manifest is validated before anything is touched. Then every resource 
 dependencies ask for, and repaired where needed. After that reactor sleeps until the kernel reports a change,
 and repairs what has drifted. When the manifest itself changes, or on SIGHUP, it is loaded anew and only what
 differs is touched; an invalid one changes nothing. ^C ends it: the first waits for what is running, the second
-cancels it, the third kills it.
+cancels it, the third kills it, but for package managers: for these, the fourth does not wait.
 
 Exit codes: 0 all is as desired; 1 something failed or is blocked;
 2 bad usage or an invalid manifest; 130 or 143 cut short by a signal.

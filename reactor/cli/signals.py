@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 from collections.abc import Callable
 
@@ -12,6 +13,7 @@ from reactor.cli.children import kill_children
 from reactor.console.ledger import name_some
 from reactor.console.quantities import counted
 from reactor.engine.engine import Engine
+from reactor.resource.left_alone import LEFT_ALONE
 
 PATIENCE = 15.0
 """Seconds until a termination that has not ended the run takes the next step by itself."""
@@ -23,7 +25,7 @@ class Interruption:
     """What signals have asked of a run.
 
     The first one lets running checks end and starts none; the second cancels them; the third kills the
-    processes they have started. A person at the keyboard decides when to take the next step. SIGTERM and SIGHUP
+    processes they have started, but for package managers: the fourth ends the run without waiting for these. A person at the keyboard decides when to take the next step. SIGTERM and SIGHUP
     come from a service manager or a closed terminal, where nobody does: they climb every `PATIENCE` seconds.
     With ``reload``, a SIGHUP asks for that instead, as service managers and people expect of a program that stays;
     after a closed terminal, such a run ends because nobody reads what it writes.
@@ -35,7 +37,7 @@ class Interruption:
         self._engine = engine
         self._tell = tell
         self._reload = reload
-        self._steps = (self._stop, self._cancel, self._kill)
+        self._steps = (self._stop, self._cancel, self._kill, self._leave)
         self.taken = 0
         self.number = 0
         """The signal that came last."""
@@ -82,3 +84,15 @@ class Interruption:
     def _kill(self) -> None:
         groups = kill_children()
         self._tell(f"killed {counted(groups, 'process group')}")
+        if LEFT_ALONE:
+            names = ", ".join(f"{program} (pid {number})" for number, program in LEFT_ALONE.items())
+            what = f"{names} must come to an end: to kill it now could leave packages half installed"
+            self._tell(f"{what}; interrupt again to end without waiting for it")
+
+    def _leave(self) -> None:
+        """What comes to its end alone needs nobody. A run that was killed is no other: the next one goes on from there."""
+        if not LEFT_ALONE:
+            self._kill()
+            return
+        self._tell("ending, and leaving it to its work")
+        os._exit(128 + self.number)

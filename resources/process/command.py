@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 import trio
 
-from reactor import ResourceError, fragile_mounts
+from reactor import ResourceError, fragile_mounts, left_alone
 from reactor.hostfs import open_directory
 from resources.process.files import follow, memory_file
 from resources.process.group import end_group
@@ -223,7 +223,8 @@ async def _pump(pipe: FileIO, output: Output) -> None:
 async def _wait(child: _Child, command: Command) -> bool:
     """Wait until the leader has ended, or end its group. Tells whether it ended by itself, in time."""
     try:
-        with nullcontext() if command.left_alone else entrusted(child.process.pid):
+        program, pid = command.arguments[0], child.process.pid
+        with left_alone(pid, program) if command.left_alone else entrusted(pid):
             return await _ends(child, command.timeout)
     finally:
         child.process.poll()

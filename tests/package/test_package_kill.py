@@ -29,11 +29,11 @@ def slow(apt):
     return apt
 
 
-async def begun(apt):
+async def begun(apt, **how):
     """A life of reactor that has come as far as dpkg unpacking `slow`, and that dpkg."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, LIFE, "apt", apt.root, *NAMES]
-    process = subprocess.Popen(command, env=environment)  # noqa: ASYNC220 - killed, never waited for
+    process = subprocess.Popen(command, env=environment, **how)  # noqa: ASYNC220 - killed, never waited for
     file = apt.root / "dpkg.pid"
     await eventually(file.exists)
     return process, int(file.read_text())
@@ -95,4 +95,50 @@ async def test_alone_the_package_manager_is_waited_for(slow):
         assert "slow" not in slow.packages
         (slow.root / "go").touch()
         await story.converged()
+    assert_all_is_installed(slow)
+
+
+def interrupted(life, words):
+    """Interrupt it, and read what it says until ``words``."""
+    life.send_signal(signal.SIGINT)
+    said = ""
+    while words not in said:
+        line = life.stdout.readline()
+        assert line, f"it ended and said only {said!r}"
+        said += line
+    return said
+
+
+async def test_three_interrupts_leave_dpkg_at_its_work_and_are_waited_for(slow):
+    life, dpkg = await begun(slow, stdout=subprocess.PIPE, text=True)
+    for words in (
+        "interrupt again to cancel",
+        "to kill what they run",
+        "interrupt again to end without waiting",
+    ):
+        said = interrupted(life, words)
+    assert "apt-get (pid " in said
+    assert "killed 0 process groups" in said
+    os.kill(dpkg, 0)
+    assert life.poll() is None
+    (slow.root / "go").touch()
+    life.communicate(timeout=60)
+    assert_all_is_installed(slow)
+
+
+async def test_the_fourth_ends_reactor_and_not_dpkg(slow):
+    life, dpkg = await begun(slow, stdout=subprocess.PIPE, text=True)
+    for words in (
+        "again to cancel",
+        "to kill what they run",
+        "to end without waiting",
+        "leaving it to its work",
+    ):
+        interrupted(life, words)
+    life.communicate(timeout=60)
+    assert life.returncode == 128 + signal.SIGINT
+    os.kill(dpkg, 0)
+    assert "slow" not in slow.packages
+    (slow.root / "go").touch()
+    await eventually(lambda: set(slow.packages) == set(NAMES))
     assert_all_is_installed(slow)
