@@ -11,7 +11,7 @@ import trio
 
 from reactor.engine.health import complaint, examine
 from reactor.engine.outcome import Outcome
-from reactor.engine.secret_diffs import without_secrets
+from reactor.engine.secret_diffs import scrub_aside, without_secrets
 from reactor.resource.base import Resource
 from reactor.resource.fragile import fragile_mounts
 from reactor.resource.health import Health
@@ -159,7 +159,7 @@ async def _looked(resource: Resource, plan: Plan) -> tuple[Diff, ...]:
 
 
 async def _texts(diffs: tuple[Diff, ...]) -> tuple[str, ...]:
-    return tuple([await text() for text in diffs])
+    return tuple([await scrub_aside(await text()) for text in diffs])
 
 
 def _os_error_text(error: OSError) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from reactor.resource.base import Resource
 from reactor.resource.plan import Diff
-from reactor.resource.secrecy import can_mask_all, scrub
+from reactor.resource.secrecy import LONG, can_mask_all, scrub
+from reactor.resource.threads import in_thread
 
 _WITHHELD = "-[not shown: it may hold a former secret]"
 
@@ -21,4 +22,12 @@ async def without_secrets(resource: Resource, diff: Diff) -> str:
         return scrub(head)
     ranges, *lines = body.split("\n")
     shown = (_WITHHELD if line.startswith("-") else line for line in lines)
-    return scrub("\n".join([head, f"@@ {ranges}", *shown]))
+    return await scrub_aside("\n".join([head, f"@@ {ranges}", *shown]))
+
+
+async def scrub_aside(text: str) -> str:
+    """``text`` with every secret masked; searched beside the event loop if it is long: a million characters take seconds.
+
+    Raises OSError when no thread can be started.
+    """
+    return scrub(text) if len(text) <= LONG else await in_thread(scrub, text)

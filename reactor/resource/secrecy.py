@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from reactor.resource.known_secrets import KnownSecrets
 
 MASK = "[secret]"
+LONG = 64 * 1024
+"""Characters. A text of more is searched beside the event loop."""
+_MOST_MASKED = 64
 
 
 _names: set[str] = set()
 """Refs, which are shown as they are."""
+_masked: dict[tuple[int, int], int] = {}
+"""Hash and length of the long texts that were masked last, with how many secrets there were then."""
 _known: KnownSecrets | None = None
 """None until there is one: most runs know none, and don't pay for the search."""
 
@@ -61,11 +66,24 @@ def forget_all() -> None:
     global _known  # noqa: PLW0603
     _known = None
     _names.clear()
+    _masked.clear()
 
 
 def scrub(text: str) -> str:
-    """``text`` with every secret in it masked: as it is, and in every form that docs/manifest-language.md names."""
-    return with_each_secret(text, lambda _: MASK)
+    """``text`` with every secret in it masked: as it is, and in every form that docs/manifest-language.md names.
+
+    A long text that was masked a moment ago is not searched again: every sink does this, and on the event loop.
+    """
+    if _known is None or len(text) <= LONG:
+        return with_each_secret(text, lambda _: MASK)
+    count = len(_known.values)
+    if _masked.get((hash(text), len(text))) == count:
+        return text
+    masked = with_each_secret(text, lambda _: MASK)
+    if len(_masked) >= _MOST_MASKED:
+        _masked.clear()  # in one step: threads search, too
+    _masked[hash(masked), len(masked)] = count
+    return masked
 
 
 def with_each_secret(text: str, make: Callable[[str], str]) -> str:

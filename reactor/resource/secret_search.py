@@ -10,6 +10,12 @@ from typing import NamedTuple
 Span = tuple[int, int]
 """Where something begins and ends in a text."""
 
+_Decode = Callable[[str], Iterator[tuple[str, int]]]
+"""The characters that an escape stands for, and how much of the text each takes."""
+
+_Escape = tuple[str, re.Pattern[str], _Decode]
+"""A sign without which there is no such escape, what one looks like, and what it stands for."""
+
 _START = 4
 """Characters by which texts are looked up; no text to look for is shorter."""
 _BLOCK = 4096
@@ -78,6 +84,11 @@ class Index:
             if self._may_begin_in(block):
                 yield from self._spans(text, begin, block)
 
+    def may_hold(self, text: str) -> bool:
+        """Whether a closer look is needed; False is certain, and found out fast."""
+        blocks = (text[begin : begin + _BLOCK + _START - 1] for begin in range(0, len(text), _BLOCK))
+        return any(map(self._may_begin_in, blocks))
+
     def _may_begin_in(self, block: str) -> bool:
         data = memoryview(_encoded(block))
         size = len(data)
@@ -108,11 +119,38 @@ def _starts(text: str) -> Iterator[tuple[str, ...]]:
 
 def escaped_spans(index: Index, text: str, depth: int = _DEPTH) -> Iterator[Span]:
     """Where ``text`` escapes what the index looks for: for URLs, in JSON or Python, for a shell, in HTML."""
-    for sign, pattern, decode in _ESCAPES:
-        if sign in text and (view := _decoded(text, pattern, decode)) is not None:
+    for escape in _ESCAPES:
+        if not _may_escape(index, text, escape, depth):
+            continue
+        _, pattern, decode = escape
+        if (view := _decoded(text, pattern, decode)) is not None:
             yield from map(view.origin, index.spans(view.text))
             if depth > 1:
                 yield from map(view.origin, escaped_spans(index, view.text, depth - 1))
+
+
+def _may_escape(index: Index, text: str, escape: _Escape, depth: int) -> bool:
+    """Whether ``text`` may hold what the index looks for once ``escape`` is undone, and then others up to ``depth``.
+
+    Nearly never. To undo escapes without keeping where each was takes half the time.
+    """
+    sign, pattern, decode = escape
+    if sign not in text:
+        return False
+    known: dict[str, str] = {}
+
+    def undone(match: re.Match[str]) -> str:
+        found = match.group()
+        if found not in known:
+            known[found] = "".join(character for character, _ in decode(found))
+        return known[found]
+
+    plain = pattern.sub(undone, text)
+    if plain == text:
+        return False
+    return index.may_hold(plain) or (
+        depth > 1 and any(_may_escape(index, plain, each, depth - 1) for each in _ESCAPES)
+    )
 
 
 def hex_spans(index: Index, text: str) -> Iterator[Span]:
@@ -155,9 +193,7 @@ class _View(NamedTuple):
         return self.origins[part] + position - self.starts[part]
 
 
-def _decoded(
-    text: str, pattern: re.Pattern[str], decode: Callable[[str], Iterator[tuple[str, int]]]
-) -> _View | None:
+def _decoded(text: str, pattern: re.Pattern[str], decode: _Decode) -> _View | None:
     """``text`` with all that fits ``pattern`` decoded; None when nothing does."""
     parts: list[str] = []
     starts, origins, length, done = [0], [0], 0, 0
