@@ -40,7 +40,6 @@ Exit codes: 0 all is as desired; 1 something failed or is blocked;
 Examples:
   reactor run site.yaml
   reactor run --converge-once --noop --diff site.yaml
-  reactor run base.yaml web.yaml
   reactor run /etc/reactor.d
   reactor run --only 'file#/etc/nginx/*' --format json site.yaml
 """

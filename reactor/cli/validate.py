@@ -46,7 +46,7 @@ def validate(
     Examples:
       reactor validate site.yaml
       reactor validate --format json manifests/*.yaml
-      reactor validate --together base.yaml web.yaml
+      reactor validate /etc/reactor.d
       reactor validate web.yaml --external 'service#*'
     """
     from reactor.loading import shown

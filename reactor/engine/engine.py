@@ -32,6 +32,7 @@ from reactor.resource.base import Resource
 from reactor.resource.collector import collector_paused
 from reactor.resource.fragile import fragile_mounts
 from reactor.resource.registry import find_watchers
+from reactor.resource.secrecy import knows_secrets
 from reactor.resource.watch import Watch, Watcher
 
 FREEZE_AT_LAST = 60.0
@@ -127,8 +128,12 @@ class Engine:
         return [resource for resource in resources if resource.ref not in self.reversals.pending]
 
     def holds_secrets(self, ref: str) -> bool:
-        """Whether the resource makes something on the host that may show a secret."""
-        return self.roster.resources[self.roster.number(ref)].holds_secrets
+        """Whether the resource makes something on the host that may show a secret.
+
+        Kinds call the files that they write ``file#PATH``: of one that no resource is, nobody knows whose it is.
+        """
+        vertex = self.roster.find(ref)
+        return knows_secrets() if vertex is None else self.roster.resources[vertex].holds_secrets
 
     def running(self) -> list[str]:
         """The refs whose checks run now."""

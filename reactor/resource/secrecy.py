@@ -47,6 +47,11 @@ def remember(value: Any) -> None:
     _known.add(str(value))
 
 
+def knows_secrets() -> bool:
+    """Whether there is any secret."""
+    return _known is not None
+
+
 def can_mask_all() -> bool:
     """Whether no secret is too short, as a whole or in one of its lines."""
     return _known is None or not _known.has_short

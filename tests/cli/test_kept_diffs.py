@@ -147,3 +147,16 @@ def test_restore_shows_nothing_of_a_file_that_held_a_secret(reactor, converge, t
     assert "hunter2" not in done.out + done.err
     assert reactor("restore", "--state-dir", state, tmp_path / "f").code == 0
     assert (tmp_path / "f").read_text() == "hunter2-was-here" * 2
+
+
+def test_restore_shows_nothing_of_what_a_scaffold_made_with_a_secret(reactor, manifest, tmp_path, state):
+    (tmp_path / "from").mkdir()
+    for text in ("{{ .Data.password }} one", "{{ .Data.password }} two"):
+        (tmp_path / "from" / "f").write_text(text)
+        entry = f"{tmp_path}/to: {{ensure: present, source: {tmp_path}/from, engine: go}}"
+        path = manifest(f"{SECRET}resources:\n  - scaffold:\n      - {entry}\n")
+        done = reactor("run", "--converge-once", "--state-dir", state, path)
+        assert done.code == 0, done.err
+    done = reactor("restore", "--state-dir", state, "--diff", tmp_path / "to" / "f")
+    assert (done.code, "holds secrets" in done.err) == (1, True)
+    assert b"hunter2-was-here" not in bytes_of(state)

@@ -198,9 +198,16 @@ class Host:
 
     def _provide_files(self) -> None:
         """The manifests and what else is named, and where there must be nothing yet."""
-        Path("/etc/reactor").mkdir(exist_ok=True)
+        for directory in ("/etc/reactor", "/etc/reactor.d"):
+            Path(directory).mkdir(exist_ok=True)
         (self.directory / "manifests").mkdir()
-        for path in ("site.yaml", "web.yaml", "manifests/db.yaml", "/etc/reactor/site.yaml"):
+        for path in (
+            "site.yaml",
+            "web.yaml",
+            "manifests/db.yaml",
+            "/etc/reactor/site.yaml",
+            "/etc/reactor.d/site.yaml",
+        ):
             (self.directory / path).write_text(MANIFEST)
         (self.directory / "request.json").write_text(json.dumps(REQUEST))
         (self.directory / "templates").mkdir()
