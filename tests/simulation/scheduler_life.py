@@ -34,7 +34,7 @@ STEPS = (
     "unpause",
     "lend",
     "touch",
-    "slow_down",
+    "pace",
     "reload",
 )
 USUAL = (0.2, 0.24, 0.26, 0.12, 0.02, 0.04, 0.02, 0.04, 0.02, 0.02, 0.01, 0.01)
@@ -284,14 +284,14 @@ class Life:
             self.oracle.vertices[vertex].changed_halfway = True
             self.scheduler.refreshes.touched(vertex)
 
-    def _slow_down(self) -> None:
+    def _pace(self) -> None:
         self.steps += 1
         vertex = self._vertex()
         until = self.oracle.now + self.chance.choice((0.01, 1.0))
-        self._note(f"slow down {vertex} until {until}")
         each = self.oracle.vertices[vertex]
-        each.not_before = max(each.not_before, until)
-        self.scheduler.agenda.slow_down(vertex, until)
+        each.paced_until = until = max(until, each.paced_until)
+        self._note(f"pace {vertex} until {until}")
+        self.scheduler.agenda.pace(vertex, until)
 
     def _reload(self) -> None:
         """Another version of the manifest: vertices come, go and change, and so do the edges and settings."""

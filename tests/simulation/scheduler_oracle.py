@@ -6,6 +6,7 @@ It is told what the scheduler was told and what it did, and raises `BreachError`
 from __future__ import annotations
 
 from scheduler_world import (
+    AUDIT,
     DRIFT,
     INITIAL,
     INTENT,
@@ -40,7 +41,7 @@ class Vertex:
 
     def begin_anew(self) -> None:
         """It is new or was edited: nothing slows it down, and it has all its attempts."""
-        self.not_before = -NEVER
+        self.not_before = self.paced_until = -NEVER
         self.retry_at: float | None = None
         self.failed_at = -NEVER
         self.failures = 0
@@ -150,7 +151,7 @@ class Oracle:
         if shape.before[vertex] & (self.running | party):
             raise BreachError("order: an ancestor runs")
         for other in bits(shape.before[vertex] & shape.present):
-            if self._surely_owes(other):
+            if self._surely_owes(other) and not self._rests(other):
                 raise BreachError(f"order: its ancestor {other} owes a check")
         if shape.blockers[vertex] & self.failed:
             raise BreachError("failure: it starts below a failure")
@@ -172,6 +173,8 @@ class Oracle:
         rules = self.rules[vertex]
         if self.now < each.not_before - 1e-9:
             raise BreachError("limits: it starts sooner than its rate allows")
+        if self.now < each.paced_until - 1e-9:
+            raise BreachError("fights: it is repaired sooner than its pace allows")
         for name in set(rules.semaphores):
             if self.taken.get(name, 0) >= rules.capacity(name):
                 raise BreachError(f"limits: semaphore {name} is taken")
@@ -315,6 +318,13 @@ class Oracle:
             return each.again or each.stirred or (each.retry_at is not None and each.retry_at <= self.now)
         return bool(each.unseen or each.refresh or each.again)
 
+    def _rests(self, vertex: int) -> bool:
+        """Whether ``vertex`` is fought over, and owes nothing but another repair later: that keeps nobody waiting."""
+        each = self.vertices[vertex]
+        owed = each.unseen | (each.carried if each.again else 0)
+        owes_more = owed & ~(DRIFT | AUDIT) or each.refresh or self.running >> vertex & 1
+        return self.now < each.paced_until and not owes_more
+
     def _may_owe(self, vertex: int) -> bool:
         """The same, or nobody outside can tell."""
         each = self.vertices[vertex]
@@ -340,7 +350,7 @@ class Oracle:
             if each.unseen and due == NEVER:
                 due = each.failed_at
             due = max(due, each.failed_at + EVENT_PACE[1])
-        return due if due == NEVER else max(due, each.not_before)
+        return due if due == NEVER else max(due, each.not_before, each.paced_until)
 
     def at_rest(self, wakes_at: float, converged: bool, blocked: set[int], failed: set[int]) -> None:
         """The scheduler has nothing to start now, and wants to be woken at ``wakes_at``."""

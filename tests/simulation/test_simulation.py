@@ -65,6 +65,7 @@ BROKEN = {
         self.held.update({vertex: ()}) or True
     )),
     "nobody waits for a change to calm down": (Bursts, "held_back", lambda _: lambda self, vertex, owed, now: 0),
+    "a fight slows nobody down": (Agenda, "pace", lambda _: lambda self, vertex, until: None),
     "a rate slows nobody down": (Agenda, "slow_down", lambda _: lambda self, vertex, until: None),
     "who ran last wakes nobody": (Admission, "leave", lambda leave: lambda self, vertex: (leave(self, vertex)[0], [])),
     "nothing is retried": (Retries, "failed", lambda failed: lambda *args, **more: failed(*args, **more) and None),
