@@ -398,3 +398,12 @@ def test_only_the_number_after_a_colon_says_how_many_a_semaphore_lets_run(name, 
     scheduler.mark_all(Cause.INITIAL)
     started = [scheduler.next_ready(0.0) for _ in range(3)]
     assert started == [A, B, C][:most] + [None] * (3 - most)
+
+
+def test_a_refresh_that_a_reload_makes_due_gives_all_attempts_back():
+    scheduler = pair(EdgeKind.NOTIFY, limits={B: Limits(retry=1, delay=10.0)})
+    scheduler.refreshes.pledge(A, B)
+    scheduler.mark(B, Cause.DRIFT, 0.0)
+    run(scheduler, B, Outcome.FAILED)
+    scheduler.reshape(Topology.of_edges(2, []), {B: Limits(retry=1, delay=10.0)}, [], [])
+    assert run(scheduler, B, Outcome.FAILED) is not None
