@@ -212,6 +212,8 @@ class Scheduler:
         untold = self.refreshes.reshape(topology, gone)
         for vertex in untold:
             self._owed[vertex] |= _REFRESH
+            if vertex in self.blame.failed:
+                self._retries.count_anew(vertex)
         self._gone = (self._gone & self._running.keys() | set(gone)).difference(changed)
         failed = self.blame.failed - set(changed) - self._gone
         freed = {v for v in (*self.blame.blocked, *changed, *untold) if self._owed[v]} - self._gone

@@ -414,3 +414,12 @@ def test_what_is_left_of_a_bad_run(outcome, owed):
         scheduler.mark(A, cause, 0.0)
     run(scheduler, A, outcome)
     assert scheduler.causes(A) == owed
+
+
+def test_a_refresh_that_a_reload_makes_due_gives_all_attempts_back():
+    scheduler = pair(EdgeKind.NOTIFY, limits={B: Limits(retry=1, delay=10.0)})
+    scheduler.refreshes.pledge(A, B)
+    scheduler.mark(B, Cause.DRIFT, 0.0)
+    run(scheduler, B, Outcome.FAILED)
+    scheduler.reshape(Topology.of_edges(2, []), {B: Limits(retry=1, delay=10.0)}, [], [])
+    assert run(scheduler, B, Outcome.FAILED) is not None
