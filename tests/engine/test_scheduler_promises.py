@@ -412,11 +412,11 @@ class Lives(RuleBasedStateMachine):
         self.run_dry(Outcome.OK)
         if v not in self.present or (self.fail_fast and self.failed):
             return
-        before = list(self.starts)
+        before, told = list(self.starts), set(self.pledged.get(v, ()))
         self.mark(v, Cause.DRIFT, 0)
         self.run_dry(Outcome.OK)
         ran = [b - a for a, b in zip(before, self.starts, strict=True)]
-        freed = self.scheduler.blame.blocked | {v}
+        freed = self.scheduler.blame.blocked | told | {v}
         assert all(
             times == 0 for u, times in enumerate(ran) if u not in freed and v not in self.strong_ancestors[u]
         )
