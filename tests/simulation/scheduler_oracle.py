@@ -216,6 +216,8 @@ class Oracle:
         was_new = bool(each.unseen & ~DRIFT)
         each.failures = 1 if was_new else each.failures + 1
         each.retries = 0 if was_new else each.retries
+        if not was_new and each.failures > 1:  # drift that came meanwhile has its answer in the retry
+            each.check_at = NEVER
         allowed = self.rules[vertex].retry
         self.failed |= 1 << vertex
         each.failed_at = self.now
