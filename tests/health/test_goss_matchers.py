@@ -133,6 +133,7 @@ def test_a_matcher_holds_or_not(found, expected, holds):
         ({"have-key-with-value": {"a": {"x": 1}}}, "there is no matcher 'x'"),
         ({"have-patterns": ["/(/"]}, "not a regular expression"),
         ({"have-patterns": [1]}, "list of texts"),
+        ({"gjson": {1: "bar"}}, "put it in quotes"),
         ({"semver-constraint": "about 3"}, "not a version"),
         ({"semver-constraint": ">"}, "not a range"),
         (["/(/"], "not a regular expression"),

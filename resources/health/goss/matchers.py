@@ -196,6 +196,12 @@ def _check_entries(expected: Any) -> None:
         check_matcher(each)
 
 
+def _check_paths(expected: Any) -> None:
+    _check_entries(expected)
+    for path in expected:
+        _check_text(path)
+
+
 def _check_constraint(expected: Any) -> None:
     _check_text(expected)
     satisfies("0.0.0", expected)
@@ -230,6 +236,6 @@ _MATCHERS: Final[dict[str, _Matcher]] = {
     ),
     "have-key-with-value": _Matcher(_has_entries, _check_entries),
     "have-patterns": _Matcher(lambda found, some: have_patterns(_text(found), some), check_patterns),
-    "gjson": _Matcher(_has_at_paths, _check_entries),
+    "gjson": _Matcher(_has_at_paths, _check_paths),
     "semver-constraint": _Matcher(lambda found, it: satisfies_all(_versions(found), it), _check_constraint),
 }
