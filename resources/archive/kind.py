@@ -29,9 +29,10 @@ from reactor.hostfs import Explaining, Parent, accounts_of, checksum_of, first_m
 from resources.archive.decision import decide
 from resources.archive.directory import may_be_directory
 from resources.archive.observer import Observer
-from resources.archive.properties import ArchivePath, ArchiveUrl, Checksum, Count, Headers, Size
+from resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size
 from resources.archive.state import ArchiveState, Desired, Source, split_credentials
 from resources.file.kind import Account
+from resources.source_properties import Checksum
 
 
 class Archive(Resource, kind="archive", providers=("http",)):

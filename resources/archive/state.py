@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from reactor import UnpackingLimits
 from reactor.hostfs import FileType
+from resources.source_properties import shown_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,7 @@ class Source:
     @property
     def shown(self) -> str:
         """The URL for people: a query may hold a token."""
-        parts = urlsplit(self.url)
-        return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+        return shown_url(self.url)
 
 
 def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Coroutine, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Field
 
 from reactor import (
     AbsolutePath,
@@ -44,6 +44,7 @@ from resources.file.decision import decide, stores
 from resources.file.observer import Observer
 from resources.file.state import Desired, FileState
 from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
+from resources.source_properties import resolve_source
 
 _MAX_MODE = 0o777
 
@@ -103,17 +104,7 @@ def _check_content(text: str) -> str:
     return text
 
 
-def _resolve_source(path: str, info: ValidationInfo) -> str:
-    """The absolute path of a source: a relative one starts at the directory of the manifest."""
-    base = (info.context or {}).get("base")
-    if not path or "\0" in path:
-        raise ValueError("source cannot be empty, nor hold a NUL character: write the path to copy from")
-    if not path.startswith("/") and base is None:
-        raise ValueError("the path must be absolute: there is no manifest for it to be relative to")
-    return "/" + os.path.normpath(os.path.join(base or "/", path)).lstrip("/")
-
-
-SourcePath = Annotated[str, AfterValidator(_resolve_source)]
+SourcePath = Annotated[str, AfterValidator(resolve_source)]
 """Where to copy from: an absolute path, in one spelling; a relative one starts at the directory of the manifest."""
 
 Account = Annotated[str, AfterValidator(_check_account)]

@@ -7,8 +7,8 @@ from functools import partial
 
 from reactor import Action, Plan
 from resources import textfile
-from resources.mount import system
-from resources.mount.fstab import FSTAB, with_entry, without_entry
+from resources.mount import swap, system
+from resources.mount.fstab import FSTAB, SWAP, about, with_entry, without_entry
 from resources.mount.options import missing
 from resources.mount.state import Desired, MountState
 
@@ -19,13 +19,15 @@ def decide(desired: Desired, state: MountState) -> Plan:
     What can't be mounted is not listed either: it would keep the next boot from coming up. What can't be unmounted
     stays listed.
     """
+    is_swap = desired.entry.fstype == SWAP
+    mounted, unmounted = (swap.on, swap.off) if is_swap else (_mounted, _unmounted)
     if desired.ensure == "mounted":
-        return (*_mounted(desired, state), *_listed(desired, state))
+        return (*mounted(desired, state), *_listed(desired, state))
     if desired.ensure == "present":
         return _listed(desired, state)
     if desired.ensure == "unmounted":
-        return (*_unmounted(desired, state), *_listed(desired, state))
-    return (*_unmounted(desired, state), *_unlisted(desired, state))
+        return (*unmounted(desired, state), *_listed(desired, state))
+    return (*unmounted(desired, state), *_unlisted(desired, state))
 
 
 def _mounted(desired: Desired, state: MountState) -> Plan:
@@ -59,7 +61,7 @@ def _listed(desired: Desired, state: MountState) -> Plan:
 def _unlisted(desired: Desired, state: MountState) -> Plan:
     if not state.entries:
         return ()
-    return (_edit(f"removed it from {FSTAB}", partial(without_entry, point=desired.entry.point)),)
+    return (_edit(f"removed it from {FSTAB}", partial(without_entry, place=about(desired.entry))),)
 
 
 def _step(words: str, run: Callable[[], Awaitable[None]], *, is_proof: bool = False) -> Action:

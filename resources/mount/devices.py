@@ -7,14 +7,8 @@ import os
 from reactor import fragile_mounts
 from resources.mount.options import is_bind
 from resources.mount.table import Mounted
+from resources.mount.tags import is_tag, node_of
 
-_TAGS = {
-    "UUID": "by-uuid",
-    "LABEL": "by-label",
-    "PARTUUID": "by-partuuid",
-    "PARTLABEL": "by-partlabel",
-    "ID": "by-id",
-}
 _FAMILIES = {"nfs4": "nfs", "fuseblk": "fuse"}
 
 
@@ -29,7 +23,7 @@ async def is_same(device: str, fstype: str, options: frozenset[str], mounted: Mo
         return _is_same_place(device, point)
     if fstype != "auto" and _family(fstype) != _family(mounted.fstype):
         return False
-    if device.startswith("/dev/") or device.partition("=")[0] in _TAGS:
+    if device.startswith("/dev/") or is_tag(device):
         return _is_same_node(device, mounted.source)
     if mounted.source.startswith("/dev/"):
         # That of a loop device for a file, whose name the kernel does not tell here.
@@ -51,8 +45,7 @@ def _is_same_place(device: str, point: str) -> bool:
 
 
 def _is_same_node(device: str, source: str) -> bool:
-    tag, _, value = device.partition("=")
-    path = f"/dev/disk/{_TAGS[tag]}/{value}" if tag in _TAGS else device
+    path = node_of(device)
     if not os.path.exists(path):  # udev has not made it, or spells it in another way
         return True
     return os.path.realpath(path) == os.path.realpath(source)

@@ -6,7 +6,11 @@ import os.path
 import re
 from typing import NamedTuple
 
+from resources.mount.tags import path_of
+
 FSTAB = "/etc/fstab"
+SWAP = "swap"
+"""The type of lines that mount nothing."""
 
 _GAP = re.compile(r"[ \t\r]+")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
@@ -25,24 +29,35 @@ class Entry(NamedTuple):
     passno: int = 0
 
 
-def _unescape(text: str) -> str:
+class SwapArea(NamedTuple):
+    """What a line of swap is about: the path of its device or file, without symlinks."""
+
+    path: str
+
+
+def about(entry: Entry) -> str | SwapArea:
+    """What a line is about: its mount point, or the swap area on its device."""
+    return SwapArea(path_of(entry.device)) if entry.fstype == SWAP else entry.point
+
+
+def unescape(text: str) -> str:
     r"""The text with its octal escapes replaced, such as ``\040`` for a space."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), text)
 
 
-def entries_at(text: str, point: str) -> tuple[Entry, ...]:
-    """The lines for a mount point, in order. There should be one at most."""
+def entries_at(text: str, place: str | SwapArea) -> tuple[Entry, ...]:
+    """The lines for a mount point or a swap area, in order. There should be one at most."""
     entries = map(_parse, text.split("\n"))
-    return tuple(entry for entry in entries if entry is not None and entry.point == point)
+    return tuple(entry for entry in entries if entry is not None and about(entry) == place)
 
 
 def with_entry(text: str, entry: Entry, options: tuple[str, ...]) -> str:
-    """The text with one line for the mount point: in place of the first that is there, or else at the end.
+    """The text with one line for what ``entry`` is about: in place of the first that is there, or else at the end.
 
     ``options`` are those of ``entry`` in the order to write them.
     """
     lines = text.split("\n")
-    places = _places(lines, entry.point)
+    places = _places(lines, about(entry))
     if not places:
         end = "" if text.endswith("\n") or not text else "\n"
         return f"{text}{end}{_line(entry, options)}\n"
@@ -50,16 +65,16 @@ def with_entry(text: str, entry: Entry, options: tuple[str, ...]) -> str:
     return "\n".join(line for number, line in enumerate(lines) if number not in places[1:])
 
 
-def without_entry(text: str, point: str) -> str:
-    """The text without any line for the mount point."""
+def without_entry(text: str, place: str | SwapArea) -> str:
+    """The text without any line for the mount point or swap area."""
     lines = text.split("\n")
-    places = _places(lines, point)
+    places = _places(lines, place)
     return "\n".join(line for number, line in enumerate(lines) if number not in places)
 
 
-def _places(lines: list[str], point: str) -> list[int]:
+def _places(lines: list[str], place: str | SwapArea) -> list[int]:
     entries = enumerate(map(_parse, lines))
-    return [number for number, entry in entries if entry is not None and entry.point == point]
+    return [number for number, entry in entries if entry is not None and about(entry) == place]
 
 
 def _parse(line: str) -> Entry | None:
@@ -68,10 +83,10 @@ def _parse(line: str) -> Entry | None:
         return None
     device, point, fstype, options, dump, passno = (*fields, "", "", "")[:_FIELDS]
     return Entry(
-        _unescape(device),
-        os.path.normpath(_unescape(point)),
+        unescape(device),
+        os.path.normpath(unescape(point)),
         fstype,
-        frozenset(_unescape(option) for option in options.split(",")) - {"", "defaults"},
+        frozenset(unescape(option) for option in options.split(",")) - {"", "defaults"},
         _number(dump),
         _number(passno),
     )

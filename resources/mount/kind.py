@@ -23,17 +23,20 @@ from reactor import (
 )
 from reactor.hostfs import NormalForms
 from resources import textfile
-from resources.mount import foresight
+from resources.mount import foresight, swap
 from resources.mount.decision import decide
 from resources.mount.devices import is_same
-from resources.mount.fstab import FSTAB, Entry, entries_at
+from resources.mount.fstab import FSTAB, SWAP, Entry, about, entries_at
 from resources.mount.spelling import in_words_of, is_known
 from resources.mount.state import Desired, MountState
+from resources.mount.swap import areas_at
 from resources.mount.table import Mounted, mounts_at
 from watchers.readiness import MOUNTS, ReadinessWatch
 
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _OPTION = re.compile(r"[^\s,]+")
+_NOWHERE = "none"
+"""The mount point in a line of swap; how others write it means the same."""
 _NEEDED = ("/", "/proc", "/sys", "/dev")
 
 
@@ -76,7 +79,7 @@ Options = Annotated[
 
 
 class Mount(Resource, kind="mount"):
-    """Manage what is mounted at a mount point, and its line in `/etc/fstab`."""
+    """Manage what is mounted at a mount point, or swap, and its line in `/etc/fstab`."""
 
     example = "/mnt --device tmpfs --fstype tmpfs --options size=64m"
 
@@ -87,7 +90,7 @@ class Mount(Resource, kind="mount"):
     device: Annotated[str, AfterValidator(_check_device)] | None = None
     """What to mount: a device, `UUID=...`, `server:/path`, a directory to bind, or a word such as `tmpfs`."""
     fstype: Annotated[str, AfterValidator(_check_fstype)] | None = None
-    """The type of the file system; `none` for a bind mount."""
+    """The type of the file system; `none` for a bind mount, `swap` for swap on the device or file that is the name."""
     options: Options = ()
     """Mount options, as a list or as in `rw,noatime`."""
     dump: Annotated[int, Field(ge=0, le=9)] = 0
@@ -116,6 +119,9 @@ class Mount(Resource, kind="mount"):
         if self.ensure in ("unmounted", "absent") and self.name in _NEEDED:
             message = f"{self.name} can't be {self.ensure}: the host would not work without it"
             yield PropertyProblem(("ensure",), message, "write ensure: mounted or ensure: present")
+        if self._is_swap:
+            yield from self._swap_problems()
+            return
         if self.ensure == "absent":
             return
         examples = {"device": "device: /dev/sdb1", "fstype": "fstype: ext4"}
@@ -124,18 +130,25 @@ class Mount(Resource, kind="mount"):
                 message = f"{name} is required, unless ensure is absent"
                 yield PropertyProblem((), message, f"add it, for example {example}")
 
+    def _swap_problems(self) -> Iterable[PropertyProblem]:
+        if self.device not in (None, self.name):
+            words = "the name of swap is its device or file, and there is no other"
+            yield PropertyProblem(("device",), words, "remove device, and call the resource as it")
+        if fault := swap.fault_of_options(self.options):
+            yield PropertyProblem(("options",), fault, "correct it")
+
     def watches(self) -> Iterable[Watch]:
         """The table of mounts of the kernel, and that of the next boot."""
-        yield ReadinessWatch(MOUNTS)
+        yield ReadinessWatch(swap.SWAPS if self._is_swap else MOUNTS)
         yield PathWatch(FSTAB)
 
     def provides(self) -> Iterable[str]:
         """The mount point: what is below it is in the file system that is mounted."""
-        return (self.name,) if self.ensure == "mounted" else ()
+        return (self.name,) if self.ensure == "mounted" and not self._is_swap else ()
 
     def clears(self) -> Iterable[str]:
         """What is below the mount point, if the file system is to go."""
-        return (f"{self.name}/",) if self.ensure in ("unmounted", "absent") else ()
+        return (f"{self.name}/",) if not self._is_swap and self.ensure in ("unmounted", "absent") else ()
 
     def uses(self) -> Iterable[str]:
         """The mount point, the table, and the device if it is a path."""
@@ -149,16 +162,16 @@ class Mount(Resource, kind="mount"):
         return (Need.MOUNT, FSTAB)
 
     def claims(self) -> Iterable[Claim]:
-        """The mount point."""
+        """The mount point, or the swap area."""
         wishes: dict[str, object] = {"ensure": self.ensure}
         if self.ensure != "absent":
             wishes |= {"device": self.device, "fstype": self.fstype, "options": self._entry.options}
-        yield Claim("mount point", self.name, wishes)
+        yield Claim("swap area" if self._is_swap else "mount point", self.name, wishes)
 
     async def observe(self) -> MountState:
         """What is mounted and what is listed. Raises ResourceError when one of the tables can't be read."""
         entries, mounts = await self._tables()
-        if self.ensure != "mounted" or not mounts:
+        if self.ensure != "mounted" or not mounts or self._is_swap:
             return MountState(entries, mounts)
         wanted = self._entry
         *below, top = mounts
@@ -173,16 +186,18 @@ class Mount(Resource, kind="mount"):
 
     async def rehearse(self, state: MountState) -> None:
         """Look whether there is a mount point, and what is to be mounted."""
-        await foresight.refuse(Desired(self.ensure, self._entry, self.options), state)
+        refuse = swap.refuse if self._is_swap else foresight.refuse
+        await refuse(Desired(self.ensure, self._entry, self.options), state)
 
     async def reversal(self, state: MountState) -> Self:
         """What was listed, and mounted if that was; or nothing. Raises ResourceError for a mount without a line."""
         hint = "do it by hand, or remove reverse"
+        kind = {"fstype": SWAP} if self._is_swap else {}
         if not state.entries:
             if state.mounts:
                 words = f"what is mounted at {self.name} is not in {FSTAB}, and could not be brought back"
                 raise ResourceError(words, hint)
-            return type(self)(name=self.name, ensure="absent")
+            return type(self)(name=self.name, ensure="absent", **kind)
         entry = state.entries[0]
         former = "present" if self.ensure == "present" else "mounted" if state.mounts else "unmounted"
         properties = {"device": entry.device, "fstype": entry.fstype, "options": sorted(entry.options)}
@@ -197,7 +212,16 @@ class Mount(Resource, kind="mount"):
     async def _tables(self) -> tuple[tuple[Entry, ...], tuple[Mounted, ...]]:
         """What is listed, and what is mounted. The way there has to answer, not what is mounted."""
         await fragile_mounts().ask(os.path.dirname(self.name))
+        if self._is_swap:
+            found = entries_at(textfile.read(FSTAB) or "", about(self._entry))
+            return tuple(each._replace(device=self.name, point=_NOWHERE) for each in found), areas_at(
+                self.name
+            )
         return entries_at(textfile.read(FSTAB) or "", self.name), mounts_at(self.name)
+
+    @property
+    def _is_swap(self) -> bool:
+        return self.fstype == SWAP
 
     @property
     def _forms(self) -> NormalForms:
@@ -209,4 +233,6 @@ class Mount(Resource, kind="mount"):
     def _entry(self) -> Entry:
         options = frozenset(self.options) - {"defaults"}
         device, fstype = self.device or "", self.fstype or ""
+        if self._is_swap:
+            return Entry(self.name, _NOWHERE, SWAP, options, self.dump, self.passno)
         return Entry(device, self.name, fstype, options, self.dump, self.passno)

@@ -18,7 +18,7 @@ from resources.package.catalog import Catalog, Offer
 from resources.package.complaints import complaint, complaint_in, file_conflict
 from resources.package.database import stamp_of, stamps_of
 from resources.package.debconf import preseed
-from resources.package.decision import Changes, Options, Step, Wish
+from resources.package.decision import Change, Changes, Options, Step, Wish
 from resources.package.dpkg_database import DpkgDatabase
 from resources.package.locks import released
 from resources.package.own_packages import own_files, refusal_of_own
@@ -153,6 +153,10 @@ class Apt(Provider):
         if self._dpkg.was_interrupted or any(broken):
             await self._programs.run("dpkg", "--force-confold", "--configure", "-a")
 
+    async def _read_file(self, path: str) -> str:
+        form = r"${Package}\t${Architecture}\t${Version}\n"
+        return await self._programs.read("dpkg-deb", "--show", "--showformat", form, path)
+
     async def _answer(self, answers: Collection[str]) -> None:
         await preseed(answers, self._environment)
 
@@ -196,10 +200,7 @@ class Apt(Provider):
     def _installation(self, changes: Changes) -> tuple[str, ...]:
         steps = {change.step for change in changes.values()}
         options = [option for step, option in _OPTION_FOR.items() if step in steps]
-        packages = (
-            f"{change.name}={change.version}" if change.version else change.name
-            for change in changes.values()
-        )
+        packages = map(_specification, changes.values())
         recommends = _options_of(changes).recommends
         if recommends is not None:
             options += ["-o", f"APT::Install-Recommends={str(recommends).lower()}"]
@@ -258,6 +259,11 @@ class Apt(Provider):
 
     def _catalog_stamp(self) -> Hashable:
         return (stamp_of(self._lists), stamps_of((*self.sources, *self._preferences)))
+
+
+def _specification(change: Change) -> str:
+    """A package as apt-get is asked for it."""
+    return change.file or (f"{change.name}={change.version}" if change.version else change.name)
 
 
 def _options_of(changes: Changes) -> Options:

@@ -11,12 +11,12 @@ from resources.package.decision import Change, Changes, Compare, Refusals
 
 
 def choose(changes: Changes, offers: Mapping[str, Offer], compare: Compare) -> tuple[Changes, Refusals]:
-    """Put in the very versions to install; refuse what is not on offer. ``offers`` are by name."""
+    """Put in the very versions to install; refuse what is not on offer. Files need none. ``offers`` are by name."""
     chosen: dict[str, Change] = {}
     refusals: Refusals = {}
     for ref, change in changes.items():
         try:
-            chosen[ref] = _chosen(change, offers.get(change.name), compare)
+            chosen[ref] = change if change.file else _chosen(change, offers.get(change.name), compare)
         except ResourceError as refusal:
             refusals[ref] = refusal
     return chosen, refusals

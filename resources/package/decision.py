@@ -60,6 +60,10 @@ class Wish:
     options: Options = USUAL
     answers: str = field(default="", repr=False)
     """What debconf is told before the package is installed, as lines of debconf-set-selections(1)."""
+    source: str | None = field(default=None, repr=False)
+    """The path or URL of the file that it is installed from; None where that is a repository."""
+    checksum: str | None = None
+    """The SHA-256 of that file in hex, where it is known."""
 
     @property
     def is_to_go(self) -> bool:
@@ -81,6 +85,8 @@ class Change:
     did: str
     version: str | None = None
     options: Options = USUAL
+    file: str = ""
+    """The path of the file to install; empty where the package comes from a repository."""
 
 
 Changes = Mapping[str, Change]

@@ -27,7 +27,7 @@ from resources.package.dnf_answers import (
 from resources.package.own_packages import own_files
 from resources.package.programs import Programs
 from resources.package.provider import Provider
-from resources.package.rpm_database import RpmDatabase
+from resources.package.rpm_database import FORMAT, RpmDatabase
 from resources.package.state import PackageState
 from resources.package.transaction import Others
 from resources.package.versions import rpm
@@ -202,11 +202,16 @@ class Dnf(Provider):
         if any(change.step.is_removal for change in changes.values()):
             keep = f"--setopt=clean_requirements_on_remove={int(options.autoremove)}"
             return (guard, keep, "remove", *(change.name for change in changes.values()))
-        specifications = (_specification(change.name, change.version) for change in changes.values())
+        specifications = (
+            change.file or _specification(change.name, change.version) for change in changes.values()
+        )
         weak = (
             () if options.recommends is None else (f"--setopt=install_weak_deps={int(options.recommends)}",)
         )
         return (guard, *weak, "install", *specifications)
+
+    async def _read_file(self, path: str) -> str:
+        return await self._programs.read("rpm", "-qp", "--queryformat", FORMAT, path)
 
     async def _answer(self, answers: Collection[str]) -> None:
         """Packages of rpm ask nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import Field, PrivateAttr
@@ -25,6 +25,7 @@ from resources.package.debconf import Answers, selections
 from resources.package.decision import Options, Wish, decide
 from resources.package.names import (
     ALLOWED,
+    GONE,
     NO_PURGE,
     NO_PURGE_HINT,
     WORDS,
@@ -32,9 +33,11 @@ from resources.package.names import (
     fault_of_name,
     without_native_architecture,
 )
+from resources.package.package_files import SUFFIXES, PackageSource, is_url, suffix_of
 from resources.package.provider import Provider
 from resources.package.providers import PROVIDERS, is_here, provider_of
 from resources.package.state import PackageState
+from resources.source_properties import Checksum
 
 
 class Package(Resource, kind="package", providers=PROVIDERS):
@@ -54,6 +57,10 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     """With ``absent`` and ``purged``: whether what nothing needs any more goes, too."""
     answers: Answers = Field(default={}, repr=False)
     """Answers to what debconf asks during the installation, by question: `postfix/mailname: example.org`."""
+    source: PackageSource | None = None
+    """The file that it is installed from: a path or an http(s) URL of a .deb or .rpm. Unset: from a repository."""
+    checksum: Checksum | None = None
+    """The SHA-256 of the file in hex."""
     _others: str = PrivateAttr(default="")
     """What else the last transaction has changed, in words."""
 
@@ -77,6 +84,30 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         if self.hold and (self._wish.is_to_go or self.ensure == "latest"):
             hint = "write ensure: present or a version, or remove hold"
             yield PropertyProblem(("hold",), f"a held package can't be {self.ensure}", hint)
+        yield from self._source_problems()
+
+    def _source_problems(self) -> Iterable[PropertyProblem]:
+        if self.source is None:
+            if self.checksum is not None:
+                hint = "add source, or remove checksum"
+                yield PropertyProblem(("checksum",), "a checksum is that of a source", hint)
+            return
+        if self.ensure in ("latest", *GONE):
+            hint = "write ensure: present or a version, or remove source"
+            yield PropertyProblem(("source",), f"a package from a file can't be {self.ensure}", hint)
+        suffix = suffix_of(self.source)
+        if self.provider in SUFFIXES and suffix != SUFFIXES[self.provider]:
+            other = next(name for name, each in SUFFIXES.items() if each == suffix)
+            words = f"{self.provider} installs no {suffix}: that is for {other}"
+            yield PropertyProblem(("source",), words, f"name a file that ends in {SUFFIXES[self.provider]}")
+
+    def warnings(self) -> Iterable[PropertyProblem]:
+        """A package that anybody on the way may replace: what it brings runs as root."""
+        if self.source is not None and self.source.startswith("http://") and self.checksum is None:
+            words = (
+                "without https or a checksum, whoever is on the way to the server decides what is installed"
+            )
+            yield PropertyProblem(("source",), words, "write the checksum, or https")
 
     def watches(self) -> Iterable[Watch]:
         """The database of what is installed; for `latest` also the clock."""
@@ -85,6 +116,8 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             yield TimerWatch(self.interval)
         if self.hold is not None:
             yield from (PathWatch(path) for path in self._provider.hold_files)
+        if self._local_source is not None:
+            yield PathWatch(self._local_source, is_input=True)
 
     def provides(self) -> Iterable[str]:
         """The units it has brought, as far as the package manager tells, and that of its own name, as is the custom.
@@ -113,8 +146,13 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             yield Claim("version of the package", stem, {"ensure": self.ensure})
 
     def uses(self) -> Iterable[str]:
-        """Whatever is configured of the package manager: its repositories above all."""
-        return () if self._wish.is_to_go else self._provider.settings
+        """Whatever is configured of the package manager: its repositories above all; and the file it comes from."""
+        files = () if self._local_source is None else (self._local_source,)
+        return () if self._wish.is_to_go else (*self._provider.settings, *files)
+
+    def reads(self) -> Collection[str]:
+        """The file it is installed from."""
+        return () if self._local_source is None else (self._local_source,)
 
     async def observe(self) -> PackageState:
         """The state of the package, once nobody else is changing it."""
@@ -167,7 +205,13 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     def _wish(self) -> Wish:
         options = Options(self.install_recommends, self.autoremove)
         answers = selections(self.name, self.answers)
-        return Wish(self.name, self.ensure, self.interval, self.hold, options, answers)
+        return Wish(
+            self.name, self.ensure, self.interval, self.hold, options, answers, self.source, self.checksum
+        )
+
+    @property
+    def _local_source(self) -> str | None:
+        return None if self.source is None or is_url(self.source) else self.source
 
     @property
     def _provider(self) -> Provider:

@@ -18,6 +18,7 @@ from resources.package.database import Database, stamps_of
 from resources.package.decision import Change, Changes, Refusals, Step, Wish, decide
 from resources.package.foresight import Foresight
 from resources.package.locks import released
+from resources.package.package_files import PackageFiles, is_url
 from resources.package.state import PackageState
 from resources.package.transaction import NOTHING, Others, Versions, beginning, others_between
 from resources.process import Completed, missing_rights
@@ -106,6 +107,9 @@ class Provider(ABC):
             change = decide(wish, await self._look(wish), self.compare)
             if change is None or change.step.is_removal or change.step in _MARKS:
                 return
+            if wish.source is not None:
+                await self._rehearse_file(wish)
+                return
             _, refusals = await self._choose({wish.name: change})
             if refusals and self._has_lists():
                 raise refusals[wish.name]
@@ -169,6 +173,10 @@ class Provider(ABC):
         """Let packages be changed again, whether they are held or not. Raises ResourceError when that fails."""
 
     @abstractmethod
+    async def _read_file(self, path: str) -> str:
+        """Name, architecture and version of the package in a file, as a line split by tabs. Raises ResourceError."""
+
+    @abstractmethod
     async def _answer(self, answers: Collection[str]) -> None:
         """Tell whoever asks questions during an installation the answers."""
 
@@ -183,14 +191,25 @@ class Provider(ABC):
         """What one transaction would change beside what it is asked for. Raises ResourceError when it would be refused."""
 
     async def _simulate_wishes(self, wishes: Mapping[str, Wish]) -> Others:
-        changes, refusals = await self._decide(wishes)
-        changes = _without_marks(changes)
-        if any(not change.step.is_removal for change in changes.values()):
-            changes, unavailable = await self._choose(changes)
-            refusals |= unavailable
-        for refusal in refusals.values():
-            raise refusal
-        return await self._simulate(changes) if changes else NOTHING
+        decided, refusals = await self._decide(wishes)
+        changes: Changes = _without_marks(decided)
+        with self._files() as files:
+            if any(not change.step.is_removal for change in changes.values()):
+                changes, unusable = await files.put_in(wishes, changes)
+                changes, unavailable = await self._choose(changes)
+                refusals |= unusable | unavailable
+            for refusal in refusals.values():
+                raise refusal
+            return await self._simulate(changes) if changes else NOTHING
+
+    def _files(self) -> PackageFiles:
+        return PackageFiles(self.name, self._read_file, self.compare)
+
+    async def _rehearse_file(self, wish: Wish) -> None:
+        """Raise what keeps the file of ``wish`` from being installed. A server is not asked, but by a simulation."""
+        if not is_url(wish.source or ""):
+            with self._files() as files:
+                await files.copy_of(wish)
 
     async def _others(self, before: Versions, wishes: Mapping[str, Wish]) -> Others:
         """What has changed since, beside what was asked for."""
@@ -205,7 +224,7 @@ class Provider(ABC):
     async def _look(self, wish: Wish) -> PackageState:
         await self._catch_up()
         state = await self._find(wish.name)
-        if wish.ensure == "present" and state.version is None:
+        if _may_be_virtual(wish, state):
             return replace(state, provided_by=await self._stand_ins(wish.name))
         if wish.ensure != "latest":
             return state
@@ -216,7 +235,7 @@ class Provider(ABC):
     @staticmethod
     def _needs_more(wish: Wish, state: PackageState) -> bool:
         """Whether the database alone does not say whether ``wish`` is true."""
-        return bool(state.beside) or (wish.ensure == "present" and state.version is None)
+        return bool(state.beside) or _may_be_virtual(wish, state)
 
     async def _stand_ins(self, name: str) -> tuple[str, ...]:
         """The installed packages that provide ``name``, if no repository has a package that is called so."""
@@ -243,9 +262,14 @@ class Provider(ABC):
         if removals:
             refusals.update(await self._finish(wishes, removals, await self._remove(removals)))
         if wanted := {ref: change for ref, change in changes.items() if ref not in removals}:
-            await self._bring(wishes, wanted, refusals)
+            with self._files() as files:
+                usable, unusable = await files.put_in(wishes, wanted)
+                refusals.update(unusable)
+                await self._bring(wishes, usable, refusals, files)
 
-    async def _bring(self, wishes: Mapping[str, Wish], wanted: Changes, refusals: Refusals) -> None:
+    async def _bring(
+        self, wishes: Mapping[str, Wish], wanted: Changes, refusals: Refusals, files: PackageFiles
+    ) -> None:
         """Install what is ``wanted``; what is in no repository is added to ``refusals``."""
         installs, unavailable = await self._choose(wanted)
         await self._answer([wishes[ref].answers for ref in installs])
@@ -253,6 +277,7 @@ class Provider(ABC):
         if completed is not None and self._was_outdated(completed):
             await self._try_to_refresh()
             wanted, _ = await self._decide({ref: wishes[ref] for ref in wanted})
+            wanted, _ = await files.put_in(wishes, wanted)
             installs, unavailable = await self._choose_from_lists(wanted)
             completed = await self._install(installs) if installs else None
         refusals.update(unavailable)
@@ -303,7 +328,8 @@ class Provider(ABC):
         return min(FRESH, time.time() - max(changes, default=0.0))
 
     async def _choose_from_lists(self, changes: Changes) -> tuple[Changes, Refusals]:
-        offers = await self._catalog.offers([change.name for change in changes.values()])
+        names = [change.name for change in changes.values() if not change.file]
+        offers = await self._catalog.offers(names) if names else {}
         return choose(changes, offers, self.compare)
 
     async def _finish(self, wishes: Mapping[str, Wish], changes: Changes, completed: Completed) -> Refusals:
@@ -353,6 +379,11 @@ def _told_to_each(changed: Mapping[str, Wish], others: Others) -> dict[str, str]
         companions = [wish.name for other, wish in changed.items() if other != ref]
         told[ref] = others.told(beginning(companions, would=False))
     return told
+
+
+def _may_be_virtual(wish: Wish, state: PackageState) -> bool:
+    """Whether another package may stand for the one that is wanted: not for one that comes from a file."""
+    return wish.ensure == "present" and state.version is None and wish.source is None
 
 
 def _without_marks(changes: Changes) -> dict[str, Change]:

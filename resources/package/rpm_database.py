@@ -16,7 +16,8 @@ from resources.package.versions import rpm
 _DIRECTORIES = ("/usr/lib/sysimage/rpm", "/var/lib/rpm")
 _FILES = ("rpmdb.sqlite", "Packages.db", "Packages")
 """The formats of rpm: SQLite since 4.16, ndb of SUSE, Berkeley DB before."""
-_FORMAT = r"%{NAME}\t%{ARCH}\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n"
+FORMAT = r"%{NAME}\t%{ARCH}\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\n"
+"""How rpm is asked to write what a package is."""
 _AGE = cmp_to_key(rpm.compare)
 _ERROR = re.compile(r"^error: (.*)", re.MULTILINE)
 _LINE = re.compile(r"^(\S+)\t(\S+)\t(\S+)$", re.MULTILINE)
@@ -67,7 +68,7 @@ class RpmDatabase(Database):
     async def _read(self) -> None:
         self._check_that_it_is_there()
         root = ("--root", self._root) if self._root else ()
-        text = await self._programs.read("rpm", *root, "-qa", "--queryformat", _FORMAT)
+        text = await self._programs.read("rpm", *root, "-qa", "--queryformat", FORMAT)
         if (
             trouble := _ERROR.search(text)
         ) is not None:  # rpm ends with 0 also when it has skipped what it can't read

@@ -19,7 +19,9 @@ def database(tmp_path, monkeypatch):
     (tmp_path / "info").mkdir()
     (tmp_path / "info/openssh-server.list").write_text(LISTED)
     database = DpkgDatabase(str(tmp_path))
-    monkeypatch.setattr(Package, "_provider", type("Provider", (), {"database": database, "settings": ()})())
+    monkeypatch.setattr(
+        Package, "_provider", type("Provider", (), {"name": "apt", "database": database, "settings": ()})()
+    )
     return database
 
 

@@ -1,0 +1,147 @@
+"""Swap: areas in use, and turning them on and off by swapon(2) and swapoff(2)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Final
+
+from reactor import Action, Plan, ResourceError, in_thread
+from reactor.hostfs import Explaining, is_only_ours, open_source
+from resources.mount.fstab import unescape
+from resources.mount.state import Desired, MountState
+from resources.mount.table import Mounted
+
+SWAPS: Final = "/proc/swaps"
+_SIGNATURES: Final = (b"SWAPSPACE2", b"SWAP-SPACE")
+_PREFER: Final = 0x8000
+"""SWAP_FLAG_PREFER: the low bits are a priority."""
+_DISCARD: Final = {"discard": 0x10000, "discard=once": 0x30000, "discard=pages": 0x50000}
+"""SWAP_FLAG_DISCARD, with _ONCE or _PAGES."""
+_PRIORITY: Final = re.compile(r"pri=(\d{1,5})")
+_HIGHEST: Final = 0x7FFF
+_AREA: Final = re.compile(r"^(\S+)\s+\S+\s+\d+\s+\d+\s+(-?\d+)$", re.MULTILINE)
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def fault_of_options(options: tuple[str, ...]) -> str | None:
+    """What is wrong with the options of swap, if anything."""
+    for option in options:
+        if option.startswith("pri=") and priority_in((option,)) is None:
+            return f"{option!r} is no priority of swap: write pri=0 to pri={_HIGHEST}"
+    return None
+
+
+def priority_in(options: tuple[str, ...]) -> int | None:
+    """The priority that options ask for; None where the kernel chooses one."""
+    found = [int(match[1]) for option in options if (match := _PRIORITY.fullmatch(option))]
+    return found[-1] if found and found[-1] <= _HIGHEST else None
+
+
+def areas_at(path: str) -> tuple[Mounted, ...]:
+    """The swap area in use on the device or file at ``path``, with its priority as an option; empty for none.
+
+    Raises ResourceError when the kernel does not tell.
+    """
+    with Explaining(f"read {SWAPS}"), open(SWAPS, encoding="utf-8", errors="surrogateescape") as file:
+        found = _AREA.findall(file.read())
+    real = os.path.realpath(path)
+    areas = ((unescape(area), priority) for area, priority in found)
+    return tuple(
+        Mounted(area, "swap", frozenset((f"pri={priority}",))) for area, priority in areas if area == real
+    )
+
+
+def on(desired: Desired, state: MountState) -> Plan:
+    """What to do so that it is in use, with the priority that is asked for."""
+    path, priority = desired.entry.device, priority_in(desired.options)
+    if not state.mounts:
+        return (_step(f"turned on swap on {path}", partial(_turn_on, path, desired.options)),)
+    if priority is not None and f"pri={priority}" not in state.mounts[-1].options:
+        words = f"turned swap on {path} off, and on again with pri={priority}"
+        return (_step(words, partial(_turn_on_again, path, desired.options)),)
+    return ()
+
+
+def off(desired: Desired, state: MountState) -> Plan:
+    """What to do so that it is not in use."""
+    path = desired.entry.device
+    return (_step(f"turned off swap on {path}", partial(_turn_off, path)),) if state.mounts else ()
+
+
+async def refuse(desired: Desired, state: MountState) -> None:
+    """Raise the ResourceError that turning it on would end in."""
+    if desired.ensure == "mounted" and not state.mounts:
+        await in_thread(_look, desired.entry.device)
+
+
+def _look(path: str) -> None:
+    with _swap_area(path):
+        pass
+
+
+def _step(words: str, run: partial[None]) -> Action:
+    return Action(f"Would have {words}", words, partial(in_thread, run))
+
+
+def _turn_on_again(path: str, options: tuple[str, ...]) -> None:
+    _turn_off(path)
+    _turn_on(path, options)
+
+
+def _turn_on(path: str, options: tuple[str, ...]) -> None:
+    """By the descriptor of what was looked at: what swap is on holds the memory of all programs."""
+    flags = sum(_DISCARD.get(option, 0) for option in dict.fromkeys(options))
+    if (priority := priority_in(options)) is not None:
+        flags |= _PREFER | priority
+    with _swap_area(path) as fd, Explaining(f"turn on swap on {path}"):
+        _call("swapon", f"/proc/self/fd/{fd}", flags)
+
+
+def _turn_off(path: str) -> None:
+    with Explaining(f"turn off swap on {path}", "free memory first: what is swapped out needs room there"):
+        _call("swapoff", os.path.realpath(path))
+
+
+def _call(function: str, path: str, *flags: int) -> None:
+    if getattr(_libc, function)(os.fsencode(path), *flags) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error), path)
+
+
+@contextmanager
+def _swap_area(path: str) -> Iterator[int]:
+    """A descriptor of the device or file at ``path``, which only root may read, and which mkswap(8) has prepared."""
+    with Explaining(f"turn on swap on {path}"):
+        try:
+            fd = open_source(path)
+        except FileNotFoundError as error:
+            hint = f"require what makes it, such as an exec with creates: {path}"
+            raise ResourceError(f"the swap {path} does not exist", hint, missing=path) from error
+        try:
+            _refuse_unsafe(path, os.fstat(fd))
+            size = os.sysconf("SC_PAGE_SIZE")
+            if os.pread(fd, 10, size - 10) not in _SIGNATURES:
+                raise ResourceError(
+                    f"{path} holds no swap area", f"prepare it in an exec before: mkswap {path}"
+                )
+            yield fd
+        finally:
+            os.close(fd)
+
+
+def _refuse_unsafe(path: str, found: os.stat_result) -> None:
+    """Who can read or write a swap file can read and write the memory of all programs."""
+    if stat.S_ISBLK(found.st_mode):
+        return
+    if not stat.S_ISREG(found.st_mode):
+        raise ResourceError(f"{path} is no device or file", "name a block device or a regular file")
+    if not is_only_ours(found) or found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        hint = f"give it to root with mode 0600: file#{path} with owner, group and mode"
+        raise ResourceError(f"others than root may read or write the swap file {path}", hint)

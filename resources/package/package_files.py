@@ -1,0 +1,185 @@
+"""Packages that come from a file or a URL and from no repository: what is checked is a private copy, which is installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Annotated, Final, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, ValidationInfo
+
+from reactor import DistrustedError, ResourceError, in_thread, open_input
+from reactor.hostfs import Attributes, Explaining, checksum_of, open_source, private_copy, private_directory
+from resources.package.decision import Change, Changes, Compare, Refusals, Wish
+from resources.source_properties import http_filename, resolve_source, shown_url
+
+SUFFIXES: Final = {"apt": ".deb", "dnf": ".rpm"}
+"""How the files end that each provider installs."""
+_LINE: Final = re.compile(r"^(\S+)\t(\S+)\t(\S+)$", re.MULTILINE)
+_READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_MODE: Final = 0o600
+_MAX_SIZE: Final = 4 << 30
+_TIMEOUT: Final = 600.0
+
+Read = Callable[[str], Awaitable[str]]
+"""What the tool of a provider says of the file at a path: lines of name, architecture and version, split by tabs."""
+
+
+def is_url(source: str) -> bool:
+    """Whether a source is on a server, and not on this host."""
+    return "://" in source
+
+
+def suffix_of(source: str) -> str:
+    """How the name of the file ends: one of `SUFFIXES`."""
+    return os.path.splitext(urlsplit(source).path if is_url(source) else source)[1]
+
+
+def _check_source(text: str, info: ValidationInfo) -> str:
+    if is_url(text):
+        http_filename(text)
+    else:
+        text = resolve_source(text, info)
+    if suffix_of(text) not in SUFFIXES.values():
+        raise ValueError(f"the name of the file must end in {' or '.join(SUFFIXES.values())}")
+    return text
+
+
+PackageSource = Annotated[str, AfterValidator(_check_source)]
+"""The path of a .deb or .rpm file, or its URL; a relative path starts at the directory of the manifest."""
+
+
+class _Identity(NamedTuple):
+    """What a file says it holds."""
+
+    name: str
+    architecture: str
+    version: str
+
+
+def _parse_identities(text: str) -> list[_Identity]:
+    """Name, architecture and version of each package, of such lines; warnings between them are left out."""
+    return [_Identity(name, arch, version.removeprefix("0:")) for name, arch, version in _LINE.findall(text)]
+
+
+class PackageFiles:
+    """The private copies of the files that one transaction installs, for a block; each is made once."""
+
+    def __init__(self, provider: str, read: Read, compare: Compare) -> None:
+        self._provider = provider
+        self._read = read
+        self._compare = compare
+        self._copies: dict[str, str] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    async def put_in(self, wishes: Mapping[str, Wish], changes: Changes) -> tuple[Changes, Refusals]:
+        """Put in the files that `changes` install. Files of no use are refused."""
+        ready: dict[str, Change] = {}
+        refusals: Refusals = {}
+        for ref, change in changes.items():
+            try:
+                file = "" if wishes[ref].source is None else await self.copy_of(wishes[ref])
+                ready[ref] = replace(change, file=file)
+            except ResourceError as refusal:
+                refusals[ref] = refusal
+        return ready, refusals
+
+    async def copy_of(self, wish: Wish) -> str:
+        """The path of the copy for a wish with a source: of the package, version and SHA-256 that are wanted.
+
+        Raises ResourceError.
+        """
+        if wish.name not in self._copies:
+            path = await self._copy(wish)
+            await self._check(wish, path)
+            self._copies[wish.name] = path
+        return self._copies[wish.name]
+
+    async def _copy(self, wish: Wish) -> str:
+        source = wish.source or ""
+        suffix = SUFFIXES[self._provider]
+        if suffix_of(source) != suffix:
+            raise ResourceError(
+                f"{self._provider} installs no {suffix_of(source)}", f"name a file that ends in {suffix}"
+            )
+        name = f"{wish.name}{suffix}"
+        if is_url(source):
+            return await _fetch(source, f"{self._stack.enter_context(private_directory())}/{name}")
+        with Explaining(f"read the package {source}"):
+            return await in_thread(self._copy_local, source, name, wish.checksum is not None)
+
+    def _copy_local(self, path: str, name: str, has_checksum: bool) -> str:
+        """A checksum vouches for a file whoever may write to it; without one, that must be nobody but root."""
+        fd = _opened(path, has_checksum)
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise ResourceError(f"the package {path} is not a regular file", "name a file to install")
+            mine = Attributes(os.geteuid(), os.getegid(), _MODE)
+            return self._stack.enter_context(private_copy(fd, name, mine))
+        finally:
+            os.close(fd)
+
+    async def _check(self, wish: Wish, path: str) -> None:
+        source = _shown(wish.source or "")
+        found = await in_thread(checksum_of, path) if wish.checksum is not None else None
+        if found != wish.checksum:
+            words = f"{source} has the SHA-256 {found}, and not {wish.checksum}"
+            raise ResourceError(words, "correct the checksum, if that is the package you want")
+        identity = await self._identity(source, path)
+        if wish.name not in (
+            identity.name,
+            f"{identity.name}:{identity.architecture}",
+            f"{identity.name}.{identity.architecture}",
+        ):
+            words = f"{source} holds the package {identity.name}, and not {wish.name}"
+            raise ResourceError(words, f"call the resource {identity.name}, or name another file")
+        if wish.ensure != "present" and self._compare(identity.version, wish.ensure) != 0:
+            words = f"{source} holds version {identity.version} of {identity.name}, and not {wish.ensure}"
+            raise ResourceError(words, f"write ensure: {identity.version}, or name another file")
+
+    async def _identity(self, source: str, path: str) -> _Identity:
+        try:
+            identities = _parse_identities(await self._read(path))
+        except ResourceError as error:
+            words = f"{source} is no package that {self._provider} can install"
+            raise ResourceError(f"{words}: {error.message}", error.hint) from error
+        if len(identities) != 1:
+            raise ResourceError(
+                f"{source} is no package that {self._provider} can install", "name another file"
+            )
+        return identities[0]
+
+
+def _shown(source: str) -> str:
+    return shown_url(source) if is_url(source) else source
+
+
+def _opened(path: str, has_checksum: bool) -> int:
+    try:
+        return open_source(path) if has_checksum else open_input(path, _READ)
+    except FileNotFoundError as error:
+        words = f"can't read the package {path}: there is no such file"
+        hint = "correct the path, or require the resource that makes the file"
+        raise ResourceError(words, hint, missing=path) from error
+    except DistrustedError as error:
+        hint = f"{error.hint or 'give it to root'}, or write its checksum"
+        raise ResourceError(f"the package {path} can't be trusted: {error}", hint) from error
+
+
+async def _fetch(url: str, path: str) -> str:
+    """Put what is at ``url`` to ``path``, fetched as an archive is, and return that. Raises ResourceError."""
+    from resources.archive.download import fetch_to  # noqa: PLC0415 - most packages come from repositories
+
+    await fetch_to(url, path, max_size=_MAX_SIZE, patience=_TIMEOUT)
+    return path

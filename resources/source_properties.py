@@ -1,0 +1,60 @@
+"""Property types for where content comes from, whatever the kind: paths, URLs and checksums."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Annotated
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import AfterValidator, ValidationInfo
+
+from reactor import remember_url
+
+_CHECKSUM = re.compile(r"[0-9a-f]{64}")
+
+
+def http_filename(text: str) -> str:
+    """The last name in the path of an http or https URL; the credentials in that are secrets from then on.
+
+    Raises ValueError for any other text.
+    """
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError as error:
+        raise ValueError(f"this is no URL: {error}") from None
+    remember_url(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("the url must be absolute, and start with http:// or https://")
+    if not (filename := parts.path.rpartition("/")[2]):
+        raise ValueError("the url must have a filename in the path")
+    if not text.isprintable() or " " in text:
+        raise ValueError("the url must not hold spaces or control characters: write them as %20")
+    return filename
+
+
+def shown_url(url: str) -> str:
+    """A URL for people: without credentials, and without a query, which may hold a token."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def resolve_source(path: str, info: ValidationInfo) -> str:
+    """The absolute path of a source: a relative one starts at the directory of the manifest. Raises ValueError."""
+    base = (info.context or {}).get("base")
+    if not path or "\0" in path:
+        raise ValueError("source cannot be empty, nor hold a NUL character: write the path to copy from")
+    if not path.startswith("/") and base is None:
+        raise ValueError("the path must be absolute: there is no manifest for it to be relative to")
+    return "/" + os.path.normpath(os.path.join(base or "/", path)).lstrip("/")
+
+
+def _check_checksum(text: str) -> str:
+    if not _CHECKSUM.fullmatch(lowered := text.lower()):
+        raise ValueError("a checksum is the 64 hexadecimal digits of a SHA-256: see sha256sum")
+    return lowered
+
+
+Checksum = Annotated[str, AfterValidator(_check_checksum)]
+"""A SHA-256 in hex."""
