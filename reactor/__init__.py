@@ -82,9 +82,10 @@ if TYPE_CHECKING:
     from reactor.templates.errors import TemplateError
     from reactor.trust.inputs import open_input, require_input_directory
     from reactor.trust.rule import DistrustedError
-    from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format
+    from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format, single_name
     from reactor.unpacking.limits import UnpackingLimits, size_in_words
     from reactor.unpacking.members import UnpackingError
+    from reactor.unpacking.single import SingleFile
     from reactor.unpacking.unpack import unpack
 
 _HOMES = {
@@ -122,9 +123,10 @@ _HOMES = {
     "reactor.resource.watch": ("Heard", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.templates.confined": ("confined_engine",),
     "reactor.templates.errors": ("TemplateError",),
-    "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format"),
+    "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format", "single_name"),
     "reactor.unpacking.limits": ("UnpackingLimits", "size_in_words"),
     "reactor.unpacking.members": ("UnpackingError",),
+    "reactor.unpacking.single": ("SingleFile",),
     "reactor.unpacking.unpack": ("unpack",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -134,12 +136,12 @@ __all__ = [
     "Diff", "DistrustedError", "Duration", "EdgeKind", "Engine", "Event", "Exclusion", "Finding", "Flag", "Graph",
     "GroupError", "Heard", "HttpAnswer", "HttpError", "HttpLimits", "HttpRequest", "InvalidPropertiesError",
     "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan", "Program",
-    "PropertyProblem", "Rate", "Reference", "References", "Resource", "ResourceError", "Result", "Status",
+    "PropertyProblem", "Rate", "Reference", "References", "Resource", "ResourceError", "Result", "SingleFile", "Status",
     "TemplateError", "TimerWatch", "TooLargeError", "UnpackingError", "UnpackingLimits", "Watch", "WatchSink",
     "WatchState", "Watcher", "archive_format", "confined_engine", "find", "follow_mounts", "fragile_mounts",
     "http_answer", "in_thread", "is_shared", "left_alone", "load", "mounts", "note", "open_input", "printable",
     "remember",
-    "remember_headers", "remember_url", "require_input_directory", "say", "size_in_words", "unpack",
+    "remember_headers", "remember_url", "require_input_directory", "say", "single_name", "size_in_words", "unpack",
 ]  # fmt: skip
 
 

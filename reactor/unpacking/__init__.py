@@ -5,6 +5,7 @@
 - ``limits``: how much may come out of one;
 - ``compression``: streams of what is in a compressed file, with bounded memory;
 - ``tar`` and ``zips``: what is in an archive, member by member;
+- ``single``: the one file in a compressed file that is no archive; ``zstd_frames`` tells whether all of one is there;
 - ``tree``: the only place that writes, through descriptors of directories that no link can lead away;
 - ``unpack``: all of it together.
 

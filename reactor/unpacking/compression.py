@@ -8,7 +8,7 @@ import io
 import lzma
 import sys
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Self, cast
 
 from reactor.unpacking.members import UnpackingError
 
@@ -21,14 +21,14 @@ _PIECE = 64 * 1024
 
 
 def decompressed(file: IO[bytes], archive_format: str) -> IO[bytes]:
-    """The tar archive in ``file``, which is in ``archive_format``. Closing it leaves ``file`` open."""
+    """What is compressed in ``file``, which is in ``archive_format``. Closing it leaves ``file`` open."""
     openers: dict[str, Callable[[IO[bytes]], object]] = {
-        "tar.gz": lambda packed: gzip.GzipFile(fileobj=packed),
-        "tar.bz2": bz2.BZ2File,
-        "tar.xz": lambda packed: io.BufferedReader(_Xz(packed), _PIECE),
-        "tar.zst": _zstd,
+        "gz": lambda packed: gzip.GzipFile(fileobj=packed),
+        "bz2": bz2.BZ2File,
+        "xz": lambda packed: io.BufferedReader(_Xz(packed), _PIECE),
+        "zst": _zstd,
     }
-    opener = openers.get(archive_format)
+    opener = openers.get(archive_format.removeprefix("tar."))
     return file if opener is None else cast("IO[bytes]", opener(file))
 
 
@@ -88,6 +88,12 @@ class _Translated:
     def __init__(self, stream: IO[bytes], error: type[Exception]) -> None:
         self._stream = stream
         self._error = error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def read(self, size: int) -> bytes:
         """The next ``size`` bytes, fewer at the end. Raises UnpackingError for what is not zstd."""

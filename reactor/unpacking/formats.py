@@ -10,10 +10,16 @@ _FORMATS = {
     ".tar.xz": "tar.xz",
     ".tar.zst": "tar.zst",
     ".zip": "zip",
+    ".gz": "gz",
+    ".bz2": "bz2",
+    ".xz": "xz",
+    ".zst": "zst",
 }
+_SINGLE = frozenset(("gz", "bz2", "xz", "zst"))
+"""Those that hold one file, and say neither its name nor its mode."""
 
 ARCHIVE_SUFFIXES = tuple(_FORMATS)
-"""The ends of the names of all archives that can be unpacked."""
+"""The ends of the names of all archives and compressed files that can be unpacked."""
 
 _TAR_MAGIC_AT = 257
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -23,6 +29,13 @@ def archive_format(name: str) -> str | None:
     """The format that the name of a file, or the path of a URL, stands for; None for anything else."""
     lowered = name.lower()
     return next((form for suffix, form in _FORMATS.items() if lowered.endswith(suffix)), None)
+
+
+def single_name(path: str) -> str | None:
+    """The name of the one file that is in the compressed file at ``path``, as gunzip gives it; None for an archive."""
+    if archive_format(path) not in _SINGLE:
+        return None
+    return path.rpartition("/")[2].rpartition(".")[0]
 
 
 def looks_like(head: bytes) -> str | None:

@@ -35,6 +35,8 @@ class Tree:
     """The empty directory ``root``, being filled; ``owner`` is who shall own what is in it, None for whoever runs this.
 
     ``report`` is called with each member before it is made, and again after each piece of it, with the bytes written so far.
+    Of each path, also of those that hard links lead to, the first ``strip`` parts are dropped, after it was looked at as a
+    whole; a member that has no more of them is left out.
     """
 
     def __init__(
@@ -43,11 +45,14 @@ class Tree:
         budget: Budget,
         owner: tuple[int, int] | None,
         report: Callable[[Member, int], None],
+        strip: int = 0,
     ) -> None:
         self._root = os.open(root, _DIRECTORY)
         self._budget = budget
         self._owner = owner if owner != (os.geteuid(), os.getegid()) else None
         self._report = report
+        self._strip = strip
+        self._left_out = self._kept = 0
         self._written = 0
         self._here: Parts = ()
         self._descriptor = os.dup(self._root)
@@ -65,7 +70,12 @@ class Tree:
         """Make ``member``. Raises UnpackingError when it must not be made, and OSError when it can't be."""
         self._budget.take_member()
         self._report(member, self._written)
-        parts = _parts(member.name)
+        whole = _parts(member.name)
+        parts = whole[self._strip :]
+        if whole and not parts:
+            self._left_out += 1
+            return
+        self._kept += 1
         if member.type is MemberType.DIRECTORY:
             self._enter(parts)
             if parts:
@@ -78,6 +88,14 @@ class Tree:
             self._make(member, parts)
         except FileExistsError as error:
             raise UnpackingError(f"the archive holds {member.name!r} twice") from error
+
+    def require_some(self) -> None:
+        """Raise UnpackingError if members were left out, and no other ones were there."""
+        if self._left_out and not self._kept:
+            words = (
+                f"nothing in the archive has more than {self._strip} path component{'s' * (self._strip > 1)}"
+            )
+            raise UnpackingError(words, "lower strip_components")
 
     def _make(self, member: Member, parts: Parts) -> None:
         base = parts[-1]
@@ -109,7 +127,7 @@ class Tree:
 
     def _link(self, member: Member, base: str) -> None:
         """Another name for a file that came before: anything else would be a name for something outside."""
-        *above, target = _parts(member.target) or ("",)
+        *above, target = _parts(member.target)[self._strip :] or ("",)
         missing = (
             f"{member.name!r} in the archive is a hard link to {member.target!r}, which is no file before it"
         )

@@ -8,12 +8,13 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO
 
-from reactor.unpacking.formats import looks_like
+from reactor.unpacking.formats import looks_like, single_name
 from reactor.unpacking.limits import Budget, UnpackingLimits
 from reactor.unpacking.members import Member, UnpackingError
+from reactor.unpacking.single import SingleFile, members_of_single
 from reactor.unpacking.tar import members_of_tar
 from reactor.unpacking.tree import Tree
 from reactor.unpacking.zips import members_of_zip
@@ -38,39 +39,51 @@ def unpack(
     limits: UnpackingLimits,
     owner: tuple[int, int] | None = None,
     report: Callable[[Member, int], None] = _silently,
+    strip: int = 0,
+    single: SingleFile | None = None,
 ) -> None:
     """Unpack the file ``archive``, which is in ``archive_format``, into the empty directory ``into``.
 
     Files, directories, and links that stay inside are taken; anything else in it is an error, and then what is in
     ``into`` is of no use. What is made belongs to ``owner`` (ids of user and group), else to whoever runs this, never to
     whom the archive names; and only its owner can write to it. ``report`` is called with each member before it is made,
-    and after each piece of it, with the bytes written so far; what it raises ends the unpacking.
+    and after each piece of it, with the bytes written so far; what it raises ends the unpacking. Of each name the first
+    ``strip`` components are dropped, and what has no more than these is left out. A compressed file that is no archive
+    becomes the file ``single``.
 
     Blocking. Raises UnpackingError for what is wrong with the archive, and OSError for what is wrong with the disk.
     """
     with open(archive, "rb") as file:
         budget = Budget(limits, os.fstat(file.fileno()).st_size)
-        with Tree(into, budget, owner, report) as tree:
+        with Tree(into, budget, owner, report, strip) as tree:
             try:
-                _fill(tree, file, archive_format, limits, budget)
+                for member in _members(file, archive_format, limits, budget, single):
+                    tree.add(member)
             except (OSError, *_PARSING) as error:
                 if isinstance(error, OSError) and error.errno is not None:
                     raise
                 raise _damaged(file, archive_format, error) from error
+            tree.require_some()
 
 
-def _fill(tree: Tree, file: IO[bytes], archive_format: str, limits: UnpackingLimits, budget: Budget) -> None:
+def _members(
+    file: IO[bytes],
+    archive_format: str,
+    limits: UnpackingLimits,
+    budget: Budget,
+    single: SingleFile | None,
+) -> Iterator[Member]:
+    if single is not None:
+        return members_of_single(file, archive_format, single)
     if archive_format == "zip":
-        members = members_of_zip(file, limits)
-    else:
-        members = members_of_tar(file, archive_format, budget)
-    for member in members:
-        tree.add(member)
+        return members_of_zip(file, limits)
+    return members_of_tar(file, archive_format, budget)
 
 
 def _damaged(file: IO[bytes], archive_format: str, error: Exception) -> UnpackingError:
     file.seek(0)
     found = looks_like(file.read(_HEAD))
+    what = "file" if single_name(f"x.{archive_format}") else "archive"
     reason = str(error) or type(error).__name__
     hint = f"the file is {found}" if found is not None else None
-    return UnpackingError(f"not a usable {archive_format} archive: {reason}", hint)
+    return UnpackingError(f"not a usable {archive_format} {what}: {reason}", hint)

@@ -37,7 +37,16 @@ def _extract(desired: Desired, parent: str, owner: tuple[int, int], checksum: st
     with Parent(path) as (goal, base):
         with staging.staged(path, goal) as (tree, ours), verified(desired.path, checksum, ours) as archive:
             try:
-                unpack(archive, tree, desired.format, limits=desired.limits, owner=owner, report=_reporter())
+                unpack(
+                    archive,
+                    tree,
+                    desired.format,
+                    limits=desired.limits,
+                    owner=owner,
+                    report=_reporter(),
+                    strip=desired.strip,
+                    single=desired.single,
+                )
             except UnpackingError as error:
                 words = f"cannot unpack {desired.path}: {error.message}"
                 raise ResourceError(words, error.hint or "nothing of it was put in place") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field
@@ -20,18 +20,20 @@ from reactor import (
     PropertyProblem,
     Resource,
     ResourceError,
+    SingleFile,
     UnpackingLimits,
     archive_format,
     in_thread,
     remember,
+    single_name,
 )
 from reactor.hostfs import Explaining, Parent, accounts_of, checksum_of, first_made, names_of
 from resources.archive.decision import decide
 from resources.archive.directory import may_be_directory
 from resources.archive.observer import Observer
-from resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size
+from resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size, UnpackedMode
 from resources.archive.state import ArchiveState, Desired, Source, split_credentials
-from resources.file.kind import Account
+from resources.file.kind import Account, parse_mode
 from resources.source_properties import Checksum
 
 
@@ -60,6 +62,10 @@ class Archive(Resource, kind="archive", providers=("http",)):
     """Remove the archive once it is unpacked."""
     creates: AbsolutePath | None = None
     """A path that is there once it is unpacked: when that is missing, it is unpacked again."""
+    strip_components: Annotated[int, Field(ge=0)] = 0
+    """How many components at the beginning of each path in it are dropped, as by tar; what has no more is left out."""
+    mode: UnpackedMode | None = None
+    """Permissions, in octal, of the one file that comes out of a gz, bz2, xz or zst; 0644 unless said."""
     owner: Account
     """Whom the archive and what comes out of it belong to: a user name or a numeric id."""
     group: Account
@@ -116,19 +122,38 @@ class Archive(Resource, kind="archive", providers=("http",)):
             words = f"url and name must have the same archive type: url is {there}, name is {here}"
             yield PropertyProblem(("url",), words, "give both the same ending")
         if self.cleanup:
-            for name in ("extract_parent", "creates"):
-                if getattr(self, name) is None:
+            needed = {"extract_parent": self.extract_parent, "creates": self._created}
+            for name, value in needed.items():
+                if value is None:
                     words = f"cleanup requires {name} to be set"
                     yield PropertyProblem(("cleanup",), words, f"add {name}, or remove cleanup")
+        yield from self._of_unpacking()
         if self.password is not None and self.username is None:
             words = "password requires username to be set"
             yield PropertyProblem(("password",), words, "add username")
 
+    def _of_unpacking(self) -> Iterable[PropertyProblem]:
+        is_single = single_name(self.name) is not None
+        for name, given in (("strip_components", self.strip_components), ("mode", self.mode)):
+            if given and self.extract_parent is None:
+                words = f"{name} requires extract_parent to be set"
+                yield PropertyProblem((name,), words, f"add extract_parent, or remove {name}")
+        if self.strip_components and is_single:
+            words = "strip_components is only valid for an archive: a compressed file holds one file without a path"
+            yield PropertyProblem(("strip_components",), words, "remove strip_components")
+        if self.mode is not None and not is_single:
+            words = (
+                "mode is only valid for a single compressed file: an archive says the modes of what is in it"
+            )
+            yield PropertyProblem(
+                ("mode",), words, "remove mode, or manage what is unpacked with the kind file"
+            )
+
     def watches(self) -> Iterable[PathWatch]:
         """The archive, and what unpacking it creates."""
         yield PathWatch(self.name)
-        if self.creates is not None:
-            yield PathWatch(self.creates)
+        if self._created is not None:
+            yield PathWatch(self._created)
 
     async def observe(self) -> ArchiveState:
         """What is there. The server is not asked."""
@@ -164,7 +189,7 @@ class Archive(Resource, kind="archive", providers=("http",)):
         if self.ensure == "present":
             if not self.cleanup:
                 yield self.name
-            yield from (path for path in (self.extract_parent, self.creates) if path is not None)
+            yield from (path for path in (self.extract_parent, self._created) if path is not None)
 
     def removes(self) -> Iterable[str]:
         """The path, if it is to go."""
@@ -185,6 +210,10 @@ class Archive(Resource, kind="archive", providers=("http",)):
         elif not self.cleanup:
             wishes = {"ensure": "present", "owner": self.owner, "group": self.group}
             yield Claim("path", self.name, wishes)
+        if self.ensure == "present" and (file := self._single_path) is not None:
+            owned = {"ensure": "present", "owner": self.owner, "group": self.group}
+            content = ("unpacked from", self.url)
+            yield Claim("path", file, {**owned, "mode": self._single_mode, "content": content})
 
     def __copy__(self) -> Self:
         """Copy the properties only: what was derived from them does not fit a copy with other ones."""
@@ -192,8 +221,26 @@ class Archive(Resource, kind="archive", providers=("http",)):
         copied.__dict__.pop("_observer", None)
         return copied
 
+    @property
+    def _created(self) -> str | None:
+        """What is there once it is unpacked: of a single file, that is known."""
+        return self.creates or self._single_path
+
+    @property
+    def _single_path(self) -> str | None:
+        """Where the one file of a compressed file that is no archive goes."""
+        name = single_name(self.name)
+        if name is None or self.extract_parent is None:
+            return None
+        return os.path.join(self.extract_parent, name)
+
+    @property
+    def _single_mode(self) -> int:
+        return parse_mode(self.mode or "0644")
+
     @cached_property
     def _observer(self) -> Observer:
+        single = single_name(self.name)
         url, credentials = split_credentials(self.url)
         if self.username is not None:
             credentials = (self.username, self.password or "")
@@ -208,8 +255,10 @@ class Archive(Resource, kind="archive", providers=("http",)):
                 group=self.group,
                 checksum=self.checksum,
                 extract_parent=self.extract_parent,
-                creates=self.creates,
+                creates=self._created,
                 cleanup=self.cleanup,
+                strip=self.strip_components,
+                single=None if single is None else SingleFile(single, self._single_mode),
                 limits=UnpackingLimits(self.max_members, self.max_unpacked, self.max_ratio),
             )
         )

@@ -7,12 +7,15 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from reactor import ARCHIVE_SUFFIXES, AbsolutePath, archive_format, remember_headers
+from reactor import ARCHIVE_SUFFIXES, AbsolutePath, archive_format, remember_headers, single_name
+from resources.file.kind import parse_mode
 from resources.source_properties import http_filename
 
 _ENDS = f"{', '.join(ARCHIVE_SUFFIXES[:-1])} or {ARCHIVE_SUFFIXES[-1]}"
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kKMGT]i?B?|B?)")
+_ALWAYS, _AT_MOST = 0o600, 0o755
+"""The bits that what is unpacked has at least, and at most."""
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -27,7 +30,18 @@ def _check_url(text: str) -> str:
 def _check_name(path: str) -> str:
     if archive_format(path) is None:
         raise ValueError(f"the name must end in {_ENDS}")
+    if single_name(path) in ("", ".", ".."):
+        raise ValueError("the name must say, before its ending, what the file in it is called")
     return path
+
+
+def _check_mode(text: str) -> str:
+    mode = parse_mode(text)
+    if mode & _ALWAYS != _ALWAYS or mode & ~_AT_MOST:
+        raise ValueError(
+            f"mode {text!r} must let its owner read and write, and nobody else write: 0644, 0755"
+        )
+    return text
 
 
 def _check_headers(headers: dict[str, str]) -> dict[str, str]:
@@ -64,6 +78,9 @@ Headers = Annotated[dict[str, str], AfterValidator(_check_headers)]
 
 Size = Annotated[int, BeforeValidator(_parse_size), WithJsonSchema({"type": ["string", "integer"]})]
 """Bytes."""
+
+UnpackedMode = Annotated[str, AfterValidator(_check_mode)]
+"""Permissions of what comes out of a compressed file, in octal."""
 
 Count = Annotated[int, Field(gt=0)]
 """One or more."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from reactor import UnpackingLimits
+from reactor import SingleFile, UnpackingLimits
 from reactor.hostfs import FileType
 from resources.source_properties import shown_url
 
@@ -53,6 +53,10 @@ class Desired:
     extract_parent: str | None = None
     creates: str | None = None
     cleanup: bool = False
+    strip: int = 0
+    """How many components at the beginning of each path in the archive are dropped."""
+    single: SingleFile | None = None
+    """What comes out of a compressed file that is no archive."""
     limits: UnpackingLimits = field(default_factory=UnpackingLimits)
 
 

@@ -185,7 +185,7 @@ def test_a_disk_that_refuses_is_not_taken_for_a_bad_archive(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("a.TAR.GZ", "tar.gz"), ("a.tgz", "tar.gz"), ("x.zip", "zip"), (".tar.zst", "tar.zst"), ("a.gz", None), ("tar", None)],
+    [("a.TAR.GZ", "tar.gz"), ("a.tgz", "tar.gz"), ("x.zip", "zip"), (".tar.zst", "tar.zst"), ("a.gz", "gz"), ("a.tar.xz", "tar.xz"), ("a.Z", None), ("tar", None)],
 )  # fmt: skip
 def test_the_format_is_told_by_the_name(name, form):
     assert archive_format(name) == form
