@@ -136,10 +136,20 @@ async def _carry_out(
         await (perform(left, done) if apply is None else apply(resource, left, done))
         if (fragile := fragile_mounts()).by_point:  # a change may take long, and mounts die meanwhile
             await fragile.ask_all(looked_at(resource))
+        await _read_back(resource, left)
         left = await resource.verify()
         if not left or any(action in tried for action in left):
             break
     return left, tried
+
+
+async def _read_back(resource: Resource, made: Plan) -> None:
+    """Look which of the actions ``made`` have had their effect, where only looking tells, and mark these as proved."""
+    unsure = [action for action in made if action.reads_back]
+    if unsure:
+        still_due = resource.plan(await resource.observe(), refresh=False)
+        for action in unsure:
+            action.is_proof = action not in still_due
 
 
 def _judged(left: Plan, tried: Plan, done: tuple[str, ...], diffs: tuple[str, ...]) -> Verdict:
@@ -147,7 +157,8 @@ def _judged(left: Plan, tried: Plan, done: tuple[str, ...], diffs: tuple[str, ..
     if not left:
         return Verdict(Outcome.CHANGED, done, diffs)
     wanted = "; ".join(action.would for action in left)
-    if all(action.is_proof or action not in tried for action in left):
+    proved = [action for action in tried if action.is_proof]
+    if all(action in proved or action not in tried for action in left):
         return Verdict(Outcome.CHANGED, done, diffs, drifted_again=wanted)
     text = f"the desired state was not reached; checked again: {wanted}"
     return Verdict(Outcome.FAILED, done, diffs, text, "something else may be changing it at the same time")

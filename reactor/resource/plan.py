@@ -20,6 +20,8 @@ class Action:
     rehearsal only, since that may take long; it raises `ResourceError` when the change would be refused. ``happened`` ends
     the sentence ``did`` with what else has changed, once ``run`` is done. ``is_proof`` says that the change was there when
     ``run`` ended without raising, because the system says so: what differs after that was changed by something else.
+    ``reads_back`` says that the system may accept the change and not make it: the engine then looks right after ``run``, and
+    what it finds there decides ``is_proof``.
     """
 
     would: str
@@ -29,6 +31,7 @@ class Action:
     foresee: Callable[[], Awaitable[str]] | None = field(default=None, compare=False, repr=False)
     happened: Callable[[], str] | None = field(default=None, compare=False, repr=False)
     is_proof: bool = field(default=False, compare=False, repr=False)
+    reads_back: bool = field(default=False, compare=False, repr=False)
 
     async def planned(self) -> str:
         """The whole sentence of a rehearsal. Raises ResourceError when the change would be refused."""

@@ -84,7 +84,7 @@ def _bring_group(user: User, state: UserState, account: PasswdLine) -> Plan:
         return (_step(user, words, "usermod", ["--gid", user.name]),)
     words = f"created the missing group {user.name}"
     run = partial(shadow.change, "groupadd", "--gid", str(account.gid), "--", user.name)
-    return (Action(f"Would have {words}", words, run),)
+    return (Action(f"Would have {words}", words, run, is_proof=True),)
 
 
 def _modify(user: User, state: UserState, account: PasswdLine) -> Plan:
@@ -122,9 +122,8 @@ def _set_password(user: User, state: UserState) -> Plan:
         return ()
     line = f"{user.name}:{user.password}\n".encode()
     words = "set the password"
-    return (
-        Action(f"Would have {words}", words, partial(shadow.change, "chpasswd", "--encrypted", input=line)),
-    )
+    run = partial(shadow.change, "chpasswd", "--encrypted", input=line)
+    return (Action(f"Would have {words}", words, run, is_proof=True),)
 
 
 def _remove(user: User, state: UserState) -> Action:
@@ -180,9 +179,13 @@ def _step(
     user: User, words: str, program: str, options: Iterable[str] = (), changes: Iterable[Change] = ()
 ) -> Action:
     shown = tuple(changes)
+    # Of groups that are not in the files, usermod may say that all went well, and change nothing.
+    reads_back = program == "usermod"
     return Action(
         would=f"Would have {words}",
         did=words,
         run=partial(shadow.change, program, *options, "--", user.name),
         diff=partial(attributes_diff, user.ref, shown, created=program == "useradd") if shown else None,
+        is_proof=not reads_back,
+        reads_back=reads_back,
     )

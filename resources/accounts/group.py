@@ -142,4 +142,4 @@ class Group(Resource, kind="group"):
 
     def _step(self, words: str, program: str, *options: str) -> Action:
         run = partial(shadow.change, program, *options, "--", self.name)
-        return Action(f"Would have {words}", words, run)
+        return Action(f"Would have {words}", words, run, is_proof=True)

@@ -7,6 +7,7 @@ a checksum, an archive that is known to come from another URL is not the right o
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from reactor import Action, Plan, ResourceError
@@ -32,7 +33,7 @@ def _absent(desired: Desired, state: ArchiveState) -> Plan:
     plan = _tidy(desired) if state.partial or state.interrupted else ()
     if state.type is FileType.ABSENT:
         return plan
-    return (*plan, Action("Would have removed", "removed the archive", partial(placing.remove, desired)))
+    return (*plan, _step("Would have removed", "removed the archive", partial(placing.remove, desired)))
 
 
 def _present(desired: Desired, state: ArchiveState) -> Plan:
@@ -48,13 +49,13 @@ def _present(desired: Desired, state: ArchiveState) -> Plan:
         plan.extend(_tidy(desired))
     if has_archive and not (downloading or state.is_owned or desired.cleanup):
         run = partial(placing.give_anew, desired.path, state.wanted)
-        plan.append(Action("Would have updated attributes", "changed owner and group of the archive", run))
+        plan.append(_step("Would have updated attributes", "changed owner and group of the archive", run))
     if extracting:
         run = partial(extract, desired, state.wanted, expected)
-        plan.append(Action("Would have extracted", f"unpacked it into {desired.extract_parent}", run))
+        plan.append(_step("Would have extracted", f"unpacked it into {desired.extract_parent}", run))
     if has_archive and desired.cleanup:
         run = partial(placing.clean_up, desired)
-        plan.append(Action("Would have cleaned up", "removed the archive after unpacking", run))
+        plan.append(_step("Would have cleaned up", "removed the archive after unpacking", run))
     return tuple(plan)
 
 
@@ -71,9 +72,14 @@ def _must_download(desired: Desired, state: ArchiveState, *, unpacking_due: bool
 def _download(desired: Desired, state: ArchiveState, expected: Expected) -> Action:
     may_be_current = state.type is FileType.FILE and state.same_content is None
     did = "brought the archive up to date" if may_be_current else "downloaded the archive"
-    return Action("Would have downloaded", did, partial(download, desired, state.wanted, expected))
+    return _step("Would have downloaded", did, partial(download, desired, state.wanted, expected))
 
 
 def _tidy(desired: Desired) -> Plan:
     words = "removed what an interrupted run left"
-    return (Action(f"Would have {words}", words, partial(placing.tidy, desired)),)
+    return (_step(f"Would have {words}", words, partial(placing.tidy, desired)),)
+
+
+def _step(would: str, did: str, run: Callable[[], Awaitable[None]]) -> Action:
+    """All of them look at what they made, and raise where it is not there."""
+    return Action(would, did, run, is_proof=True)

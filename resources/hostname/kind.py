@@ -144,4 +144,5 @@ def _set(what: str, old: str | None, new: str, path: str, change: textfile.Chang
         did=words,
         run=partial(textfile.edit, path, change),
         diff=partial(textfile.diff, path, change),
+        is_proof=True,
     )

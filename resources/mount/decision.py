@@ -33,13 +33,14 @@ def decide(desired: Desired, state: MountState) -> Plan:
 def _mounted(desired: Desired, state: MountState) -> Plan:
     entry = desired.entry
     if not state.mounts:
-        return (_step(f"mounted {entry.device}", partial(system.mount, desired)),)
+        return (_step(f"mounted {entry.device}", partial(system.mount, desired), is_proof=True),)
     top = state.mounts[-1]
     if not state.same_device:
         words = f"mounted {entry.device} in place of {top.source} ({top.fstype})"
-        return (_step(words, partial(system.exchange, desired)),)
+        return (_step(words, partial(system.exchange, desired), reads_back=True),)
     if wrong := missing(desired.options, top.options, top.fstype):
-        return (_step(f"remounted with {','.join(wrong)}", partial(system.remount, desired, top)),)
+        words = f"remounted with {','.join(wrong)}"
+        return (_step(words, partial(system.remount, desired, top), reads_back=True),)
     return ()
 
 
@@ -64,10 +65,13 @@ def _unlisted(desired: Desired, state: MountState) -> Plan:
     return (_edit(f"removed it from {FSTAB}", partial(without_entry, place=about(desired.entry))),)
 
 
-def _step(words: str, run: Callable[[], Awaitable[None]], *, is_proof: bool = False) -> Action:
-    return Action(f"Would have {words}", words, run, is_proof=is_proof)
+def _step(
+    words: str, run: Callable[[], Awaitable[None]], *, is_proof: bool = False, reads_back: bool = False
+) -> Action:
+    """The kernel may accept another device or other options, and show what it had before."""
+    return Action(f"Would have {words}", words, run, is_proof=is_proof, reads_back=reads_back)
 
 
 def _edit(words: str, change: textfile.Change) -> Action:
     run, diff = partial(system.change_table, change), partial(textfile.diff, FSTAB, change)
-    return Action(f"Would have {words}", words, run, diff, system.foresee_change)
+    return Action(f"Would have {words}", words, run, diff, system.foresee_change, is_proof=True)

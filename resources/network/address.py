@@ -185,7 +185,7 @@ class Address(Resource, kind="address"):
     def _replacement(self, wrong: Sequence[FoundAddress]) -> Action:
         lengths = " and ".join(f"/{found.prefix_length}" for found in wrong)
         words = f"changed the prefix length of {self._wanted.ip} on {self.link} from {lengths} to /{self._wanted.network.prefixlen}"
-        return Action(f"Would have {words}", words, partial(self._replace, wrong))
+        return Action(f"Would have {words}", words, partial(self._replace, wrong), is_proof=True)
 
     def _removal(self, found: FoundAddress, state: AddressState, *, is_last: bool) -> Action:
         words = f"removed {self._wanted.ip}/{found.prefix_length} from {self.link}"

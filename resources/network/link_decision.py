@@ -63,15 +63,16 @@ def _goes_down_first(state: LinkState, names: Collection[str]) -> bool:
 def _creation(wanted: LinkProperties) -> Action:
     if wanted.type is None:
         # In noop, another resource would have made it; in earnest, this fails and says so.
-        return Action("Would have set up the link", "set up the link", partial(configure, wanted, MANAGED))
+        run = partial(configure, wanted, MANAGED)
+        return Action("Would have set up the link", "set up the link", run, is_proof=True)
     what = f"the {wanted.type} {wanted.interface}"
-    return Action(f"Would have created {what}", f"created {what}", partial(create, wanted))
+    return Action(f"Would have created {what}", f"created {what}", partial(create, wanted), is_proof=True)
 
 
 def _removal(wanted: LinkProperties, state: LinkState) -> Action:
     _refuse_to_cut_off(wanted, state, f"remove {wanted.interface}")
     words = f"removed the link{state.losses}"
-    return Action(f"Would have {words}", words, partial(delete, wanted))
+    return Action(f"Would have {words}", words, partial(delete, wanted), is_proof=True)
 
 
 def _made_otherwise(wanted: LinkProperties, state: LinkState) -> list[str]:
@@ -95,14 +96,14 @@ def _replacement(wanted: LinkProperties, state: LinkState, differences: list[str
         hint = f"remove it first: ip link delete {wanted.interface}; or set force: true to replace it"
         raise ResourceError(f"there is {what}, which can't be changed", hint)
     words = f"removed {what}{state.losses}"
-    return (Action(f"Would have {words}", words, partial(delete, wanted)), _creation(wanted))
+    return (Action(f"Would have {words}", words, partial(delete, wanted), is_proof=True), _creation(wanted))
 
 
 def _change(wanted: LinkProperties, state: LinkState, names: list[str]) -> Action:
     changes = [f"{name} from {getattr(state, name) or 'none'} to {getattr(wanted, name)}" for name in names]
     run = partial(configure, wanted, names, goes_down_first=_goes_down_first(state, names))
     words = f"changed {', '.join(changes)}{state.losses}"
-    return Action(f"Would have {words}", words, run)
+    return Action(f"Would have {words}", words, run, reads_back=True)
 
 
 def _refuse_to_cut_off(wanted: LinkProperties, state: LinkState, what: str) -> None:

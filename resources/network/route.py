@@ -153,7 +153,8 @@ class Route(Resource, kind="route"):
         if len(state.found) == 1 and state.found[0].leads(self._way):
             return ()
         words = f"the route from {' and '.join(map(str, state.found))} to {self._way}"
-        return (Action(f"Would have changed {words}", f"changed {words}", partial(self._put, state.found)),)
+        run = partial(self._put, state.found)
+        return (Action(f"Would have changed {words}", f"changed {words}", run, is_proof=True),)
 
     async def rehearse(self, state: RouteState) -> None:  # noqa: ARG002 - it is about the way
         """Look whether there is a way to the gateway."""

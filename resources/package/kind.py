@@ -179,7 +179,16 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         if change is None:
             return ()
         would = f"Would have {change.did}"
-        return (Action(would, change.did, self._apply, foresee=self._foresee, happened=lambda: self._others),)
+        return (
+            Action(
+                would,
+                change.did,
+                self._apply,
+                foresee=self._foresee,
+                happened=lambda: self._others,
+                reads_back=True,
+            ),
+        )
 
     async def rehearse(self, state: PackageState) -> None:  # noqa: ARG002 - the provider knows it as well
         """Ask whether a repository has what would be installed."""

@@ -149,9 +149,9 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         if self.ensure == "absent":
             key = "" if state.key is None else f" and its key {self._files[1]}"
             words = f"removed the repository{key}"
-            return (Action(f"Would have {words}", words, self._remove),)
+            return (Action(f"Would have {words}", words, self._remove, is_proof=True),)
         what = "added the repository" if state.text is None else "changed the repository"
-        return (Action(f"Would have {what}", what, self._add, self._diff), *modes)
+        return (Action(f"Would have {what}", what, self._add, self._diff, is_proof=True), *modes)
 
     async def reversal(self, state: RepositoryState) -> Self:
         """No repository, where there was none. Raises ResourceError for one that was there, as its properties are not known."""
@@ -233,7 +233,8 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
 
     def _set_mode(self, path: str, mode: int) -> Action:
         words = f"changed mode of {path} from {mode:04o} to {MODE:04o}"
-        return Action(f"Would have {words}", words, partial(in_thread, textfile.set_mode, path, MODE))
+        run = partial(in_thread, textfile.set_mode, path, MODE)
+        return Action(f"Would have {words}", words, run, is_proof=True)
 
     async def _try(self, key: str | None) -> None:
         """Fetch its lists with copies of both files.

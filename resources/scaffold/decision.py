@@ -26,15 +26,17 @@ class Hands(Protocol):
         """What `build` would change."""
 
 
-def decide(ensure: str, state: ScaffoldState, hands: Hands, *, purge: bool) -> Plan:
-    """Nothing, or one action that does it all."""
+def decide(
+    ensure: str, state: ScaffoldState, hands: Hands, *, purge: bool, has_commands: bool = False
+) -> Plan:
+    """Nothing, or one action that does it all. With ``has_commands``, these may undo what was written."""
     if ensure == "absent":
         done = [f"removed {len(state.managed)} scaffold files"] if state.managed else []
         done += _empty_in_words(state.empty)
         words = ", ".join([*done, *_litter_in_words(state.litter)])
         if not words:
             return ()
-        return (Action(f"Would have {words}", words, partial(hands.clear, state)),)
+        return (Action(f"Would have {words}", words, partial(hands.clear, state), is_proof=True),)
     files = len(state.changed) + (len(state.purged) if purge else 0)
     done = []
     if files:
@@ -51,6 +53,7 @@ def decide(ensure: str, state: ScaffoldState, hands: Hands, *, purge: bool) -> P
             words,
             partial(hands.build, state, purge=purge),
             partial(hands.diff, state, purge=purge),
+            is_proof=not has_commands,
         ),
     )
 

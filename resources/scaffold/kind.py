@@ -187,7 +187,8 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
 
     def plan(self, state: ScaffoldState, *, refresh: bool) -> Plan:  # noqa: ARG002  a tree has nothing to refresh
         """What to do, by the decision table."""
-        return decide(self.ensure, state, self._builder, purge=self.purge)
+        has_commands = bool(self.post)
+        return decide(self.ensure, state, self._builder, purge=self.purge, has_commands=has_commands)
 
     async def rehearse(self, state: ScaffoldState) -> None:
         """Look whether the commands of `post` can be started."""

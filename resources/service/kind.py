@@ -190,7 +190,8 @@ class Service(Resource, kind="service", providers=("systemd",)):
         run = partial(self._with_systemd, partial(self._do, step))
         words = done(desired, step, state)
         # A job is done when systemd says so. Of links, it may make or remove none without saying so.
-        return Action(f"Would have {words}", words, run, is_proof=isinstance(step, Job))
+        is_job = isinstance(step, Job)
+        return Action(f"Would have {words}", words, run, is_proof=is_job, reads_back=not is_job)
 
     async def _do(self, step: Step, systemd: Systemd) -> None:
         if step == DAEMON_RELOAD:

@@ -142,7 +142,7 @@ class Sysctl(Resource, kind="sysctl"):
             if state.running != self.value:
                 words = f"set it to {self.value}, from {state.running}"
                 run = partial(self._set, self.value, state.running)
-                plan.append(Action(f"Would have {words}", words, run))
+                plan.append(Action(f"Would have {words}", words, run, reads_back=True))
         if state.persisted != self._text:
             plan.append(self._persist())
         return tuple(plan)

@@ -126,3 +126,34 @@ async def test_what_is_another_thing_each_time_is_drift_and_paced(autojump_clock
         await story.converged()
     assert {event.result for event in story.checks(racing.ref)} == {Result.CHANGED}
     assert story.all(Flapping)
+
+
+class Accepting(Scripted, kind="accepting"):
+    """Its change is accepted always, and made if ``is_obeyed``; something else then undoes the first ``changes``."""
+
+    def plan(self, state, *, refresh):
+        if not self.__dict__["is_due"]:
+            return ()
+        return (Action("Would have set it", "set it", self._set, reads_back=True),)
+
+    async def verify(self):
+        if self.__dict__["changes"] > 0:
+            self.__dict__["changes"] -= 1
+            self.__dict__["is_due"] = True
+        return self.plan(await self.observe(), refresh=False)
+
+    async def _set(self):
+        self.__dict__["is_due"] = not self.__dict__["is_obeyed"]
+
+
+@pytest.mark.parametrize(
+    ("is_obeyed", "changes", "result"), [(True, 3, Result.CHANGED), (False, 0, Result.FAILED)]
+)
+async def test_reading_back_tells_what_was_undone_from_what_was_never_done(
+    autojump_clock, is_obeyed, changes, result
+):
+    ours = Accepting(name="a")
+    ours.__dict__.update(is_due=True, is_obeyed=is_obeyed, changes=changes)
+    ended, story = await converge_once(ours)
+    assert ended.counts[result] == 1
+    assert {event.result for event in story.checks(ours.ref)} == {result}

@@ -1,0 +1,32 @@
+"""What somebody else undoes of a unit's links between the apply and the look after it: drift, and no failure."""
+
+from __future__ import annotations
+
+import pytest
+from foreign_writer import assert_repaired_after_foreign_writer
+from unit_worlds import VENDOR
+
+from resources.service import Service
+
+FEW = 5
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "undo", "after"),
+    [
+        ("disable", {"enable": True}, "disable", "enabled"),
+        ("enable", {"enable": False}, "enable", "disabled"),
+        ("unmask", {"masked": True}, "unmask", "masked"),
+        ("mask", {"masked": False}, "mask", "disabled"),
+    ],
+)
+async def test_links_of_a_unit_undone_by_others_are_drift_again(app, before, wanted, undo, after):
+    app.path.unlink()
+    app.path = VENDOR / app.full
+    app.write()
+    app.ctl("daemon-reload")
+    app.ctl(before)
+    ours = Service(name=app.name, ensure="stopped", **wanted)
+    await assert_repaired_after_foreign_writer(ours, lambda: app.ctl(undo), FEW)
+    assert app.enabled == after
+    app.path.unlink()
