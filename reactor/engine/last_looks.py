@@ -99,9 +99,16 @@ class LastLooks:
         return self._rechecks.is_due and not self._run.options.fail_fast
 
     def _failed_too_early(self, blocked: Collection[int]) -> Collection[int]:
-        """What failed before another changed something. What stands for others is judged anew with them."""
+        """What failed before another changed something. What stands for others is judged anew with them.
+
+        The ``ccm:`` form tries everything once, as CCM does.
+        """
         if not self._rechecks_due:
             return ()
         resources, scheduler = self._run.roster.resources, self._run.scheduler
-        failed = [vertex for vertex in scheduler.blame.failed if not resources[vertex].members]
+        failed = [
+            vertex
+            for vertex in scheduler.blame.failed
+            if not (resources[vertex].members or resources[vertex].only_hears)
+        ]
         return self._rechecks.take(failed, blocked, scheduler.topology)
