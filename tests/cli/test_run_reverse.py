@@ -174,12 +174,25 @@ def test_a_setuid_file_is_not_touched_because_no_mode_could_bring_that_back(reac
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("x", 0o4755)
 
 
-def test_a_setgid_directory_is_not_removed_but_may_get_another_mode_and_back(reactor, tmp_path, site):
+@pytest.mark.parametrize(("bits", "code"), [(0o4755, 1), (0o2755, 0), (0o1755, 0)])
+def test_a_directory_is_removed_only_if_its_special_bits_could_be_brought_back(
+    bits, code, reactor, tmp_path, site
+):
+    path = tmp_path / "shared"
+    path.mkdir()
+    path.chmod(bits)
+    site.write_text(manifest_of(entry(path, None, ensure="absent")))
+    assert run_once(reactor, site).code == code
+    assert path.exists() is bool(code)
+    site.write_text(manifest_of())
+    assert run_once(reactor, site).code == 0
+    assert stat.S_IMODE(path.stat().st_mode) == bits
+
+
+def test_a_setgid_directory_gets_another_mode_and_back(reactor, tmp_path, site):
     path = tmp_path / "shared"
     path.mkdir()
     path.chmod(0o2755)
-    site.write_text(manifest_of(entry(path, None, ensure="absent")))
-    assert run_once(reactor, site).code == 1
     site.write_text(manifest_of(entry(path, None, ensure="directory", mode="0700")))
     assert run_once(reactor, site).code == 0
     assert stat.S_IMODE(path.stat().st_mode) == 0o2700
@@ -226,6 +239,8 @@ def test_a_reload_undoes_too_and_a_later_entry_is_managed_again(reactor, tmp_pat
         wait_until(lambda: path.read_text() == "managed" and stays.exists())
         site.write_text(manifest_of(entry(stays, "stays")))
         wait_until(lambda: path.read_text() == "before")
+        stays.write_text("drift")
+        wait_until(lambda: stays.read_text() == "stays")  # by then what was undone has been verified, too
         path.write_text("mine")
         stays.write_text("drift")
         wait_until(lambda: stays.read_text() == "stays")
