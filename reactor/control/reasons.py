@@ -67,8 +67,6 @@ class Reasons:
             yield f"{indent}{_INDENT}How to mend that: {hint}."
         if (delay := entry.record["retry_in"]) is not None:
             yield f"{indent}{_INDENT}The next attempt was due {seconds(delay)} later."
-        if not indent:
-            yield from self._difference(entry)
         causes = entry.record["causes"]
         failure = self._sickness(entry) if "health" in causes else None
         yield f"{indent}{_INDENT}It was checked because {_in_words(causes, failure)}."
@@ -77,6 +75,8 @@ class Reasons:
         if "refresh" in entry.record["causes"]:
             for source in self._sources(entry):
                 yield from self._entry(source, indent + _INDENT * 2)
+        if not indent:
+            yield from self._difference(entry)
 
     def _sickness(self, entry: Entry) -> Entry | None:
         """The failure that ``entry`` was to repair, if it was one of its own."""
