@@ -31,8 +31,10 @@ from reactor.hostfs import Explaining, Parent, accounts_of, checksum_of, first_m
 from resources.archive.decision import decide
 from resources.archive.directory import may_be_directory
 from resources.archive.observer import Observer
-from resources.archive.properties import ArchivePath, ArchiveUrl, Checksum, Count, Headers, Size, UnpackedMode
-from resources.archive.state import ArchiveState, Desired, Source, split_credentials
+from resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size, UnpackedMode
+from resources.archive.state import ArchiveState, Desired
+from resources.download.properties import Checksum
+from resources.download.source import Source, split_credentials
 from resources.file.kind import Account, parse_mode
 
 

@@ -13,14 +13,13 @@ from reactor import (
     AbsolutePath,
     archive_format,
     remember_headers,
-    remember_url,
     single_name,
 )
+from resources.download.properties import check_url
 from resources.file.kind import parse_mode
 
 _ENDS = f"{', '.join(ARCHIVE_SUFFIXES[:-1])} or {ARCHIVE_SUFFIXES[-1]}"
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_CHECKSUM = re.compile(r"[0-9a-f]{64}")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kKMGT]i?B?|B?)")
 _ALWAYS, _AT_MOST = 0o600, 0o755
 """The bits that what is unpacked has at least, and at most."""
@@ -28,23 +27,11 @@ _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def _check_url(text: str) -> str:
-    if not text:
-        raise ValueError("it must not be empty: write where the archive comes from")
-    try:
-        parts = urlsplit(text)
-        _ = parts.port
-    except ValueError as error:
-        raise ValueError(f"this is no URL: {error}") from None
-    remember_url(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("the url must be absolute, and start with http:// or https://")
-    filename = parts.path.rpartition("/")[2]
+    filename = urlsplit(check_url(text)).path.rpartition("/")[2]
     if not filename:
         raise ValueError("the url must have a filename in the path")
     if archive_format(filename) is None:
         raise ValueError(f"the filename in the url must end in {_ENDS}")
-    if not text.isprintable() or " " in text:
-        raise ValueError("the url must not hold spaces or control characters: write them as %20")
     return text
 
 
@@ -63,12 +50,6 @@ def _check_mode(text: str) -> str:
             f"mode {text!r} must let its owner read and write, and nobody else write: 0644, 0755"
         )
     return text
-
-
-def _check_checksum(text: str) -> str:
-    if not _CHECKSUM.fullmatch(lowered := text.lower()):
-        raise ValueError("a checksum is the 64 hexadecimal digits of a SHA-256: see sha256sum")
-    return lowered
 
 
 def _check_headers(headers: dict[str, str]) -> dict[str, str]:
@@ -99,9 +80,6 @@ ArchiveUrl = Annotated[str, AfterValidator(_check_url)]
 
 ArchivePath = Annotated[AbsolutePath, AfterValidator(_check_name)]
 """Where an archive is kept."""
-
-Checksum = Annotated[str, AfterValidator(_check_checksum)]
-"""A SHA-256 in hex."""
 
 Headers = Annotated[dict[str, str], AfterValidator(_check_headers)]
 """Header fields; what looks like credentials is a secret from then on."""
