@@ -16,6 +16,7 @@ symlink, and everything else is done through that descriptor.
 - ``diff``: unified diffs of files;
 - ``backups``: keeping what a file held before it is replaced or removed;
 - ``private``: copies that other programs read and nobody else can reach;
+- ``downloads``: where downloads go before they are put in place;
 - ``records``: what kinds remember of what they made, in the state directory;
 - ``normal_forms``: values that the system writes down in other words than they were given;
 - ``tree``: removing directories with all that is in them;
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
     from reactor.hostfs.attributes import NOTHING_WANTED, Attributes, Change, FileType, type_of
     from reactor.hostfs.backups import Former, hold
     from reactor.hostfs.checksum import checksum_of
-    from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, read
+    from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, copy, read
     from reactor.hostfs.diff import attributes_diff, content_diff, secret_diff
+    from reactor.hostfs.downloads import opened_downloads
     from reactor.hostfs.errors import Explaining, explained
     from reactor.hostfs.fsync import flush, flush_directory, sync_file_system
     from reactor.hostfs.normal_forms import NormalForms, spelled_alike
@@ -70,7 +72,8 @@ _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
     "backups": ("Former", "hold"),
     "checksum": ("checksum_of",),
-    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "read"),
+    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "copy", "read"),
+    "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "secret_diff"),
     "errors": ("Explaining", "explained"),
     "fsync": ("flush", "flush_directory", "sync_file_system"),
@@ -109,6 +112,7 @@ __all__ = [
     "attributes_diff",
     "checksum_of",
     "content_diff",
+    "copy",
     "create_directory",
     "explained",
     "find_litter",
@@ -132,6 +136,7 @@ __all__ = [
     "open_path",
     "open_place",
     "open_source",
+    "opened_downloads",
     "opened_listing",
     "others_may_write",
     "private_copy",

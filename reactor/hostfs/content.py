@@ -40,6 +40,9 @@ class Content(Protocol):
     async def copy_to(self, fd: int) -> None:
         """Write them to ``fd`` from where it stands."""
 
+    async def prepare(self) -> None:
+        """Have them at hand, for `head`. Raises ResourceError."""
+
     def head(self, limit: int) -> bytes:
         """Their first ``limit`` bytes."""
 
@@ -78,6 +81,9 @@ class Inline:
             _write(fd, data)
         else:
             await in_thread(_write, fd, data)
+
+    async def prepare(self) -> None:
+        """Nothing: it is here."""
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the text."""
@@ -128,6 +134,9 @@ class Source:
         """Write what the source holds now to ``fd``."""
         with self._opened() as (source, _):
             await copy(source, fd, self._piece)
+
+    async def prepare(self) -> None:
+        """Nothing: it is here."""
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the source."""

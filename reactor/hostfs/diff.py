@@ -30,6 +30,8 @@ async def content_diff(path: str, content: Content | None, changes: Sequence[Cha
         old = _head(path)
     except ResourceError as error:
         return partial(_hidden_text, path, changes, error.message, new=content is not None)
+    if content is not None:
+        await content.prepare()
     new = None if content is None else content.head(_LIMIT + 1)
     return partial(_content_text, path, old, new, changes)
 

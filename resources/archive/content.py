@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,8 +9,8 @@ from dataclasses import dataclass
 
 from reactor import ResourceError
 from reactor.hostfs import is_only_ours, open_content
+from resources.download.digest import digest_of
 
-_PIECE = 1 << 20
 _COPY = os.O_RDWR | os.O_CLOEXEC
 
 
@@ -66,16 +65,3 @@ def _unnamed(directory: int) -> int:
     fd = os.open("copy", _COPY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600, dir_fd=directory)
     os.unlink("copy", dir_fd=directory)
     return fd
-
-
-def digest_of(fd: int, copy: int | None = None) -> str:
-    """The SHA-256 in hex of what is open at ``fd``, which is copied to ``copy`` on the way. Blocking. Raises OSError."""
-    digest = hashlib.sha256()
-    offset = 0
-    while data := os.pread(fd, _PIECE, offset):
-        offset += len(data)
-        digest.update(data)
-        view = memoryview(data)
-        while copy is not None and view:
-            view = view[os.write(copy, view) :]
-    return digest.hexdigest()

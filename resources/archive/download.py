@@ -11,11 +11,12 @@ from reactor import ResourceError, in_thread, say
 from reactor.hostfs import Explaining, Former, Parent
 from resources.archive import staging
 from resources.archive.content import Expected, digest_of_ours
-from resources.archive.fetching import fetch
-from resources.archive.origin import Origin, fingerprint
-from resources.archive.partial import Partial
 from resources.archive.placing import MODE, give
-from resources.archive.state import Desired, Source, split_credentials
+from resources.archive.state import Desired
+from resources.download.fetching import fetch
+from resources.download.origin import Origin, fingerprint
+from resources.download.partial import Partial
+from resources.download.source import Source, split_credentials
 
 _PRIVATE = 0o600
 

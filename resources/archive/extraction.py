@@ -14,8 +14,8 @@ from resources.archive.content import Expected, verified
 from resources.archive.directory import opened_directory
 from resources.archive.moving import move_in
 from resources.archive.observer import exists
-from resources.archive.progress import Progress
 from resources.archive.state import Desired
+from resources.download.progress import Progress
 
 
 async def extract(desired: Desired, owner: tuple[int, int], expected: Expected) -> None:

@@ -32,9 +32,10 @@ from resources.archive.decision import decide
 from resources.archive.directory import may_be_directory
 from resources.archive.observer import Observer
 from resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size, UnpackedMode
-from resources.archive.state import ArchiveState, Desired, Source, split_credentials
+from resources.archive.state import ArchiveState, Desired
+from resources.download.properties import Checksum
+from resources.download.source import Source, split_credentials
 from resources.file.kind import Account, parse_mode
-from resources.source_properties import Checksum
 
 
 class Archive(Resource, kind="archive", providers=("http",)):

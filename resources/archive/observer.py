@@ -19,11 +19,11 @@ from reactor.hostfs import (
     stamp_of,
     type_of,
 )
-from resources.archive.content import digest_of
-from resources.archive.origin import Origin, fingerprint
-from resources.archive.partial import partial_path
 from resources.archive.staging import staging_path
 from resources.archive.state import ArchiveState, Desired
+from resources.download.digest import digest_of
+from resources.download.origin import Origin, fingerprint
+from resources.download.partial import partial_path
 
 
 class Observer:

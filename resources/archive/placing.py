@@ -18,10 +18,10 @@ from reactor.hostfs import (
     store,
 )
 from resources.archive import staging
-from resources.archive.origin import Origin
-from resources.archive.partial import partial_path
 from resources.archive.staging import staging_path
 from resources.archive.state import Desired
+from resources.download.origin import Origin
+from resources.download.partial import partial_path
 
 MODE = 0o640
 """Of an archive: nobody but its owner and its group needs to read it, and it may have been got with a password."""

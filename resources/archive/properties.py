@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from reactor import ARCHIVE_SUFFIXES, AbsolutePath, archive_format, remember_headers, single_name
+from resources.download.properties import http_filename
 from resources.file.kind import parse_mode
-from resources.source_properties import http_filename
 
 _ENDS = f"{', '.join(ARCHIVE_SUFFIXES[:-1])} or {ARCHIVE_SUFFIXES[-1]}"
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -20,8 +20,6 @@ _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def _check_url(text: str) -> str:
-    if not text:
-        raise ValueError("it must not be empty: write where the archive comes from")
     if archive_format(http_filename(text)) is None:
         raise ValueError(f"the filename in the url must end in {_ENDS}")
     return text

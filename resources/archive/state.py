@@ -2,40 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit, urlunsplit
 
 from reactor import SingleFile, UnpackingLimits
 from reactor.hostfs import FileType
-from resources.source_properties import shown_url
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where an archive comes from. ``max_size`` is in bytes, ``timeout`` in seconds."""
-
-    url: str
-    """Without credentials."""
-    headers: Mapping[str, str] = field(repr=False)
-    credentials: tuple[str, str] | None = field(repr=False)
-    max_size: int
-    timeout: float
-
-    @property
-    def shown(self) -> str:
-        """The URL for people: a query may hold a token."""
-        return shown_url(self.url)
-
-
-def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
-    """The URL without user and password, and these."""
-    parts = urlsplit(url)
-    bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment=""))
-    if parts.username is None:
-        return bare, None
-    return bare, (unquote(parts.username), unquote(parts.password or ""))
+from resources.download.source import Source
 
 
 @dataclass(frozen=True, slots=True)

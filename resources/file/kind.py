@@ -8,7 +8,7 @@ from collections.abc import Collection, Coroutine, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from reactor import (
     AbsolutePath,
@@ -40,13 +40,17 @@ from reactor.hostfs import (
     refuse_foreign_link,
     refuse_read_only,
 )
+from resources.download.properties import Checksum, check_url, is_url, resolve_source
 from resources.file.decision import decide, stores
 from resources.file.observer import Observer
 from resources.file.state import Desired, FileState
 from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
-from resources.source_properties import resolve_source
 
 _MAX_MODE = 0o777
+_LARGEST = 4 << 30
+"""Bytes of a file on a server."""
+_PATIENCE = 600.0
+"""Seconds that a download may take."""
 
 
 @lru_cache(maxsize=64)
@@ -104,8 +108,12 @@ def _check_content(text: str) -> str:
     return text
 
 
-SourcePath = Annotated[str, AfterValidator(resolve_source)]
-"""Where to copy from: an absolute path, in one spelling; a relative one starts at the directory of the manifest."""
+def _resolve_source(path: str, info: ValidationInfo) -> str:
+    return check_url(path) if is_url(path) else resolve_source(path, info)
+
+
+SourcePath = Annotated[str, AfterValidator(_resolve_source)]
+"""Where to copy from: a URL, or an absolute path in one spelling; a relative one starts at the directory of the manifest."""
 
 Account = Annotated[str, AfterValidator(_check_account)]
 """The name of a user or group, or its id in decimal digits."""
@@ -119,14 +127,16 @@ class File(Resource, kind="file", providers=("posix",)):
     """
 
     example = "/tmp/motd --content 'Welcome' --mode 0644"  # noqa: S108 - an example that needs no root
-    late_properties = frozenset(("content", "source"))
+    late_properties = frozenset(("content", "source", "checksum"))
 
     name: AbsolutePath
     ensure: Literal["present", "absent", "directory"]
     content: Annotated[str, AfterValidator(_check_content)] | None = None
     """What the file holds, as text."""
     source: SourcePath | None = None
-    """A file to copy; relative to the directory of the manifest."""
+    """A file to copy, relative to the directory of the manifest; or an http or https URL."""
+    checksum: Checksum | None = None
+    """The SHA-256 in hex of what the URL leads to; with it, a right file is right without a question to the server."""
     owner: Account | None = None
     """The user it belongs to: a name, or an id in digits."""
     group: Account | None = None
@@ -184,6 +194,9 @@ class File(Resource, kind="file", providers=("posix",)):
             yield PropertyProblem(("source",), "the source is the file itself", hint)
         if self.validate_with is not None:
             yield from self._fault_of_validation(self.validate_with)
+        if self.checksum is not None and (self.source is None or not is_url(self.source)):
+            words = "checksum is only valid with a source over http or https"
+            yield PropertyProblem(("checksum",), words, "remove checksum, or name a URL as source")
         yield from self._of_directories_alone()
         if self.ensure != "absent":
             if None in (self.owner, self.group, self.mode):
@@ -227,8 +240,8 @@ class File(Resource, kind="file", providers=("posix",)):
     def watches(self) -> Iterable[PathWatch]:
         """The path, and the source whose changes are to be copied."""
         yield PathWatch(self.name)
-        if self.source is not None and self.ensure == "present":
-            yield PathWatch(self.source, is_input=True)
+        for source in self.reads():
+            yield PathWatch(source, is_input=True)
 
     def observe(self) -> Coroutine[Any, Any, FileState]:
         """The state of the path. Raises ResourceError when it can't be told."""
@@ -245,6 +258,7 @@ class File(Resource, kind="file", providers=("posix",)):
             if desired.validator is not None:
                 await desired.validator.require_startable()
             with Explaining(f"write {self.name}"):
+                await desired.content.prepare()
                 desired.content.head(0)
         made = (
             first_made(self.name)
@@ -321,8 +335,10 @@ class File(Resource, kind="file", providers=("posix",)):
             yield Need.ANYTHING
 
     def reads(self) -> Collection[str]:
-        """The source."""
-        return (self.source,) if self.source is not None and self.ensure == "present" else ()
+        """The source, if it is on this host."""
+        if self.source is None or self.ensure != "present" or is_url(self.source):
+            return ()
+        return (self.source,)
 
     def removes(self) -> Iterable[str]:
         """The path, if it is to go."""
@@ -332,8 +348,7 @@ class File(Resource, kind="file", providers=("posix",)):
         """The parent directory, the source, the owners, and what the validator runs and reads."""
         if self.name != "/":
             yield self.name.rpartition("/")[0] or "/"
-        if self.source is not None and self.ensure == "present":
-            yield self.source
+        yield from self.reads()
         yield from accounts_of(self.owner, self.group)
         if self.validate_with is not None:
             yield from paths_in(self.validate_with)
@@ -381,7 +396,18 @@ class File(Resource, kind="file", providers=("posix",)):
     def _wanted_content(self) -> Content | None:
         if self.content is not None:
             return Inline(self.content)
-        return None if self.source is None else Source(self.source)
+        if self.source is None:
+            return None
+        return self._remote(self.source) if is_url(self.source) else Source(self.source)
+
+    def _remote(self, url: str) -> Content:
+        from resources.download.source import Source as Download  # noqa: PLC0415 - few files come from a server
+        from resources.download.source import split_credentials  # noqa: PLC0415
+        from resources.file.remote import Remote  # noqa: PLC0415
+
+        bare, credentials = split_credentials(url)
+        download = Download(bare, {}, credentials, _LARGEST, _PATIENCE)
+        return Remote(self.name, download, self.checksum, self.meta.poll)
 
     @cached_property
     def _observer(self) -> Observer:

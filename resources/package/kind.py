@@ -20,6 +20,7 @@ from reactor import (
     TimerWatch,
     Watch,
 )
+from resources.download.properties import Checksum, is_url
 from resources.package.database import UNITS
 from resources.package.debconf import Answers, selections
 from resources.package.decision import Options, Wish, decide
@@ -33,11 +34,10 @@ from resources.package.names import (
     fault_of_name,
     without_native_architecture,
 )
-from resources.package.package_files import SUFFIXES, PackageSource, is_url, suffix_of
+from resources.package.package_files import SUFFIXES, PackageSource, suffix_of
 from resources.package.provider import Provider
 from resources.package.providers import PROVIDERS, is_here, provider_of
 from resources.package.state import PackageState
-from resources.source_properties import Checksum
 
 
 class Package(Resource, kind="package", providers=PROVIDERS):

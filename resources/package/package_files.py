@@ -15,8 +15,9 @@ from pydantic import AfterValidator, ValidationInfo
 
 from reactor import DistrustedError, ResourceError, in_thread, open_input
 from reactor.hostfs import Attributes, Explaining, checksum_of, open_source, private_copy, private_directory
+from resources.download.properties import http_filename, is_url, resolve_source
+from resources.download.source import shown_url
 from resources.package.decision import Change, Changes, Compare, Refusals, Wish
-from resources.source_properties import http_filename, resolve_source, shown_url
 
 SUFFIXES: Final = {"apt": ".deb", "dnf": ".rpm"}
 """How the files end that each provider installs."""
@@ -28,11 +29,6 @@ _TIMEOUT: Final = 600.0
 
 Read = Callable[[str], Awaitable[str]]
 """What the tool of a provider says of the file at a path: lines of name, architecture and version, split by tabs."""
-
-
-def is_url(source: str) -> bool:
-    """Whether a source is on a server, and not on this host."""
-    return "://" in source
 
 
 def suffix_of(source: str) -> str:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import trio
 
 from reactor import GroupError, ResourceError, say
+from resources.download.properties import is_url
 from resources.package.catalog import Catalog
 from resources.package.choice import choose
 from resources.package.complaints import complaint
@@ -18,7 +19,7 @@ from resources.package.database import Database, stamps_of
 from resources.package.decision import Change, Changes, Refusals, Step, Wish, decide
 from resources.package.foresight import Foresight
 from resources.package.locks import released
-from resources.package.package_files import PackageFiles, is_url
+from resources.package.package_files import PackageFiles
 from resources.package.state import PackageState
 from resources.package.transaction import NOTHING, Others, Versions, beginning, others_between
 from resources.process import Completed, missing_rights

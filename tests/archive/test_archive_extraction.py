@@ -257,7 +257,7 @@ async def test_with_a_checksum_nobody_is_asked_to_restore_what_was_deleted(serve
 
 
 async def test_a_long_unpacking_says_how_far_it_is(server, tmp_path, monkeypatch):
-    monkeypatch.setattr("resources.archive.progress._INTERVAL", 0.0)
+    monkeypatch.setattr("resources.download.progress._INTERVAL", 0.0)
     server.serve(BODY)
     _, story = await converge_once(make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)))
     lines = [event.line for event in story.all(Output)]

@@ -12,8 +12,8 @@ from reactor.engine.events import Result
 from reactor.resource.keeping import keeping_state_in
 from reactor.testing.story import converge_once
 from resources.archive import content
-from resources.archive.partial import partial_path
 from resources.archive.staging import staging_path
+from resources.download.partial import partial_path
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 

@@ -20,10 +20,10 @@ from reactor import (
     http_answer,
     size_in_words,
 )
-from resources.archive.origin import Origin, fingerprint
-from resources.archive.partial import Partial
-from resources.archive.progress import Progress
-from resources.archive.state import Source
+from resources.download.origin import Origin, fingerprint
+from resources.download.partial import Partial
+from resources.download.progress import Progress
+from resources.download.source import Source
 
 if TYPE_CHECKING:
     from reactor import HttpAnswer

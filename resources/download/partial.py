@@ -18,7 +18,7 @@ from typing import Self
 
 from reactor import ResourceError, in_thread
 from reactor.hostfs import flush, flush_directory, others_may_write
-from resources.archive.origin import Origin
+from resources.download.origin import Origin
 
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -119,6 +119,12 @@ class Partial:
         await flush_directory(self._directory)
         if self.origin is not None:
             self.origin.complete(self.checksum).record(self._path)
+
+    def take(self) -> int:
+        """A descriptor of all that has come, whose name goes at the end of the block."""
+        Origin.remove_note(self._fd)
+        self.origin = None
+        return os.dup(self._fd)
 
     def _opened(self) -> int:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from typing import Annotated
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ValidationInfo
 
@@ -14,11 +14,13 @@ from reactor import remember_url
 _CHECKSUM = re.compile(r"[0-9a-f]{64}")
 
 
-def http_filename(text: str) -> str:
-    """The last name in the path of an http or https URL; the credentials in that are secrets from then on.
+def check_url(text: str) -> str:
+    """``text``, if it is an http or https URL; the credentials in it are secrets from then on.
 
-    Raises ValueError for any other text.
+    Raises ValueError.
     """
+    if not text:
+        raise ValueError("it must not be empty: write where it comes from")
     try:
         parts = urlsplit(text)
         _ = parts.port
@@ -27,17 +29,21 @@ def http_filename(text: str) -> str:
     remember_url(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("the url must be absolute, and start with http:// or https://")
-    if not (filename := parts.path.rpartition("/")[2]):
-        raise ValueError("the url must have a filename in the path")
     if not text.isprintable() or " " in text:
         raise ValueError("the url must not hold spaces or control characters: write them as %20")
+    return text
+
+
+def is_url(source: str) -> bool:
+    """Whether a source is on a server, and not on this host."""
+    return "://" in source
+
+
+def http_filename(text: str) -> str:
+    """The last name in the path of an http or https URL. Raises ValueError for any other text."""
+    if not (filename := urlsplit(check_url(text)).path.rpartition("/")[2]):
+        raise ValueError("the url must have a filename in the path")
     return filename
-
-
-def shown_url(url: str) -> str:
-    """A URL for people: without credentials, and without a query, which may hold a token."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def resolve_source(path: str, info: ValidationInfo) -> str:
