@@ -10,6 +10,7 @@ class Need(Enum):
 
     ANYTHING = "may run any command"
     MOUNT = "mounts, which the host would not see from a mount namespace"
+    SWAP = "turns swap on or off"
     NAMESPACE = "acts in a network namespace"
     NETWORK = "changes the network"
     TUNABLE = "sets a parameter of the kernel"

@@ -158,8 +158,8 @@ class Mount(Resource, kind="mount"):
             yield self.device.rstrip("/") or "/"
 
     def needs(self) -> Iterable[Need | str]:
-        """Mounting, and the table."""
-        return (Need.MOUNT, FSTAB)
+        """Mounting, or turning swap on and off, and the table."""
+        return (Need.MOUNT, *((Need.SWAP,) if self._is_swap else ()), FSTAB)
 
     def claims(self) -> Iterable[Claim]:
         """The mount point, or the swap area."""

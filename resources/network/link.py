@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from reactor import Claim, Need, Plan, Watch
+from pydantic import PrivateAttr
+
+from reactor import Claim, Need, Plan, Watch, say
 from resources.network.conversation import Conversation, explained
 from resources.network.foresight import refuse_link
 from resources.network.link_decision import decide, impending_loss
 from resources.network.link_properties import LinkProperties
 from resources.network.link_state import LinkState, observe
-from resources.network.links import index_of
 from resources.network.losses import lost_with_link
 from resources.network.properties import link_path, needs_in, qualified
+from resources.network.renames import Renames
 from watchers.netlink import NetlinkWatch
 from watchers.netlink_subjects import Subject, Topic
 
@@ -24,6 +26,9 @@ class Link(LinkProperties, kind="link"):
     """Manage one network interface: that it exists, and how it is set up."""
 
     example = "br0 --type bridge"
+
+    _renames: Renames | None = PrivateAttr(default=None)
+    _told: str | None = PrivateAttr(default=None)
 
     def watches(self) -> Iterable[Watch]:
         """The link, and whether those are there that it needs or that are in its way.
@@ -39,11 +44,21 @@ class Link(LinkProperties, kind="link"):
         """The link as it is, or None. Raises ResourceError when the kernel can't be asked."""
         with Conversation(self.netns) as kernel, explained(f"read the link {self.interface}"):
             state = await observe(kernel, self)
-            loss = None if state is None else impending_loss(self, state)
-            if state is None or loss is None:
+            if state is None:
+                await self._tell_of_rename(kernel)
+                return None
+            self._past.remember(state)
+            loss = impending_loss(self, state)
+            if loss is None:
                 return state
-            index = await index_of(kernel, self.interface)
-            return replace(state, losses=await lost_with_link(kernel, index, loss))
+            return replace(state, losses=await lost_with_link(kernel, state.index, loss))
+
+    async def _tell_of_rename(self, kernel: Conversation) -> None:
+        """Say which link it may be now, once: whoever renamed it may not want another."""
+        words = await self._past.found(kernel, self) if self.ensure == "present" else None
+        if words is not None and words != self._told:
+            self._told = words
+            say(words)
 
     def plan(self, state: LinkState | None, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""
@@ -83,6 +98,12 @@ class Link(LinkProperties, kind="link"):
             wishes["state"] = self.state
             yield Claim("path", self._path, {"ensure": self.ensure})
         yield Claim("link", qualified(self.netns, self.interface), wishes)
+
+    @property
+    def _past(self) -> Renames:
+        if self._renames is None:
+            self._renames = Renames(qualified(self.netns, self.interface))
+        return self._renames
 
     @property
     def _path(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from resources.network.conversation import Conversation
@@ -37,6 +37,8 @@ class LinkState:
     carries_default: bool = False
     losses: Losses = NONE
     joins_down: bool = False
+    index: int = field(default=0, compare=False)
+    """The number of the link in its namespace."""
 
 
 async def observe(kernel: Conversation, wanted: LinkProperties) -> LinkState | None:
@@ -56,6 +58,7 @@ async def observe(kernel: Conversation, wanted: LinkProperties) -> LinkState | N
         **_made_with(found, kind),
         carries_default=is_endangered and await carries_default_route(kernel, found["index"]),
         joins_down=wanted.master is not None and await _is_bond(kernel, wanted.master),
+        index=found["index"],
     )
 
 

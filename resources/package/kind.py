@@ -137,8 +137,11 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     def claims(self) -> Iterable[Claim]:
         """The package, with or without the architecture of the host in its name.
 
-        To dpkg, all architectures of a package that are installed have the same version.
+        To dpkg, all architectures of a package that are installed have the same version. Where a name repeats, as it may
+        in the ``ccm:`` form, the last one says what is to be there in the end: that is no contradiction.
         """
+        if self.ref != f"{self.kind}#{self.name}":
+            return
         name = without_native_architecture(self.name, self._provider.name)
         yield Claim("package", name, {"ensure": "absent" if self._wish.is_to_go else "present"})
         if self.ensure not in WORDS:

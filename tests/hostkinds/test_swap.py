@@ -12,6 +12,7 @@ from hostkinds_worlds import assert_undone, shell
 
 from reactor.engine.events import Result
 from reactor.engine.options import Options
+from reactor.service.sandbox import sandbox
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, graph_of, running
 from resources.file import File
@@ -148,3 +149,9 @@ async def test_it_is_undone_by_what_was_there(ensure, path):
 def test_what_can_not_be_meant_is_refused(properties, message):
     with pytest.raises(ValueError, match=message):
         swap("/swap", **properties)
+
+
+def test_the_service_may_turn_swap_on_only_where_the_manifest_has_some():
+    closed = "SystemCallFilter=~@swap"
+    assert closed not in list(sandbox([swap("/swap")]))
+    assert closed in list(sandbox([Mount(name="/srv", device="tmpfs", fstype="tmpfs")]))
