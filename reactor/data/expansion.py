@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from reactor.data.problem import DataProblem, DocumentPath
@@ -16,14 +17,17 @@ _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _ONLY_FACTS = "expressions in data know Facts and nothing else"
 
 
-def data_scope(facts: Mapping[str, Any], *, strict: bool) -> Scope:
+def data_scope(facts: Mapping[str, Any], *, strict: bool, moment: datetime | None = None) -> Scope:
     """What expressions in data and in the hierarchy may use.
 
     When it is not ``strict``, a fact that is missing is an empty text, as in CCM, and there is nothing in ``Data``.
     """
     if strict:
-        return Scope({"Facts": facts}, strict=True, absent={"Data": _ONLY_FACTS, "Environ": _ONLY_FACTS})
-    return Scope({"Facts": facts, "Data": {}, "Environ": TextMap()}, missing="empty")
+        scope = Scope({"Facts": facts}, strict=True, absent={"Data": _ONLY_FACTS, "Environ": _ONLY_FACTS})
+    else:
+        scope = Scope({"Facts": facts, "Data": {}, "Environ": TextMap()}, missing="empty")
+    scope.moment = moment
+    return scope
 
 
 class Expander:

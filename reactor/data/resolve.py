@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from reactor.data.annotations import Annotation, Path
@@ -48,16 +49,17 @@ def resolve(
     over: Iterable[Layer] = (),
     annotations: Mapping[Path, Sequence[Annotation]] | None = None,
     strict: bool = False,
+    moment: datetime | None = None,
 ) -> Resolved:
     """Resolve the sections ``data``, ``hierarchy`` and ``overrides`` for a host with these facts.
 
     The layers in ``over`` are merged deeply on top, one after the other. Other sections are ignored, and a missing
     or null one is taken as empty. The caller has checked that data and overrides are maps. ``annotations`` are those
     of the data by their keys, as `reactor.data.annotations` finds them. When ``strict``, a fact that is missing is a
-    problem, else a warning.
+    problem, else a warning. ``moment`` is what ``now()`` is in their expressions; None: the time of each call.
     """
     problems: list[DataProblem] = []
-    expander = Expander(data_scope(facts, strict=strict), problems)
+    expander = Expander(data_scope(facts, strict=strict, moment=moment), problems)
     tree = _resolved(document, expander, problems)
     marked = annotations or {}
     secrets = secret_paths(marked)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 
 @runtime_checkable
@@ -34,6 +35,7 @@ class Inputs(NamedTuple):
 
     ``data`` wins over the data of the manifest, and over those of the file ``site``, which win over them too;
     ``secrets`` are the paths in it that are secret, and ``remarks`` what people should know of it.
+    ``moment`` is what time it is to all that is evaluated, None until a manifest is loaded.
     ``files`` are those that any of this came from. ``cache`` is where manifests from elsewhere are kept, unless it is
     the usual place.
     """
@@ -46,6 +48,11 @@ class Inputs(NamedTuple):
     site: str | None = None
     secrets: frozenset[tuple[str, ...]] = frozenset()
     remarks: tuple[str, ...] = ()
+    moment: datetime | None = None
+
+    def loaded_now(self) -> Self:
+        """The same, for one load: one clock for its data, expressions, templates and child manifests."""
+        return self._replace(moment=datetime.now(UTC))
 
     @property
     def fact_paths(self) -> list[str]:

@@ -44,7 +44,7 @@ class Reading:
     def __init__(self, collection: Collection, kinds: Kinds, inputs: Inputs) -> None:
         self._collection = collection
         self._kinds = kinds
-        self._inputs = inputs
+        self._inputs = inputs.loaded_now()
         self._outside = (Layer("the command line", inputs.data, inputs.secrets),) if inputs.data else ()
         self._site_is_whole = True
         self._chain: dict[str, Composite | None] = {}

@@ -56,7 +56,9 @@ def resolve_sections(
     What can't be used, and has been reported, is null, as is the value of an expression that fails.
     """
     document = {key: _usable(root[key]) for key in _SECTIONS if key in root} if problems else root
-    resolved = resolve(document, inputs.facts, over=over, annotations=annotations, strict=strict)
+    resolved = resolve(
+        document, inputs.facts, over=over, annotations=annotations, strict=strict, moment=inputs.moment
+    )
     for problem in resolved.problems:
         if _value(root, problem.path) is not BROKEN:
             add_problem(problem, root, problems)

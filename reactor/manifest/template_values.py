@@ -28,6 +28,7 @@ class TemplateValues:
         )
         self.context, self.functions, self.has_secrets, self.strict = own.for_templates()
         self.reads = own.reads
+        self.moment = surroundings.moment
 
     def matches(self, other: object) -> bool:
         """Whether templates that have used these values would make the same of those."""

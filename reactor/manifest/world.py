@@ -40,7 +40,7 @@ class World(NamedTuple):
         names = {"Facts": inputs.facts, "Data": data, "Environ": environ}
         secret_paths = frozenset(("Data", *path) for path in secrets)
         base = os.path.dirname(os.path.abspath(source.file))
-        return cls(source, Surroundings(base, names, secret_paths, strict=strict))
+        return cls(source, Surroundings(base, names, secret_paths, strict=strict, moment=inputs.moment))
 
     def apart(self) -> World:
         """The same for another thread."""

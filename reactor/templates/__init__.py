@@ -9,6 +9,7 @@
 - ``absence``: values that are missing: an error, or a remark;
 - ``bounds``: how much one rendering may cost;
 - ``errors``: what goes wrong, and where;
+- ``clock``: the time that templates are told;
 - ``confined``: the same engines, each rendering in a process with limits, which is how manifests have them;
   ``helper``: one such process, ``worker`` what it does, ``confinement`` its limits; ``channel`` carries messages,
   ``questions`` asks the parent and ``answers`` is what it answers; ``tree``: templates that make files of a tree.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from reactor.expression.errors import FunctionError
@@ -20,13 +21,16 @@ MISTAKES: Final = (TypeError, ValueError, LookupError, ArithmeticError, OSError)
 
 
 class Answers:
-    """The names and functions of templates, on behalf of a process that renders them.
+    """The names and functions of templates, on behalf of a process that renders them; ``moment`` is what time it is to them.
 
     It may be kept as long as these stay what they are: a process that was told of it once knows it again.
     """
 
-    def __init__(self, context: Mapping[str, Any], functions: Functions) -> None:
+    def __init__(
+        self, context: Mapping[str, Any], functions: Functions, moment: datetime | None = None
+    ) -> None:
         self._functions = functions
+        self._moment = moment
         self._plain: dict[str, Any] = {}
         self._maps: dict[str, Mapping[Any, Any]] = {}
         for name, value in context.items():
@@ -43,6 +47,7 @@ class Answers:
             "values": [[value, isinstance(value, TextMap)] for value in distinct.values()],
             "names": {name: places[id(value)] for name, value in self._plain.items()},
             "maps": [*self._maps],
+            "moment": None if self._moment is None else self._moment.timestamp(),
             "functions": {name: _parameters(function) for name, function in self._functions.items()},
         }
 

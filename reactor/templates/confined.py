@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
@@ -170,12 +171,15 @@ class ConfinedEngine:
         delimiters: Delimiters | None,
         loader: Loader,
         strict: bool | None = None,
+        moment: datetime | None = None,
     ) -> ConfinedTree:
         """Templates that see these names and functions, and each other through ``loader``.
 
-        ``strict`` says whether a missing value is an error; None stands for what the language has for it.
+        ``strict`` says whether a missing value is an error; None stands for what the language has for it. ``moment`` is
+        what time it is to them; None: the time of each call.
         """
-        return ConfinedTree(self, Answers(context, functions), delimiters, loader, strict=strict)
+        answers = Answers(context, functions, moment)
+        return ConfinedTree(self, answers, delimiters, loader, strict=strict)
 
     def render(
         self,

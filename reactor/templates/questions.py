@@ -11,6 +11,7 @@ from reactor.expression.errors import FunctionError
 from reactor.expression.scope import TextMap
 from reactor.templates.bounds import budget
 from reactor.templates.channel import Channel
+from reactor.templates.clock import stand_still
 from reactor.templates.errors import Fault
 
 _STEPS: Final = 100
@@ -32,8 +33,9 @@ class Questions:
         """Each asks the parent for what it gives."""
 
     def context(self, message: dict[str, Any]) -> dict[str, Any]:
-        """The names of a context as the parent tells of them; its functions are in force from now on."""
+        """The names of a context as the parent tells of them; its functions and its time are in force from now on."""
         values = [TextMap(value) if empty else value for value, empty in message["values"]]
+        stand_still(message["moment"])
         maps = {name: AskedMap(self, [name]) for name in message["maps"]}
         self.functions = {name: self._function(name, taken) for name, taken in message["functions"].items()}
         return {**{name: values[index] for name, index in message["names"].items()}, **maps}

@@ -33,7 +33,7 @@ def decide(desired: Desired, state: MountState) -> Plan:
 def _mounted(desired: Desired, state: MountState) -> Plan:
     entry = desired.entry
     if not state.mounts:
-        return (_step(f"mounted {entry.device}", partial(system.mount, desired), is_proof=True),)
+        return (_step(f"mounted {entry.device}", partial(system.mount, desired), reads_back=True),)
     top = state.mounts[-1]
     if not state.same_device:
         words = f"mounted {entry.device} in place of {top.source} ({top.fstype})"
@@ -68,7 +68,7 @@ def _unlisted(desired: Desired, state: MountState) -> Plan:
 def _step(
     words: str, run: Callable[[], Awaitable[None]], *, is_proof: bool = False, reads_back: bool = False
 ) -> Action:
-    """The kernel may accept another device or other options, and show what it had before."""
+    """The kernel may accept options and show what it had before, and somebody may have moved the mount point away."""
     return Action(f"Would have {words}", words, run, is_proof=is_proof, reads_back=reads_back)
 
 

@@ -84,7 +84,9 @@ class Renderer:
         self._skip_empty = skip_empty
         self._is_secret = is_secret
         context = {**values.context, **overlay}
-        self._tree = make_tree(context, values.functions, loader=source.read, strict=values.strict)
+        self._tree = make_tree(
+            context, values.functions, loader=source.read, strict=values.strict, moment=values.moment
+        )
         self._rendered: dict[str, Rendered] = {}
         self._owed: set[str] = set()
         """Paths that have changed and were not rendered since: also those of a rendering that failed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -29,6 +30,10 @@ class Values(Protocol):
         """Whether a value that is missing is an error."""
 
     @property
+    def moment(self) -> datetime | None:
+        """What time it is to the templates; None: the time of each rendering."""
+
+    @property
     def reads(self) -> set[str]:
         """The absolute paths of the files that the functions have read; whoever has looked clears it."""
 
@@ -45,6 +50,7 @@ class FixedValues:
     has_secrets: bool = False
     reads: set[str] = field(default_factory=set)
     strict: bool = True
+    moment: datetime | None = None
 
     def matches(self, other: Any) -> bool:
         """Whether they are the same."""

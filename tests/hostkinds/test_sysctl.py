@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 from hostkinds_worlds import assert_undone
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from reactor.engine.events import Result
 from reactor.engine.options import Options
@@ -22,6 +22,7 @@ from reactor.testing.story import converge_once, running
 from resources.sysctl import Sysctl
 from resources.sysctl.key import Key, parse_key
 from resources.sysctl.kind import SysctlState
+from watchers.path_tree import POLL_INTERVAL
 
 FORWARD = Path("/proc/sys/net/ipv4/ip_forward")
 PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -35,6 +36,12 @@ def former_values():
     yield
     for path, value in before.items():
         path.write_text(value)
+
+
+@pytest.fixture
+def going_clock():
+    """It goes as fast as that of the host, and jumps only when it is told to."""
+    return MockClock(rate=1.0)
 
 
 def world():
@@ -144,8 +151,11 @@ async def test_what_is_done_behind_its_back_is_undone_by_its_event(spoil):
         await story.until(lambda: now() == wanted)
 
 
-async def test_a_value_that_the_kernel_changes_by_itself_is_found_by_polling_and_that_is_said(autojump_clock):
-    """Setting forwarding of all interfaces sets ip_forward, too, and raises no event for it."""
+async def test_a_value_that_the_kernel_changes_by_itself_is_found_by_polling_and_that_is_said(going_clock):
+    """Setting forwarding of all interfaces sets ip_forward, too, and raises no event for it.
+
+    A thread writes the value. A clock that jumps while everybody waits would use up all patience before that has ended.
+    """
     resource = Sysctl(name="net.ipv4.ip_forward", value="1", persist=False)
     async with running(resource) as story:
         await story.converged()
@@ -154,6 +164,7 @@ async def test_a_value_that_the_kernel_changes_by_itself_is_found_by_polling_and
         assert "proc at /proc/sys/net/ipv4 does not announce every change" in reports[0].reason
         Path("/proc/sys/net/ipv4/conf/all/forwarding").write_text("0")
         assert FORWARD.read_text() == "0\n"
+        going_clock.jump(POLL_INTERVAL)
         await story.until(lambda: FORWARD.read_text() == "1\n")
 
 

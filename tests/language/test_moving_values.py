@@ -65,6 +65,40 @@ resources:
     assert (told.ref, told.expressions) == (ref, ("content: seen ${ file('in.txt') }",))
 
 
+ONE_CLOCK = """
+data: {time: "${ now().Format('15:04:05.000000') }"}
+resources:
+  - file:
+      - {dir}/data: {{own}, content: "${ Data.time }"}
+      - {dir}/own: {{own}, content: "${ now().Format('15:04:05.000000') }"}
+  - apply: [{child.yaml: {}}]
+  - scaffold: [{'{dir}/tree': {ensure: present, engine: go, source: templates}}]
+"""
+CHILD = """
+data: {time: "${ now().Format('15:04:05.000000') }"}
+resources:
+  - file:
+      - {dir}/child: {{own}, content: "${ now().Format('15:04:05.000000') }"}
+      - {dir}/child-data: {{own}, content: "${ Data.time }"}
+"""
+
+
+async def test_data_child_manifests_and_templates_have_the_same_clock_however_often_they_are_rendered(
+    site, tmp_path
+):
+    clock = '{{ dateInZone "15:04:05.000000" now "UTC" }}'
+    files = {"child.yaml": CHILD, "templates/clock": clock, "templates/other": "before"}
+    async with running(graph=site(ONE_CLOCK, **files).graph) as story:
+        await story.converged()
+        (tmp_path / "templates/other").write_text("after")
+        (tmp_path / "templates/clock").write_text(f"{clock} again")
+        await story.until(lambda: (tmp_path / "tree/other").read_text() == "after")
+        await story.until(lambda: (tmp_path / "tree/clock").read_text().endswith("again"))
+        await story.rest()
+    names = ("own", "data", "child", "child-data", "tree/clock")
+    assert len({(tmp_path / name).read_text().removesuffix(" again") for name in names}) == 1
+
+
 async def test_a_template_that_shows_the_time_is_rendered_once_and_repaired_to_that(site, tmp_path):
     scaffold = "resources: [{scaffold: [{'{dir}/tree': {ensure: present, engine: go, source: templates}}]}]"
     clock = {"templates/clock": '{{ now | date "15:04:05.000000" }}'}

@@ -11,16 +11,12 @@ from reactor.expression.errors import FunctionError
 from reactor.expression.layout import formatted, parsed
 from reactor.expression.text import text
 from reactor.templates.calls import Functions
+from reactor.templates.clock import now
 from reactor.templates.errors import Fault
 
 _DAY: Final = "2006-01-02"
 _UNITS: Final = {"y": 31_536_000, "mo": 2_592_000, "d": 86_400, "h": 3600, "m": 60, "s": 1}
 """Seconds, the largest first. A month has 30 days here, a year 365."""
-
-
-def now() -> datetime:
-    """The time in the zone of this host."""
-    return datetime.now(UTC).astimezone()
 
 
 def date(layout: str, value: Any) -> str:
