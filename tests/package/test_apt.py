@@ -171,7 +171,6 @@ async def test_where_a_name_repeats_the_last_one_says_what_is_to_be_in_the_end(a
     """As in manifests of the ``ccm:`` form."""
     gone = package("tiny0", "absent", after="package#tiny0")
     gone.declare_at(lambda _: Place("site.yaml", 1, 1), 0, number=2)
-    gone.keep_to_ccm(in_order=False)
     ended, _ = await converge_once(package("tiny0"), gone)
     assert ended.counts[Result.CHANGED] == 2
     assert apt.packages == {}

@@ -321,6 +321,6 @@ async def test_what_somebody_enables_and_starts_is_undone_without_a_failure(app)
         for _ in range(5):
             await trio.to_thread.run_sync(lambda: app.ctl("enable", "--now"))
             await eventually(lambda: (app.active, app.enabled) == ("inactive", "disabled"))
-        await story.rest()
+            await story.rest()
     assert not [check.error for check in story.checks(service.ref) if check.error]
     assert {check.result for check in story.checks(service.ref)} <= {Result.OK, Result.CHANGED}

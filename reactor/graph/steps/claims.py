@@ -26,19 +26,11 @@ def _disagreements(draft: Draft) -> Iterator[Diagnostic]:
     firsts: dict[tuple[str, object], tuple[int, Claim]] = {}
     for vertex, claim in draft.claims:
         first, earlier = firsts.setdefault((claim.space, _thing(draft, claim)), (vertex, claim))
-        if first == vertex or _repeats(draft, first, vertex):
-            continue
-        if attributes := claim.disagreement(earlier):
+        if first != vertex and (attributes := claim.disagreement(earlier)):
             what = f"{' and '.join(attributes)} of the {claim.space} {claim.key}"
             also = "" if claim.key == earlier.key else f", which is {earlier.key} as well"
             message = f"{draft.refs[first]} and {draft.refs[vertex]} do not agree on {what}{also}"
             yield _contradiction(draft, message, (first, vertex), (attributes[0],))
-
-
-def _repeats(draft: Draft, first: int, again: int) -> bool:
-    """Whether ``again`` is a second entry for one name in the ``ccm:`` form, where the last one has the last word."""
-    one, other = draft.resources[first], draft.resources[again]
-    return other.only_hears and type(one) is type(other) and one.name == other.name
 
 
 def _thing(draft: Draft, claim: Claim) -> object:
