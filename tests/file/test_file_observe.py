@@ -267,4 +267,4 @@ async def test_the_outputs_of_a_directory_have_no_checksum_and_leave_no_descript
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
         assert await file.outputs() == {"path": str(tmp_path), "checksum": None}
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before, "what others left may be collected meanwhile"

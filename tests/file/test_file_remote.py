@@ -219,7 +219,7 @@ async def test_no_descriptor_is_left(server, tmp_path):
     for port in range(5):
         server.serve(b"port = %d\n" % port)
         await converge(remote(tmp_path, server))
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before, "what others left may be collected meanwhile"
 
 
 @pytest.mark.parametrize(
