@@ -37,7 +37,7 @@ _DRIFT = Cause.DRIFT.value
 _REFRESH = Cause.REFRESH.value
 _HEALTH = Cause.HEALTH.value
 _OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see there
-MOST_REPAIRS: Final = 10
+_MOST_ROUNDS: Final = 10
 """How often a run without watches repairs one resource in a row: what changes it back must not keep it from ending."""
 _HINT_AT_FIGHT: Final = "find what changes it at the same time, and stop that, or take it out of the manifest"
 _DIFFERS = (_CHANGED, Outcome.WOULD_CHANGE)
@@ -348,7 +348,7 @@ class Checking:
             self._fights.held(vertex)
             return verdict
         times = self._fights.drifted_again(vertex)
-        if self._run.options.watch or times < MOST_REPAIRS:
+        if self._run.options.watch or times < _MOST_ROUNDS:
             return verdict
         error = f"repaired {times} times, and changed again by something else: {verdict.drifted_again}"
         return Verdict(_FAILED, verdict.actions, verdict.diffs, error, _HINT_AT_FIGHT, health=verdict.health)
