@@ -90,6 +90,10 @@ class Draft:
         """The paths of this host. What the manifest manages itself need not stay the symlink that it may be."""
         return RealPaths(frozenset(claim.key for _, claim in self.claims if claim.space == PATHS))
 
+    def is_sound(self, vertex: int) -> bool:
+        """Whether ``vertex`` is a resource. What is left of a broken one has a name and references, and no properties."""
+        return vertex < self._sound
+
     def is_missed(self, name: str) -> bool:
         """Whether it is a problem of its own that nothing has this name."""
         if self._unread or name in self._broken:

@@ -7,6 +7,8 @@ import gc
 import pytest
 from graph_samples import Thing, built, edges, graph_of, place
 
+from reactor.graph.build import build
+from reactor.resource.base import Meta
 from reactor.resource.diagnostic import Place
 
 
@@ -178,3 +180,12 @@ def test_no_resources_make_an_empty_graph():
 def test_the_garbage_collector_is_left_as_it_was():
     built(thing("a"))
     assert gc.isenabled()
+
+
+def test_a_broken_resource_that_waits_for_a_missing_name_is_reported_and_its_properties_are_not_read():
+    wreck = Thing.model_construct(name="a", require=("thing#missing",), meta=Meta(automatic_edges=False))
+    del wreck.__dict__["providing"]
+    _, problems = build((), wrecks=[wreck])
+    assert [problem.message for problem in problems] == [
+        "require of thing#a: there is no thing#missing in the manifest"
+    ]

@@ -14,7 +14,7 @@ def wait_for_missing_children(draft: Draft, edge: Edge) -> bool:
     manifest can't wait for what is in it.
     """
     kind = EdgeKind.AFTER if edge.kind is EdgeKind.AFTER else EdgeKind.REQUIRE
-    made = {*draft.resources[edge.owner].provides()}
+    made = {*draft.resources[edge.owner].provides()} if draft.is_sound(edge.owner) else set()
     found = [vertex for vertex in draft.managed if vertex != edge.owner and _is_missing(draft, vertex, made)]
     for vertex in found:
         reason = f"{edge.reason}, which may be in {draft.refs[vertex]}"
