@@ -15,7 +15,6 @@ from reactor.hostfs import (
     Inline,
     content_diff,
     find_litter,
-    list_litter,
     open_source,
     remove_litter,
     store,
@@ -57,8 +56,7 @@ async def edit(path: str, change: Change) -> None:
         if after != before:
             attributes = _attributes(path)
             directory, base = os.path.split(path)
-            await list_litter(directory)
-            litter = find_litter(directory, base, attributes.uid)
+            litter = await find_litter(directory, base, attributes.uid)
             await remove_litter(path, litter, attributes.uid)
             await store(path, Inline(after), attributes)
 

@@ -5,16 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Hashable
-from typing import NamedTuple
 
 
-class _Began(NamedTuple):
-    """When the last check of a vertex began: after how many changes of all, and of ``batch``; ``at`` is the time."""
-
-    changes: int
-    own: int
-    at: int
-    batch: Hashable
+_Began = tuple[int, int, int, Hashable]
+"""When the last check of a vertex began: after how many changes of all, and of its batch; the time; and the batch."""
 
 
 class ChangeLog:
@@ -30,7 +24,7 @@ class ChangeLog:
     def begins(self, vertex: int, batch: Hashable = None) -> None:
         """A check of ``vertex`` begins. All that are applied together are of one ``batch``."""
         key = vertex if batch is None else batch
-        self._began[vertex] = _Began(self.changes, self._own[key], time.time_ns(), key)
+        self._began[vertex] = (self.changes, self._own.get(key, 0), time.time_ns(), key)
 
     def changing(self, vertex: int) -> None:
         """The check of ``vertex`` is about to change something."""
@@ -41,14 +35,15 @@ class ChangeLog:
         if vertex in self._changing:
             self._changing.discard(vertex)
             self.changes += 1
-            self._own[self._began[vertex].batch] += 1
+            self._own[self._began[vertex][3]] += 1
 
     def others_since(self, vertex: int) -> bool:
         """Whether another change has ended since the last check of ``vertex`` began; one of its batch is none."""
         if (began := self._began.get(vertex)) is None:
             return False
-        return self.changes - began.changes > self._own[began.batch] - began.own
+        changes, own, _, batch = began
+        return self.changes - changes > self._own[batch] - own
 
     def began_at(self, vertex: int) -> int:
         """When the last check of ``vertex`` began, in nanoseconds since 1970. There must have been one."""
-        return self._began[vertex].at
+        return self._began[vertex][2]

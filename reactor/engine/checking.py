@@ -99,7 +99,10 @@ class Checking:
         noop = self._roster.noop(vertex)
         monitor_only = self._run.options.monitor_only or resource.meta.monitor_only
         memory = None if noop or monitor_only else self._memory
-        self._begins(vertex, resource.ref, memory if refresh else None)
+        if self._hears_nothing:
+            self.last_looks.log.begins(vertex, self._parties.get(vertex))
+        if refresh and memory is not None:
+            memory.begins(resource.ref)
         if resource.late is None and not resource.members and not self.fragile.by_point:
             verdict = await self._verdict(vertex, resource, refresh, noop, monitor_only)
         else:
@@ -111,19 +114,20 @@ class Checking:
                 self.void(vertex)
                 return trio.current_time()
             verdict = found
-        verdict = self._ended(vertex, verdict)
+        if verdict.drifted_again is not None or self._fights.any_again:
+            verdict = self._ended(vertex, verdict)
         now = self._run.clock.current_time()
         retry_in = self._finish(vertex, verdict, causes, started, now)
-        if self._hears_nothing and verdict.outcome is Outcome.CRITICAL:
-            self._repair_at_once(vertex, resource, verdict)
         if verdict.outcome is not _OK:
+            if self._hears_nothing and verdict.outcome is Outcome.CRITICAL:
+                self._repair_at_once(vertex, resource, verdict)
             causes = await self._label(causes, resource)
         if memory is not None and verdict.outcome in _APPLIED:
             memory.applied(resource)
             if refresh:
                 memory.refreshed(resource.ref)
         self._herald.checked(vertex, causes, verdict, now - started, retry_in)
-        if self._reversals.pending and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
+        if self._reversals.pending and verdict.outcome in (_OK, _CHANGED):
             self._retire_undone(vertex, resource)
         self.tell_transitions(vertex)
         return now
@@ -133,12 +137,6 @@ class Checking:
         if verdict.outcome in (_FAILED, *_UNWELL):
             return self._rehearsal.excuse(vertex, verdict)
         return verdict if monitor_only else self._rehearsal.with_ensuing(vertex, verdict)
-
-    def _begins(self, vertex: int, ref: str, refreshing: Memory | None) -> None:
-        if self._hears_nothing:
-            self.last_looks.begins(vertex)
-        if refreshing is not None:
-            refreshing.begins(ref)
 
     async def _careful_verdict(
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
@@ -167,8 +165,6 @@ class Checking:
         if not looks_only and int(self._scheduler.causes(vertex)) & _HEALTH:
             refresh |= await self._repairs_with_refresh(vertex, resource)
         if not monitor_only:
-            if vertex not in self._owners and (refused := self._refused(vertex)):
-                return Verdict(Outcome.FAILED, error=refused.message, hint=refused.hint)
             verdict = await check(
                 resource,
                 refresh=refresh,
@@ -177,25 +173,27 @@ class Checking:
                 before_apply=partial(self._may_change, vertex, noop),
                 apply=partial(self._gatherings.apply, vertex) if vertex in self._parties else None,
             )
+            if verdict.outcome is _FAILED and not verdict.actions and (refused := self._refused(vertex)):
+                verdict = Verdict(_FAILED, error=refused.message, hint=refused.hint)
         if resource.health_checks:
             verdict = await self._examined(vertex, resource, verdict)
             if not looks_only:
                 verdict = self._repairs.judged(vertex, resource, verdict)
-        if self._foregone.has_takers and verdict.outcome in (Outcome.OK, Outcome.CHANGED):
+        if self._foregone.has_takers and verdict.outcome in (_OK, _CHANGED):
             return await self._published(resource, verdict)
         return verdict
 
     def _refused(self, vertex: int) -> ResourceError | None:
-        """Why ``vertex`` must leave its files alone: another resource manages them by another name."""
+        """Why the check of ``vertex`` had to fail: another resource manages its files by another name."""
         try:
-            self._owners.admit(vertex, self.fragile)
+            self._owners.require_agreement(vertex, self.fragile)
         except ResourceError as error:
             return error
         return None
 
     async def _may_change(self, vertex: int, noop: bool, state: Any) -> None:
         """``vertex`` was found as ``state`` and differs: raise what keeps it from a change, and book that it begins."""
-        self._owners.admit(vertex, self.fragile)  # a symlink may have come since the first check
+        self._owners.require_agreement(vertex, self.fragile)
         await (self._rehearsal.take if noop else self._before_apply)(vertex, state)
 
     async def _foregone_verdict(self, vertex: int, refresh: bool, noop: bool, monitor_only: bool) -> Verdict:
@@ -203,10 +201,10 @@ class Checking:
         verdict = await self._foregone.verdict(vertex, self._scheduler.blame, refresh=refresh, noop=noop)
         # Watches that changed just now hold the vertex, which ends this check.
         await trio.lowlevel.checkpoint()
+        self._owners.decide(vertex, is_managed=verdict is None)
         if verdict is None:
             resource = self._roster.resources[vertex]
             return await self._verdict(vertex, resource, refresh, noop, monitor_only)
-        self._owners.forget((vertex,))
         if verdict.outcome is Outcome.CHANGED:
             await self._before_apply(vertex, None)
         resource = self._roster.resources[vertex]
@@ -334,7 +332,8 @@ class Checking:
             self.last_change = now
             if int(causes) & _DRIFT or verdict.drifted_again is not None:
                 self._see_fight(vertex, verdict, started, now)
-        self.last_looks.ends(vertex)
+        if verdict.outcome is not _OK and self._hears_nothing:
+            self.last_looks.ends(vertex)
         retry_in = self._scheduler.finished(vertex, verdict.outcome, now)
         if verdict.drifted_again is not None:
             self._run.mark(vertex, Cause.DRIFT)

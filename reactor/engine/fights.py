@@ -91,6 +91,11 @@ class Fights:
         self._again[vertex] += 1
         return self._again[vertex]
 
+    @property
+    def any_again(self) -> bool:
+        """Whether anything has drifted right after its repair, and was not as desired since."""
+        return bool(self._again)
+
     def held(self, vertex: int) -> None:
         """``vertex`` was as desired at the end of its check."""
         self._again.pop(vertex, None)

@@ -40,24 +40,20 @@ class LastLooks:
     def __init__(self, run: Run, following: Following) -> None:
         self._run = run
         self._following = following
-        self._log = ChangeLog()
-        self._rereading = Rereading(run.roster, self._log)
-        self._rechecks = Rechecks(self._log)
+        self.log = ChangeLog()
+        self._rereading = Rereading(run.roster, self.log)
+        self._rechecks = Rechecks(self.log)
         self.second_look = SecondLook(run.roster, run.ledger)
-
-    def begins(self, vertex: int) -> None:
-        """A check of ``vertex`` begins."""
-        self._log.begins(vertex, self._run.scheduler.groups.party.get(vertex))
 
     def changing(self, vertex: int) -> None:
         """The check of ``vertex`` is about to change something."""
         self.second_look.changes(vertex)
         self._following.touched()
-        self._log.changing(vertex)
+        self.log.changing(vertex)
 
     def ends(self, vertex: int) -> None:
         """The check of ``vertex`` ended."""
-        self._log.ends(vertex)
+        self.log.ends(vertex)
 
     @property
     def is_due(self) -> bool:

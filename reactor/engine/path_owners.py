@@ -1,59 +1,114 @@
 """Which resource manages which file, by whatever path: a second one that wants it otherwise is refused.
 
-The graph refuses two names of one file when the manifest is loaded, as far as the directories are there. This
-finds what came into being later.
+The graph refuses two names of one file when the manifest is loaded, as far as the directories are there. This finds what
+came into being later. It is asked before a change only, and looks at one directory then: a check that changes nothing
+costs nothing here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 
 from reactor.engine.roster import Roster
-from reactor.resource.claim import CHANGING_SPACES, FILE_SPACES, Claim
+from reactor.resource.claim import CHANGING_SPACES, FILE_SPACES, UNITS, Claim
 from reactor.resource.fragile import FragileMounts
 from reactor.resource.plan import ResourceError
-from reactor.resource.real_paths import DirectoryEntry, entry_of, hard_link_of
-
-_Key = tuple[str, DirectoryEntry | str]
+from reactor.resource.real_paths import DirectoryEntry, directory_id_of, entry_of, hard_link_of
 
 
 class PathOwners:
-    """The vertices that claim files. Who came first keeps its file; who disagrees is refused, and never changes it."""
+    """The vertices that claim files and units. Who disagrees with another one is refused, and then owns nothing itself."""
 
     def __init__(self, roster: Roster) -> None:
         self._roster = roster
-        self._owners: dict[_Key, tuple[int, ...]] = {}
-        self._known: set[int] = set()
+        self._refused: set[int] = set()
+        self._decided: set[int] = set()
+        """Those whose conditions had to be asked first, and are met."""
 
-    def __contains__(self, vertex: int) -> bool:
-        return vertex in self._known
+    def forget(self, gone: Iterable[int]) -> None:
+        """Another graph is in force, without ``gone``: who was refused may go on, and files may have other names."""
+        self._refused.clear()
+        self._decided.difference_update(gone)
+        self.__dict__.pop("_hard_links", None)
 
-    def admit(self, vertex: int, mounts: FragileMounts) -> None:
-        """Enter what ``vertex`` claims. Raises ResourceError when another resource wants something else there.
+    def decide(self, vertex: int, *, is_managed: bool) -> None:
+        """The conditions of ``vertex`` were asked: it owns something only where they are met."""
+        (self._decided.add if is_managed else self._decided.discard)(vertex)
 
-        Its paths are looked at, as far as ``mounts`` let them.
+    def require_agreement(self, vertex: int, mounts: FragileMounts) -> None:
+        """Raise ResourceError when another resource wants something else of what ``vertex`` claims.
+
+        The paths of ``vertex`` are looked at, as far as ``mounts`` let them.
         """
+        self._refused.discard(vertex)
+        if self._is_alone(self._roster.refs[vertex], mounts):
+            return
         for claim in self._roster.resources[vertex].claims():
-            for key in _keys(claim, mounts):
-                owners = [
-                    each for each in self._owners.get(key, ()) if each in self._known and each != vertex
-                ]
-                for other in owners:
-                    self._compare(vertex, claim, key, other, mounts)
-                self._owners[key] = (*owners, vertex)
-        self._known.add(vertex)
+            if claim.space not in CHANGING_SPACES or mounts.silence(claim.key) is not None:
+                continue
+            for other in self._others(vertex, claim):
+                self._compare(vertex, claim, other, mounts)
 
-    def forget(self, vertices: Iterable[int]) -> None:
-        """``vertices`` manage nothing any more."""
-        self._known.difference_update(vertices)
+    def _is_alone(self, ref: str, mounts: FragileMounts) -> bool:
+        """Whether nobody else claims a path of ``ref`` by any name. Says so of nothing but files with content of their own."""
+        claimed = self._roster.claimed
+        if not (paths := claimed.paths.get(ref)) or ref in claimed.units or ref in claimed.attributes_only:
+            return False
+        for path in paths:
+            if len(claimed.by_path[path]) > 1 or mounts.silence(path) is not None:
+                return False
+            if len(self._names_of(path.rpartition("/")[0])) > 1:
+                return False
+        return True
 
-    def _compare(self, vertex: int, claim: Claim, key: _Key, other: int, mounts: FragileMounts) -> None:
-        """Raise ResourceError if ``other`` wants something else of what ``key`` still stands for."""
+    def _others(self, vertex: int, claim: Claim) -> Iterator[int]:
+        """Who may claim the same as ``vertex`` does with ``claim``."""
+        for ref in self._refs(claim):
+            other = self._roster.find(ref)
+            if other is not None and other != vertex and self._is_owner(other):
+                yield other
+
+    def _is_owner(self, vertex: int) -> bool:
+        if vertex in self._refused:
+            return False
+        return self._roster.resources[vertex].late is None or vertex in self._decided
+
+    def _refs(self, claim: Claim) -> Iterator[str]:
+        if claim.space == UNITS:
+            yield from self._roster.claimed.units
+            return
+        directory, _, base = claim.key.rpartition("/")
+        for name in self._names_of(directory):
+            yield from self._roster.claimed.by_path.get(f"{name}/{base}", ())
+        if claim.is_attributes_only and (shared := hard_link_of(claim.key)) is not None:
+            yield from self._hard_links.get(shared, ())
+
+    def _names_of(self, directory: str) -> Collection[str]:
+        """``directory`` and its other names, as far as anything in them is claimed."""
+        if (found := directory_id_of(directory)) is None:
+            return (directory,)
+        names = self._roster.claimed.directories.setdefault(found, set())
+        names.add(directory)
+        return names
+
+    @cached_property
+    def _hard_links(self) -> dict[DirectoryEntry, list[str]]:
+        """Who claims nothing but attributes of a file with several names, by that file, as it is when first asked."""
+        found: dict[DirectoryEntry, list[str]] = {}
+        for ref, paths in self._roster.claimed.attributes_only.items():
+            for path in paths:
+                if (shared := hard_link_of(path)) is not None:
+                    found.setdefault(shared, []).append(ref)
+        return found
+
+    def _compare(self, vertex: int, claim: Claim, other: int, mounts: FragileMounts) -> None:
+        """Raise ResourceError if ``other`` wants something else of what ``claim`` stands for."""
         resource = self._roster.resources[other]
         for theirs in resource.claims():
             attributes = claim.disagreement(theirs)
-            if attributes and key in _keys(theirs, mounts):
-                self._known.discard(vertex)
+            if attributes and theirs.space == claim.space and _is_same(claim, theirs, mounts):
+                self._refused.add(vertex)
                 where = f" ({resource.place})" if resource.place else ""
                 same = f"the {claim.space} {claim.key}"
                 if theirs.key != claim.key:
@@ -62,17 +117,15 @@ class PathOwners:
                 raise ResourceError(words, "take one of them away, or let them want the same")
 
 
-def _keys(claim: Claim, mounts: FragileMounts) -> Iterator[_Key]:
-    """What the thing that is claimed has as its own, if it is a file. To write content gives a file one name only."""
-    if claim.space not in CHANGING_SPACES:
-        return
-    if claim.space not in FILE_SPACES:
-        yield claim.space, claim.key
-        return
-    if mounts.silence(claim.key) is not None:
-        return
-    if (entry := entry_of(claim.key)) is not None:
-        yield claim.space, entry
-    is_attributes_only = claim.wishes.get("ensure") == "present" and "content" not in claim.wishes
-    if is_attributes_only and (shared := hard_link_of(claim.key)) is not None:
-        yield claim.space, shared
+def _is_same(ours: Claim, theirs: Claim, mounts: FragileMounts) -> bool:
+    """Whether two claims are of one thing. To write content gives a file one name only, so hard links share attributes."""
+    if ours.space not in FILE_SPACES or ours.key == theirs.key:
+        return ours.key == theirs.key
+    if mounts.silence(theirs.key) is not None:
+        return False
+    if (entry := entry_of(ours.key)) is not None and entry == entry_of(theirs.key):
+        return True
+    if not (ours.is_attributes_only and theirs.is_attributes_only):
+        return False
+    shared = hard_link_of(ours.key)
+    return shared is not None and shared == hard_link_of(theirs.key)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from reactor.engine.groups import group_of
 from reactor.engine.limits import DEFAULT_LIMITS, Limits
+from reactor.graph.claimed import Claimed
 from reactor.graph.graph import Graph
 from reactor.graph.topology import Topology
 from reactor.resource.base import DEFAULT_META, Resource
@@ -41,6 +42,8 @@ class Roster:
         self.present: set[int] = set()
         self.left_out: dict[str, list[str]] = {}
         """Who is not in this run, and owes a refresh when a ref changes; as in `Graph`."""
+        self.claimed = Claimed()
+        """What the graph that is in force claims."""
         self._monitor_only = monitor_only
         self._usual = Limits(noop=True) if noop else DEFAULT_LIMITS
         self._number: dict[str, int] = {}
@@ -71,6 +74,7 @@ class Roster:
             self.resources[vertex] = graph.resources[self.refs[vertex]]
         self.present = {self._number[ref] for ref in graph.resources}
         self.left_out = graph.left_out
+        self.claimed = graph.claimed
         for vertex in (*difference.changed, *difference.added, *difference.gone):
             self._set_limits(vertex)
         topology = Topology.of(graph, self._number, len(self.refs))

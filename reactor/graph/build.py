@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from reactor.graph.claimed import Claimed
 from reactor.graph.draft import Chain, Draft, Locate, nowhere
 from reactor.graph.graph import Edge, Graph
 from reactor.graph.steps.automatic import add_automatic_edges
@@ -80,4 +81,4 @@ def finished(draft: Draft) -> Graph:
         for first, below in zip(refs, draft.successors, strict=True)
         for second, edge in below.items()
     ]
-    return Graph(by_ref, edges)
+    return Graph(by_ref, edges, claimed=Claimed.of(draft.claims, refs, draft.real_paths))

@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from reactor.graph.claimed import Claimed
 from reactor.resource.base import Resource
 from reactor.resource.subscription import Quiet
 
@@ -56,11 +57,13 @@ class Graph:
     """Resources and the DAG between them. ``resources`` maps each ref to its resource, in the manifest's order.
 
     When it is a part of another graph, ``left_out`` maps a ref to those it would refresh that are not in this part.
+    ``claimed`` says which resources claim which files and units; it may name some that are not in this part.
     """
 
     resources: dict[str, Resource]
     edges: list[Edge]
     left_out: dict[str, list[str]] = field(default_factory=dict)
+    claimed: Claimed = field(default_factory=Claimed)
 
     @cached_property
     def dag(self) -> nx.DiGraph[str]:

@@ -90,7 +90,7 @@ def restricted(graph: Graph, kept: set[str]) -> Graph:
     for edge in graph.edges:
         if edge.kind in REFRESHING and edge.first in kept and edge.second not in kept:
             left_out[edge.first].append(edge.second)
-    return Graph(resources, edges, left_out)
+    return Graph(resources, edges, left_out, graph.claimed)
 
 
 def _beyond(graph: Graph, start: str, kept: set[str]) -> Iterator[str]:

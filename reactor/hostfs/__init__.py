@@ -61,7 +61,6 @@ if TYPE_CHECKING:
         find_litter,
         is_litter,
         is_temporary_name,
-        list_litter,
         lock_temporary,
     )
     from reactor.hostfs.tree import mount_points_in
@@ -83,7 +82,7 @@ _HOMES = {
     "records": ("forget_record", "read_record", "write_record"),
     "safe_open": ("Parent", "first_made", "make_missing", "open_content", "open_directory", "open_path", "open_place", "open_source", "opened_listing", "refuse_foreign_link"),
     "stat_stamp": ("Stamp", "settled", "stamp_of"),
-    "temp_files": ("find_litter", "is_litter", "is_temporary_name", "list_litter", "lock_temporary"),
+    "temp_files": ("find_litter", "is_litter", "is_temporary_name", "lock_temporary"),
     "tree": ("mount_points_in",),
     "write": ("Validator", "create_directory", "remove", "remove_litter", "set_attributes", "store"),
     "writers": ("is_changeable", "is_only_ours", "others_may_write", "refuse_read_only"),
@@ -126,7 +125,6 @@ __all__ = [
     "is_litter",
     "is_only_ours",
     "is_temporary_name",
-    "list_litter",
     "lock_temporary",
     "make_missing",
     "mount_points_in",

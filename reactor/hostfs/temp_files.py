@@ -63,35 +63,32 @@ def lock_temporary(fd: int) -> bool:
     return True
 
 
-async def list_litter(directory: str) -> None:
-    """Read ``directory`` for `find_litter`: once in a run, for whoever comes first.
+async def find_litter(directory: str, base: str, uid: int) -> tuple[str, ...]:
+    """Names of the temporary files for ``base`` that a killed run left in ``directory``.
 
-    One with very many names is read in a thread: it takes 50 ms for 100,000 of them.
+    ``uid`` is who may own them besides ourselves: a temporary file is given its owner before it is renamed. Each directory is
+    listed once in a run, for whoever comes first.
     """
     listings = _known_listings()
-    if directory in listings:
-        return
+    if (listing := listings.get(directory)) is None:
+        listing = listings[directory] = await _listed(directory)
+    if not listing or (names := listing.get("".join(_shortened(base)))) is None:
+        return ()
+    names[:] = [name for name in names if os.path.lexists(f"{directory}/{name}")]
+    return tuple(name for name in names if is_litter(f"{directory}/{name}", uid))
+
+
+async def _listed(directory: str) -> Listing:
+    """The temporary files in ``directory``. A thread reads one with very many names: 100,000 of them take 50 ms."""
     listing: Listing = {}
     is_whole = True
     with (
         suppress(OSError),
         os.scandir(directory) as entries,
     ):  # what is wrong shows when the file itself is looked at
-        _collect((entry.name for entry in islice(entries, _AT_ONCE)), listing)
+        _collect([entry.name for entry in islice(entries, _AT_ONCE)], listing)
         is_whole = next(entries, None) is None
-    listings[directory] = listing if is_whole else await in_thread(_list, directory)
-
-
-def find_litter(directory: str, base: str, uid: int) -> tuple[str, ...]:
-    """Names of the temporary files for ``base`` that a killed run left in ``directory``, after `list_litter` of that.
-
-    ``uid`` is who may own them besides ourselves: a temporary file is given its owner before it is renamed.
-    """
-    listing = _known_listings().get(directory)
-    if not listing or (names := listing.get("".join(_shortened(base)))) is None:
-        return ()
-    names[:] = [name for name in names if os.path.lexists(f"{directory}/{name}")]
-    return tuple(name for name in names if is_litter(f"{directory}/{name}", uid))
+    return listing if is_whole else await in_thread(_list, directory)
 
 
 def is_litter(path: str, uid: int, directory: int | None = None) -> bool:

@@ -29,6 +29,11 @@ class Claim(NamedTuple):
     key: str
     wishes: Mapping[str, object]
 
+    @property
+    def is_attributes_only(self) -> bool:
+        """Whether this is about the owner and the mode of a file that is there, and not about its content."""
+        return self.wishes.get("ensure") == "present" and "content" not in self.wishes
+
     def disagreement(self, other: Claim) -> list[str]:
         """The attributes of which the two, about one thing, want different values."""
         return [

@@ -28,11 +28,17 @@ def entry_of(path: str) -> DirectoryEntry | None:
     One stat(2) of the directory, which may hang where a mount on the way does: ask `fragile_mounts` first.
     """
     directory, _, base = path.rpartition("/")
+    found = directory_id_of(directory)
+    return None if found is None else DirectoryEntry(*found, base)
+
+
+def directory_id_of(directory: str) -> tuple[int, int] | None:
+    """Device and inode of the absolute ``directory`` (empty for the root); as `entry_of`."""
     try:
         found = os.stat(directory or "/")
     except (OSError, ValueError):
         return None
-    return DirectoryEntry(found.st_dev, found.st_ino, base)
+    return found.st_dev, found.st_ino
 
 
 def hard_link_of(path: str) -> DirectoryEntry | None:
@@ -57,7 +63,7 @@ class RealPaths:
         self._directories = {"": "/", "/": "/"}
         self._steps: dict[str, str] = {}
         self._out_of_reach: set[str] = set()
-        self._entries: dict[str, tuple[int, int] | None] = {}
+        self._ids: dict[str, tuple[int, int] | None] = {}
         with suppress(OSError):  # there is no /proc
             self._out_of_reach.update(info.point for info in mounts() if is_fragile(info))
 
@@ -79,11 +85,15 @@ class RealPaths:
 
     def entry(self, path: str) -> DirectoryEntry | None:
         """As `entry_of`, where that can't hang; else None."""
-        directory, _, base = self.of(path).rpartition("/")
-        if directory not in self._entries:
-            self._entries[directory] = self._looked(directory or "/")
-        found = self._entries[directory]
+        directory, _, base = path.rpartition("/")
+        found = self.directory_id(directory)
         return None if found is None else DirectoryEntry(*found, base)
+
+    def directory_id(self, directory: str) -> tuple[int, int] | None:
+        """As `directory_id_of`, where that can't hang; else None."""
+        if directory not in self._ids:
+            self._ids[directory] = self._looked(self._directory(directory))
+        return self._ids[directory]
 
     def _looked(self, directory: str) -> tuple[int, int] | None:
         if directory in self._out_of_reach:

@@ -18,7 +18,6 @@ from reactor.hostfs import (
     accounts,
     explained,
     find_litter,
-    list_litter,
     open_directory,
     open_path,
     settled,
@@ -40,12 +39,12 @@ class Observer:
     be read again. ``desired`` is what the resource asks for.
     """
 
-    __slots__ = ("_ids", "_stamp", "_tidy", "_wanted", "desired")
+    __slots__ = ("_ids", "_litter", "_stamp", "_wanted", "desired")
 
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
         self._stamp: Stamp | None = None
-        self._tidy = False
+        self._litter: tuple[str, ...] | None = None
         self._ids: tuple[int, int] | None = None
         self._wanted = NOTHING_WANTED
 
@@ -58,8 +57,9 @@ class Observer:
         if ids is not self._ids:
             self._ids, self._wanted = ids, Attributes(*ids, desired.mode)
         wanted = self._wanted
-        if not self._tidy:
-            await list_litter(_parent_of(desired.path))
+        if self._litter != ():  # once it is gone, nothing can bring it back but another killed run
+            directory, _, base = desired.path.rpartition("/")
+            self._litter = await find_litter(directory or "/", base, wanted.uid)
         try:
             # By path, which may lead anywhere: it proves that nothing has changed, or tells how to open what is there.
             seen = os.lstat(desired.path)
@@ -89,10 +89,11 @@ class Observer:
         return False
 
     def _absent(self, wanted: Attributes) -> FileState:
-        """The state where nothing is, in a directory that no stranger leads to."""
-        with suppress(FileNotFoundError, NotADirectoryError):
-            os.close(open_directory(os.path.dirname(self.desired.path)))
-        return FileState(FileType.ABSENT, wanted=wanted, litter=self._litter(wanted))
+        """The state where nothing is. Where that is as desired, no stranger may lead there; else, the change would see it."""
+        if self.desired.ensure == "absent":
+            with suppress(FileNotFoundError, NotADirectoryError):
+                os.close(open_directory(os.path.dirname(self.desired.path)))
+        return FileState(FileType.ABSENT, wanted=wanted, litter=self._litter or ())
 
     def _look(self, wanted: Attributes) -> FileState:
         """The state of what is no regular file, or whose content is of no concern."""
@@ -164,7 +165,6 @@ class Observer:
         if is_kept and (kept := found.st_mode & _SPECIAL_BITS & ~self.desired.special):
             wanted = wanted._replace(mode=wanted.mode | kept)
         mode = stat.S_IMODE(found.st_mode)
-        litter = () if self._tidy else self._litter(wanted)
         return FileState(
             kind,
             mode,
@@ -174,22 +174,9 @@ class Observer:
             same_content,
             occupied,
             target,
-            litter,
+            self._litter or (),
             shared=found.st_nlink > 1 and kind is not FileType.DIRECTORY,
         )
-
-    def _litter(self, wanted: Attributes) -> tuple[str, ...]:
-        """What a killed run left here. Once it is gone, nothing can bring it back but another killed run."""
-        if self._tidy:
-            return ()
-        path = self.desired.path
-        litter = find_litter(_parent_of(path), os.path.basename(path), wanted.uid)
-        self._tidy = not litter
-        return litter
-
-
-def _parent_of(path: str) -> str:
-    return path.rpartition("/")[0] or "/"
 
 
 def _occupied(handle: int) -> bool:

@@ -12,10 +12,13 @@ import pytest
 import trio
 from file_worlds import make
 
+from reactor.engine.events import Result
+from reactor.engine.options import Options
 from reactor.hostfs import Attributes, write
 from reactor.hostfs.content import Inline
 from reactor.hostfs.safe_open import open_directory
 from reactor.resource.plan import ResourceError
+from reactor.testing.story import converge_once
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives symlinks away")
 STRANGER = 1234
@@ -132,13 +135,24 @@ async def test_a_directory_that_its_owner_swaps_all_the_time_leads_nobody_astray
 
 
 @needs_root
-async def test_a_file_in_a_directory_that_is_not_what_it_seems_fails_with_a_way_to_mend_it(home: Path):
+@pytest.mark.parametrize("noop", [False, True])
+async def test_a_file_in_a_directory_that_is_not_what_it_seems_fails_with_a_way_to_mend_it(
+    home: Path, noop: bool
+):
     symlink_of(STRANGER, home / "trap", "../roots")
     file = make(home / "trap" / "g", content="x", owner="root", group="root")
-    with pytest.raises(ResourceError) as caught:
-        await file.observe()
-    assert caught.value.hint is not None
-    assert "chown -h root" in caught.value.hint
+    _, story = await converge_once(file, options=Options(noop=noop))
+    [check] = story.checks(file.ref)
+    assert check.result is Result.FAILED
+    assert "chown -h root" in check.hint
+    assert not (home.parent / "roots" / "g").exists()
+
+
+@needs_root
+async def test_a_file_that_is_to_be_absent_where_a_stranger_leads_is_not_said_to_be(home: Path):
+    symlink_of(STRANGER, home / "trap", "../roots")
+    with pytest.raises(ResourceError, match="leads through a symlink"):
+        await make(home / "trap" / "g", ensure="absent").observe()
 
 
 AS_STRANGER = """
