@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Hashable
 
-
 _Began = tuple[int, int, int, Hashable]
 """When the last check of a vertex began: after how many changes of all, and of its batch; the time; and the batch."""
 

@@ -109,24 +109,19 @@ class Checking:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
         if noop:
             verdict = self._rehearsed(vertex, verdict, monitor_only)
+        labelled = causes
         if verdict.outcome is not _OK:
             if (found := await self._followed(vertex, resource, verdict)) is None:
                 self.void(vertex)
                 return trio.current_time()
-            verdict = found
+            verdict, labelled = found, await self._label(causes, resource)
         if verdict.drifted_again is not None or self._fights.any_again:
             verdict = self._ended(vertex, verdict)
         now = self._run.clock.current_time()
         retry_in = self._finish(vertex, verdict, causes, started, now)
-        if verdict.outcome is not _OK:
-            if self._hears_nothing and verdict.outcome is Outcome.CRITICAL:
-                self._repair_at_once(vertex, resource, verdict)
-            causes = await self._label(causes, resource)
         if memory is not None and verdict.outcome in _APPLIED:
-            memory.applied(resource)
-            if refresh:
-                memory.refreshed(resource.ref)
-        self._herald.checked(vertex, causes, verdict, now - started, retry_in)
+            _remember(memory, resource, refresh)
+        self._herald.checked(vertex, labelled, verdict, now - started, retry_in)
         if self._reversals.pending and verdict.outcome in (_OK, _CHANGED):
             self._retire_undone(vertex, resource)
         self.tell_transitions(vertex)
@@ -339,6 +334,8 @@ class Checking:
             self._run.mark(vertex, Cause.DRIFT)
         if self._gatherings.open:
             self._gatherings.look()
+        if verdict.outcome is Outcome.CRITICAL and self._hears_nothing:
+            self._repair_at_once(vertex, verdict)
         return retry_in
 
     def _ended(self, vertex: int, verdict: Verdict) -> Verdict:
@@ -352,8 +349,9 @@ class Checking:
         error = f"repaired {times} times, and changed again by something else: {verdict.drifted_again}"
         return Verdict(_FAILED, verdict.actions, verdict.diffs, error, _HINT_AT_FIGHT, health=verdict.health)
 
-    def _repair_at_once(self, vertex: int, resource: Resource, verdict: Verdict) -> None:
+    def _repair_at_once(self, vertex: int, verdict: Verdict) -> None:
         """A run that ends refreshes once what is critical, unless it has just changed it."""
+        resource = self._roster.resources[vertex]
         if "refresh" in wanted(resource, verdict) and not verdict.actions and self._repairs.is_first(vertex):
             self._run.mark(vertex, Cause.HEALTH)
 
@@ -380,3 +378,9 @@ class Checking:
     def note(self, vertex: int, line: str) -> None:
         """Pass on what the running check of ``vertex`` said of it that is kept."""
         self._herald.noted(vertex, line)
+
+
+def _remember(memory: Memory, resource: Resource, refresh: bool) -> None:
+    memory.applied(resource)
+    if refresh:
+        memory.refreshed(resource.ref)

@@ -74,8 +74,12 @@ async def find_litter(directory: str, base: str, uid: int) -> tuple[str, ...]:
         listing = listings[directory] = await _listed(directory)
     if not listing or (names := listing.get("".join(_shortened(base)))) is None:
         return ()
-    names[:] = [name for name in names if os.path.lexists(f"{directory}/{name}")]
+    names[:] = _still_there(directory, names)
     return tuple(name for name in names if is_litter(f"{directory}/{name}", uid))
+
+
+def _still_there(directory: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if os.path.lexists(f"{directory}/{name}")]
 
 
 async def _listed(directory: str) -> Listing:
