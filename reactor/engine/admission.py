@@ -6,10 +6,13 @@ Part of the scheduler: no I/O and no clock.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from reactor.engine.agenda import Agenda
 from reactor.engine.groups import Groups
 from reactor.engine.limits import DEFAULT_LIMITS, Limits, Semaphores
+
+_LEFT_ALONE: Final[tuple[bool, list[int]]] = (True, [])
 
 
 class Admission:
@@ -39,6 +42,8 @@ class Admission:
 
     def leave(self, vertex: int) -> tuple[bool, list[int]]:
         """The run of ``vertex`` ended: whether its job did too, which is that of its party, and who may try again."""
+        if vertex not in self.groups.party and vertex not in self._semaphores.held:
+            return _LEFT_ALONE
         late = self.groups.leave(vertex) if vertex in self.groups.party else []
         woken = self._semaphores.release(vertex) if vertex in self._semaphores.held else []
         return late is not None, [*(late or ()), *woken]

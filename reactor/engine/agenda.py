@@ -17,6 +17,8 @@ class Agenda:
         """When each vertex that waits only for a time starts."""
         self.resting: dict[int, float] = {}
         """Until when those rest that are fought over: they owe a check for drift, and keep nobody waiting."""
+        self.slowed: set[int] = set()
+        """The vertices that have a rate, or are fought over. All others may start at once."""
         self._not_before: dict[int, float] = {}
         self._fought_over_until: dict[int, float] = {}
         self._retries = retries
@@ -24,10 +26,10 @@ class Agenda:
 
     def earliest(self, vertex: int, start: float, *, failed: bool) -> float:
         """When ``vertex`` may start that is to at ``start``: a rate limits every start, a pause those after a failure."""
-        if vertex in self._not_before:
-            start = max(start, self._not_before[vertex])
-        if vertex in self._fought_over_until:
-            start = max(start, self._fought_over_until[vertex])
+        if vertex in self.slowed:
+            start = max(
+                start, self._not_before.get(vertex, start), self._fought_over_until.get(vertex, start)
+            )
         return max(start, self._retries.earliest(vertex)) if failed else start
 
     def put_off(self, vertex: int, start: float) -> None:
@@ -42,10 +44,12 @@ class Agenda:
     def slow_down(self, vertex: int, until: float) -> None:
         """Let ``vertex`` start no more before ``until``."""
         self._not_before[vertex] = until
+        self.slowed.add(vertex)
 
     def pace(self, vertex: int, until: float) -> None:
         """``vertex`` is fought over: let it not be repaired again before ``until``."""
         self._fought_over_until[vertex] = until
+        self.slowed.add(vertex)
 
     def rests(self, vertex: int, now: float) -> bool:
         """Whether ``vertex``, which owes a check for drift only, is to wait at rest; `due` names it when that is over.
@@ -61,6 +65,7 @@ class Agenda:
 
     def forget(self, vertex: int) -> None:
         """``vertex`` has left the graph, or is another now: nothing slows it down."""
+        self.slowed.discard(vertex)
         self._not_before.pop(vertex, None)
         self._fought_over_until.pop(vertex, None)
         self.resting.pop(vertex, None)

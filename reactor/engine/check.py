@@ -15,7 +15,7 @@ from reactor.engine.secret_diffs import scrub_aside, without_secrets
 from reactor.resource.base import Resource
 from reactor.resource.fragile import fragile_mounts
 from reactor.resource.health import Health
-from reactor.resource.plan import Diff, Plan, ResourceError
+from reactor.resource.plan import Action, Diff, Plan, ResourceError
 from reactor.resource.watch import PathWatch
 
 
@@ -136,20 +136,19 @@ async def _carry_out(
         await (perform(left, done) if apply is None else apply(resource, left, done))
         if (fragile := fragile_mounts()).by_point:  # a change may take long, and mounts die meanwhile
             await fragile.ask_all(looked_at(resource))
-        await _read_back(resource, left)
+        if unsure := [action for action in left if action.reads_back and not action.is_proof]:
+            await _read_back(resource, unsure)
         left = await resource.verify()
         if not left or any(action in tried for action in left):
             break
     return left, tried
 
 
-async def _read_back(resource: Resource, made: Plan) -> None:
-    """Look which of the actions ``made`` have had their effect, where only looking tells, and mark these as proved."""
-    unsure = [action for action in made if action.reads_back]
-    if unsure:
-        still_due = resource.plan(await resource.observe(), refresh=False)
-        for action in unsure:
-            action.is_proof = action not in still_due
+async def _read_back(resource: Resource, unsure: list[Action]) -> None:
+    """Look which of the actions ``unsure`` have had their effect, and mark these as proved: only looking tells."""
+    still_due = resource.plan(await resource.observe(), refresh=False)
+    for action in unsure:
+        action.is_proof = action not in still_due
 
 
 def _judged(left: Plan, tried: Plan, done: tuple[str, ...], diffs: tuple[str, ...]) -> Verdict:

@@ -99,7 +99,7 @@ class Checking:
         noop = self._roster.noop(vertex)
         monitor_only = self._run.options.monitor_only or resource.meta.monitor_only
         memory = None if noop or monitor_only else self._memory
-        if self._hears_nothing:
+        if self.last_looks.log.changes:
             self.last_looks.log.begins(vertex, self._parties.get(vertex))
         if refresh and memory is not None:
             memory.begins(resource.ref)

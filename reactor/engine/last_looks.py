@@ -49,7 +49,7 @@ class LastLooks:
         """The check of ``vertex`` is about to change something."""
         self.second_look.changes(vertex)
         self._following.touched()
-        self.log.changing(vertex)
+        self.log.changing(vertex, self._run.scheduler.groups.party.get(vertex))
 
     def ends(self, vertex: int) -> None:
         """The check of ``vertex`` ended."""

@@ -51,12 +51,12 @@ class PathOwners:
                 self._compare(vertex, claim, other, mounts)
 
     def _is_alone(self, ref: str, mounts: FragileMounts) -> bool:
-        """Whether nobody else claims a path of ``ref`` by any name. Says so of nothing but files with content of their own."""
+        """Whether nobody else claims a path of ``ref`` by any name. It may be when this says no, and is looked at closely then."""
         claimed = self._roster.claimed
-        if not (paths := claimed.paths.get(ref)) or ref in claimed.units or ref in claimed.attributes_only:
+        if mounts.by_point or ref in claimed.attributes_only or not (paths := claimed.paths.get(ref)):
             return False
         for path in paths:
-            if len(claimed.by_path[path]) > 1 or mounts.silence(path) is not None:
+            if len(claimed.by_path[path]) > 1:
                 return False
             if len(self._names_of(path.rpartition("/")[0])) > 1:
                 return False
@@ -88,8 +88,11 @@ class PathOwners:
         """``directory`` and its other names, as far as anything in them is claimed."""
         if (found := directory_id_of(directory)) is None:
             return (directory,)
-        names = self._roster.claimed.directories.setdefault(found, set())
-        names.add(directory)
+        known = self._roster.claimed.directories
+        if (names := known.get(found)) is None:
+            names = known[found] = {directory}
+        elif directory not in names:
+            names.add(directory)
         return names
 
     @cached_property

@@ -75,7 +75,7 @@ class Scheduler:
         """How many jobs are taken: one by each vertex that runs, or by all that run together."""
         self._retries = Retries(default_retry, rng or random.Random())  # noqa: S311 - jitter needs no secrecy
         self.agenda = Agenda(self._retries)
-        self._start_at = self.agenda.start_at
+        self._start_at, self._slowed = self.agenda.start_at, self.agenda.slowed
         self._admission = Admission(limits or {}, self.agenda)
         self.groups = self._admission.groups
         self.refreshes = Refreshes(topology, self._admission, self.bursts, self.mark)
@@ -282,10 +282,11 @@ class Scheduler:
             return False
         if self.fail_fast and self._barrier.holds_back(vertex):
             return False
-        start = self.agenda.earliest(vertex, now, failed=False)
-        if start > now:  # `mark` put it off already, unless it was blocked, or was slowed down since
-            self._schedule(vertex, start, now)
-            return False
+        if vertex in self._slowed:
+            start = self.agenda.earliest(vertex, now, failed=False)
+            if start > now:  # `mark` put it off already, unless it was blocked, or was slowed down since
+                self._schedule(vertex, start, now)
+                return False
         owed, later = self._owed[vertex], 0
         if vertex in self._admission.limits or self.bursts.lasting:
             later = self.bursts.held_back(vertex, owed, now)

@@ -375,15 +375,11 @@ class File(Resource, kind="file", providers=("posix",)):
     def _desired(self) -> Desired:
         if self.owner is None or self.group is None or self.mode is None or self.ensure == "absent":
             return Desired(self.name, "absent", force=self.force)
+        validator = None if self.validate_with is None else Validator(self.validate_with)
+        special = _special(self.setgid is not None, self.sticky is not None)
+        content, mode = self._wanted_content(), self._permissions
         return Desired(
-            self.name,
-            self.ensure,
-            self._wanted_content(),
-            self.owner,
-            self.group,
-            self._permissions,
-            validator=None if self.validate_with is None else Validator(self.validate_with),
-            special=_special(self.setgid is not None, self.sticky is not None),
+            self.name, self.ensure, content, self.owner, self.group, mode, False, validator, special
         )
 
     @property
