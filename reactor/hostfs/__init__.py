@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reactor.hostfs.backups import Former, hold
     from reactor.hostfs.checksum import checksum_of
     from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, copy, read
-    from reactor.hostfs.diff import attributes_diff, content_diff, secret_diff
+    from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
     from reactor.hostfs.downloads import opened_downloads
     from reactor.hostfs.errors import Explaining, explained
     from reactor.hostfs.fsync import flush, flush_directory, sync_file_system
@@ -73,7 +73,7 @@ _HOMES = {
     "checksum": ("checksum_of",),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "copy", "read"),
     "downloads": ("opened_downloads",),
-    "diff": ("attributes_diff", "content_diff", "secret_diff"),
+    "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
     "errors": ("Explaining", "explained"),
     "fsync": ("flush", "flush_directory", "sync_file_system"),
     "normal_forms": ("NormalForms", "spelled_alike"),
@@ -129,6 +129,7 @@ __all__ = [
     "make_missing",
     "mount_points_in",
     "names_of",
+    "new_file_diff",
     "open_content",
     "open_directory",
     "open_path",

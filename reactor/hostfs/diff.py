@@ -36,6 +36,12 @@ async def content_diff(path: str, content: Content | None, changes: Sequence[Cha
     return partial(_content_text, path, old, new, changes)
 
 
+async def new_file_diff(path: str, content: Content, changes: Sequence[Change]) -> Diff:
+    """The same where nothing is at ``path``, or nothing that is shown."""
+    await content.prepare()
+    return partial(_content_text, path, None, content.head(_LIMIT + 1), changes)
+
+
 async def secret_diff(path: str, changes: Sequence[Change], *, removed: bool) -> Diff:
     """The same for content that nobody may see, from what is at ``path`` now to another, or to nothing."""
     return partial(_hidden_text, path, changes, _HOLDS_SECRETS, new=not removed, old=_exists(path))
@@ -79,10 +85,21 @@ def _body(old: bytes, new: bytes) -> list[str]:
     before, after = _text(old), _text(new)
     if before is None or after is None:
         return [f"Content differs: {_summary(old)} before, {_summary(new)} after\n"]
+    if not before or not after:
+        return _whole(_lines(before), "-") + _whole(_lines(after), "+")
     from difflib import unified_diff  # noqa: PLC0415 - most runs show none
 
     hunks = unified_diff(_lines(before), _lines(after), n=3)
     return [_terminated(line) for line in list(hunks)[2:]]  # without difflib's own header
+
+
+def _whole(lines: Sequence[str], sign: str) -> list[str]:
+    """The one hunk where all ``lines`` are new (``+``) or gone (``-``), as difflib has it: there is nothing to compare."""
+    if not lines:
+        return []
+    count = "1" if len(lines) == 1 else f"1,{len(lines)}"
+    ranges = f"-0,0 +{count}" if sign == "+" else f"-{count} +0,0"
+    return [f"@@ {ranges} @@\n", *(_terminated(f"{sign}{line}") for line in lines)]
 
 
 def _text(data: bytes) -> str | None:

@@ -57,6 +57,7 @@ class Backlog:
         self._dropped = 0
         self._batch = Batch()
         self._diffs_waiting = 0
+        self._diffs_in_rows = 0
 
     @property
     def events(self) -> int:
@@ -71,18 +72,22 @@ class Backlog:
     def add_event(self, event: Event, generation: int | None) -> None:
         """Keep the event, if need be in place of the oldest."""
         if len(self._events) >= EVENT_LIMIT:
-            self._events.popleft()
+            dropped, _ = self._events.popleft()
+            self._diffs_waiting -= size_of(dropped)
             self._dropped += 1
         event = with_short_diffs(event)
-        if self._diffs_waiting + size_of(event) > WAITING_LIMIT:
-            event = lean(event)
-        self._diffs_waiting += size_of(event)
+        size = size_of(event)
+        if self._diffs_waiting + size > WAITING_LIMIT:
+            event, size = lean(event), 0
+        self._diffs_waiting += size
         self._events.append((event, generation))
 
     def make_rows(self, count: int) -> None:
         """Turn that many of the oldest events into rows."""
         for _ in range(min(count, len(self._events))):
-            self._batch.rows.append(row(*self._events.popleft()))
+            event, generation = self._events.popleft()
+            self._diffs_in_rows += size_of(event)
+            self._batch.rows.append(row(event, generation))
 
     def set_owed(self, pair: Pair, since: float | None, paid: float | None = None) -> None:
         """The pair owes a refresh since then, or (None) no more; ``paid``: it was paid just now."""
@@ -141,7 +146,8 @@ class Backlog:
             self._batch.rows.append(loss(self._dropped, time.time()))
             self._dropped = 0
         batch, self._batch = self._batch, Batch()
-        self._diffs_waiting = sum(size_of(event) for event, _ in self._events)
+        self._diffs_waiting -= self._diffs_in_rows
+        self._diffs_in_rows = 0
         return batch
 
     def give_back(self, batch: Batch) -> None:
@@ -150,7 +156,9 @@ class Backlog:
         for pair, (since, paid) in late.refreshes.items():
             _, paid_before = batch.refreshes.get(pair, (None, None))
             late.refreshes[pair] = (since, paid or paid_before)
-        self._diffs_waiting += sum(len(each.diffs) for each in batch.rows if each.diffs)
+        given_back = sum(len(each.diffs) for each in batch.rows if each.diffs)
+        self._diffs_waiting += given_back
+        self._diffs_in_rows += given_back
         self._batch = Batch(
             batch.refreshes | late.refreshes,
             batch.originals | late.originals,

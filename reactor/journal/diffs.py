@@ -6,7 +6,6 @@ more places than the file, which only its owner can read.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -49,7 +48,7 @@ def with_short_diffs(event: Event) -> Event:
     """The event with no more of its diffs than is kept."""
     if not isinstance(event, Checked) or size_of(event) <= DIFF_LIMIT:
         return event
-    return dataclasses.replace(event, diffs=tuple(_cut(event.diffs)))
+    return event.with_diffs(tuple(_cut(event.diffs)))
 
 
 def size_of(event: Event) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any, NamedTuple
 
@@ -78,7 +77,7 @@ def troubled(result: str | None) -> bool:
 def lean(event: Event) -> Event:
     """The event without what not everybody gets who reads of it: its diffs."""
     if isinstance(event, Checked) and event.diffs:
-        return dataclasses.replace(event, diffs=())
+        return event.with_diffs(())
     return event
 
 

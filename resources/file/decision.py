@@ -5,7 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from reactor import Action, Diff, Plan, ResourceError
-from reactor.hostfs import EMPTY, Change, Content, FileType, attributes_diff, content_diff, write
+from reactor.hostfs import (
+    EMPTY,
+    Change,
+    Content,
+    FileType,
+    attributes_diff,
+    content_diff,
+    new_file_diff,
+    write,
+)
 from resources.file.state import Desired, FileState
 
 _WRITABLE = 0o022
@@ -193,7 +202,7 @@ def _changes(desired: Desired, state: FileState) -> tuple[Change, ...]:
 
 
 async def _diff_of_new(desired: Desired, content: Content) -> Diff:
-    return await content_diff(desired.path, content, _all_new(desired))
+    return await new_file_diff(desired.path, content, _all_new(desired))
 
 
 def _all_new(desired: Desired) -> tuple[Change, ...]:

@@ -1,9 +1,12 @@
 """What people are shown of a change."""
 
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
 from file_worlds import ME, MY_GROUP, look, make
+
+from reactor.hostfs.diff import _body
 
 
 async def diff_of(file) -> str:
@@ -80,3 +83,14 @@ async def test_the_diff_of_a_replaced_symlink_does_not_show_its_target(path: Pat
     shown = await diff_of(make(link, content="a\n"))
     assert shown.startswith(f"--- /dev/null\n+++ {link}\n")
     assert "one" not in shown
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "a\nb", "a\nb\n", "\n", "a\n\n"])
+def test_all_that_is_new_or_gone_is_shown_as_difflib_shows_it(text):
+    lines = [line + "\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    lines += [last] if last else []
+    for old, new in ((b"", text.encode()), (text.encode(), b"")):
+        hunks = list(unified_diff(lines if old else [], lines if new else [], n=3))[2:]
+        shown = [each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in hunks]
+        assert _body(old, new) == shown
