@@ -115,7 +115,7 @@ class Checking:
                 self.void(vertex)
                 return trio.current_time()
             verdict, labelled = found, await self._label(causes, resource)
-        if verdict.drifted_again is not None or self._fights.any_again:
+        if verdict.drifted_again is not None or self._fights.again:
             verdict = self._ended(vertex, verdict)
         now = self._run.clock.current_time()
         retry_in = self._finish(vertex, verdict, causes, started, now)

@@ -69,7 +69,8 @@ class Fights:
 
     def __init__(self) -> None:
         self._fights: dict[int, _Fight] = {}
-        self._again: Counter[int] = Counter()
+        self.again: Counter[int] = Counter()
+        """How often each vertex has drifted right after its repair, if it was not as desired since."""
 
     def repaired(self, vertex: int, actions: tuple[str, ...], took: float, now: float) -> Flare | None:
         """Drift of ``vertex`` was repaired by ``actions`` in so many seconds. Returns a Flare when it is fought over."""
@@ -88,20 +89,15 @@ class Fights:
 
     def drifted_again(self, vertex: int) -> int:
         """What was just repaired at ``vertex`` has drifted already. Returns how often that was so, one after the other."""
-        self._again[vertex] += 1
-        return self._again[vertex]
-
-    @property
-    def any_again(self) -> bool:
-        """Whether anything has drifted right after its repair, and was not as desired since."""
-        return bool(self._again)
+        self.again[vertex] += 1
+        return self.again[vertex]
 
     def held(self, vertex: int) -> None:
         """``vertex`` was as desired at the end of its check."""
-        self._again.pop(vertex, None)
+        self.again.pop(vertex, None)
 
     def forget(self, vertices: Iterable[int]) -> None:
         """``vertices`` have left the graph."""
         for vertex in vertices:
             self._fights.pop(vertex, None)
-            self._again.pop(vertex, None)
+            self.again.pop(vertex, None)

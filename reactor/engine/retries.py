@@ -64,9 +64,8 @@ class Retries:
         return wait
 
     def began(self, vertex: int) -> None:
-        """An attempt begins. If that is for an event, and fails, the retry stays due when it was."""
-        if vertex in self.due:
-            self._histories[vertex].planned = self.due.pop(vertex)
+        """An attempt begins before the retry that is due. If it fails, that stays due when it was."""
+        self._histories[vertex].planned = self.due.pop(vertex)
 
     def succeeded(self, vertex: int) -> None:
         """The vertex is ok again."""

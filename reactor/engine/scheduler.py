@@ -136,7 +136,7 @@ class Scheduler:
         """The next vertex that may start, now counted as running; None when there is none."""
         if self.groups.followers:
             return self.groups.followers.popleft()
-        while self._ready and self._has_room:
+        while self._ready and self.active - len(self.lent) < self.jobs:
             vertex = self._ready.popleft()
             if self._start(vertex, now):
                 self.active += 1
@@ -299,7 +299,8 @@ class Scheduler:
                 self.bursts.forget(vertex)
         self._running[vertex] = owed ^ later
         self._owed[vertex] = later
-        self._retries.began(vertex)
+        if vertex in self._retries.due:
+            self._retries.began(vertex)
         return True
 
     def _rests(self, vertex: int, now: float) -> bool:

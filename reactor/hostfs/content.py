@@ -31,8 +31,8 @@ class Content(Protocol):
     def unchanged(self) -> bool:
         """Whether they are still those that `equals` last compared, told by one stat at most."""
 
-    def differs(self, size: int) -> bool:
-        """Whether no file of ``size`` bytes can hold them, as far as that is known without a look at anything."""
+    def equals_now(self, fd: int, size: int) -> bool | None:
+        """Whether the file open at ``fd``, of ``size`` bytes, holds them; None where only `equals` can tell."""
 
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, holds them."""
@@ -59,20 +59,16 @@ class Inline:
         """Always: a manifest that changed makes another resource."""
         return True
 
-    def differs(self, size: int) -> bool:
-        """Whether the text has another size."""
-        text = self._text
-        length = len(text) if text.isascii() else len(text.encode())  # most is, and that is known at once
-        return length != size
-
-    async def equals(self, fd: int, size: int) -> bool:
-        """Whether the file open at ``fd``, of ``size`` bytes, holds the text."""
+    def equals_now(self, fd: int, size: int) -> bool | None:
+        """Whether a small file holds the text, and False for any of another size."""
         wanted = self._text.encode()
         if len(wanted) != size:
             return False
-        if size <= INLINE_LIMIT:
-            return read(fd, size) == wanted
-        return await in_thread(_same, fd, io.BytesIO(wanted).read)
+        return read(fd, size) == wanted if size <= INLINE_LIMIT else None
+
+    async def equals(self, fd: int, size: int) -> bool:  # noqa: ARG002 - the text has its own
+        """Whether the file open at ``fd`` holds the text."""
+        return await in_thread(_same, fd, io.BytesIO(self._text.encode()).read)
 
     async def copy_to(self, fd: int) -> None:
         """Write the text to ``fd``."""
@@ -110,9 +106,9 @@ class Source:
         except OSError:
             return False
 
-    def differs(self, size: int) -> bool:  # noqa: ARG002 - the source may have any size by now
-        """Never: that takes a look at the source."""
-        return False
+    def equals_now(self, fd: int, size: int) -> bool | None:  # noqa: ARG002 - the source may hold anything by now
+        """None: that takes a look at the source."""
+        return None
 
     async def equals(self, fd: int, size: int) -> bool:
         """Whether the file open at ``fd``, of ``size`` bytes, holds what the source holds.

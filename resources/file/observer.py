@@ -120,7 +120,8 @@ class Observer:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode):  # it was replaced since the first stat
                 return self._state(type_of(found.st_mode), found, wanted)
-            same = not content.differs(found.st_size) and await content.equals(fd, found.st_size)
+            if (same := content.equals_now(fd, found.st_size)) is None:
+                same = await content.equals(fd, found.st_size)
         finally:
             os.close(fd)
         state = self._state(_FILE, found, wanted, same_content=same)
