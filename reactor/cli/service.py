@@ -162,10 +162,15 @@ def _refuse_unwritable(place: str) -> None:
 
 
 def _loaded(places: tuple[str, ...], given: dict[str, Any]) -> Program:
-    """The manifest, with the files believed that the service will believe: nobody calls sudo(8) for that."""
+    """The manifest, with the files believed that the service will believe: nobody calls sudo(8) for that.
+
+    Raises UsageError where the service would not start for the sake of the token of its metrics.
+    """
+    from reactor.cli.metrics import exposure_of
     from reactor.loading import load
 
     with trusting_owners(given["trusted_owners"], caller=False):
+        exposure_of(given["metrics"], given["metrics_token_file"])
         return load(places, _inputs(**given)())
 
 

@@ -241,6 +241,7 @@ def test_a_dry_run_shows_the_unit_and_needs_nothing(manifest, tmp_path):
         (["{manifest}", "--", "--render"], "a service is to stay"),
         (["{manifest}", "--", "--help"], "no way to run a service"),
         (["{manifest}", "--", "--metrics", "0.0.0.0:1"], "--metrics-token-file"),
+        (["{manifest}", "--", "--metrics", "127.0.0.1:1", "--metrics-token-file", "/nowhere"], "/nowhere"),
         (["{manifest}", "second.yaml"], "second.yaml"),
         (["--name", "a/b", "{manifest}"], "can't name a unit"),
         (["/nonexistent/site.yaml"], "there is no directory /nonexistent"),
