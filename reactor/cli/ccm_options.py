@@ -22,6 +22,9 @@ OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
 }
 """Further options for a property of a kind."""
 
+SECOND_WORDS: Mapping[str, str] = {"archive": "url", "scaffold": "source"}
+"""The property that the word after the name stands for, of kinds that have one there; ENSURE comes after it."""
+
 SESSION_VARIABLE = "CCM_SESSION_STORE"
 PASSWORD_VARIABLE = "HTTP_PASSWORD"  # noqa: S105 - the name of a variable
 

@@ -257,6 +257,15 @@ def test_what_can_not_run_as_a_service_is_refused_at_once(manifest, args, compla
     assert "Traceback" not in done.err
 
 
+def test_data_that_only_a_variable_names_are_refused_for_the_service_would_not_have_them(
+    manifest, monkeypatch
+):
+    monkeypatch.setenv("CCM_HIERA_DATA", str(manifest))
+    done = service("install", manifest)
+    assert done.code == 2
+    assert "name them after '--' with --hiera" in done.err
+
+
 def test_without_systemd_it_says_so(manifest):
     for args in (["install", manifest], ["uninstall"]):
         done = service(*args)
