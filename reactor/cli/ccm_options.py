@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
+from reactor.cli.given_files import read_given
 from reactor.cli.messages import hinted
 
 KINDS: Mapping[str, str] = {"pkg": "package", "svc": "service"}
@@ -22,6 +21,9 @@ OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("archive", "extract_parent"): ("--extract",),
 }
 """Further options for a property of a kind."""
+
+SECOND_WORDS: Mapping[str, str] = {"archive": "url", "scaffold": "source"}
+"""The property that the word after the name stands for, of kinds that have one there; ENSURE comes after it."""
 
 SESSION_VARIABLE = "CCM_SESSION_STORE"
 PASSWORD_VARIABLE = "HTTP_PASSWORD"  # noqa: S105 - the name of a variable
@@ -45,14 +47,7 @@ def read_content(given: Mapping[str, Any], content: str | None) -> str | None:
         return content
     if content is not None:
         raise hinted(click.UsageError("--content and --content-file are given"), "choose one of them")
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return data.decode()
-    except OSError as error:
-        raise click.UsageError(f"--content-file: {file}: {error.strerror}") from error
-    except UnicodeDecodeError:
-        usage = click.UsageError(f"--content-file: {file} is not UTF-8 text")
-        raise hinted(usage, "name it with --source") from None
+    return read_given("--content-file", file, "name it with --source")
 
 
 def split_owner(owner: str | None, group: str | None) -> tuple[str | None, str | None]:

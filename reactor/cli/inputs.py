@@ -30,6 +30,8 @@ manifests_argument = click.argument(
 
 _OWN_DATA = ".hiera"
 """The file in the current directory that has the data of a single resource."""
+DATA_VARIABLE = "CCM_HIERA_DATA"
+"""The variable that names, as for CCM, the file or the URL of ``--hiera`` where that is not given."""
 
 
 def _patterns(
@@ -100,10 +102,11 @@ class _FileOrUrl(click.Path):
         return value if "://" in value else super().convert(value, param, ctx)
 
 
-def _hiera(help_of_default: str = "") -> _Option:
+def _hiera(other_default: str = "") -> _Option:
     words = "Merge the data of this file, or behind this URL, over the data; it has a hierarchy and overrides of its own."
     kind = _FileOrUrl(exists=True, dir_okay=False)
-    return click.option("--hiera", metavar="FILE", type=kind, help=words + help_of_default)
+    default = f"  [default: ${DATA_VARIABLE}{other_default}]"
+    return click.option("--hiera", metavar="FILE", type=kind, help=words + default)
 
 
 _READ_ENV = click.option(
@@ -129,7 +132,7 @@ def inputs_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def entry_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The same for what has no manifest: its data are those of a file in the current directory."""
-    hiera = _hiera(f"  [default: {_OWN_DATA}, where it is there]")
+    hiera = _hiera(f", else {_OWN_DATA}, where it is there")
     return trust_option(_enforcing(_inputs_options(command, hiera, own_data=True)))
 
 
@@ -174,7 +177,7 @@ def _inputs_options(
         **options: Any,
     ) -> Any:
         def read() -> Inputs:
-            site = _own_data() if own_data and hiera is None else hiera
+            site = hiera or os.environ.get(DATA_VARIABLE) or (_own_data() if own_data else None)
             return _inputs(facts_given, Given(data_file, data), site, cache, read_env=read_env)
 
         return command(*args, inputs=read, **options)

@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from reactor.cli import ccm_options
+from reactor.cli.messages import hinted
 from reactor.cli.secret_options import FROM_FILE, file_option, secret_value
 from reactor.ensure.command_line import CommandLine
 from reactor.ensure.properties import Property, properties_of
@@ -32,6 +33,7 @@ _OPPOSITES = {"enable": "disable"}
 """Where not doing something has a word of its own."""
 
 _PREFIX = "property_"
+_SECOND = "second_word"
 
 
 class KindOptions:
@@ -49,17 +51,23 @@ class KindOptions:
 
     def parameters(self) -> list[click.Parameter]:
         """The name, what is to be ensured, and an option for each property that one option can hold."""
+        choices = _choices(self._properties["ensure"])
+        second = [] if self._second is None else [self._second.name]
         return [
             click.Argument(["name"]),
-            click.Argument(["ensure"], required=False, shell_complete=_choices(self._properties["ensure"])),
+            *(
+                click.Argument([_SECOND], required=False, metavar=f"[{each.upper()}]", shell_complete=choices)
+                for each in second
+            ),
+            click.Argument(["ensure"], required=False, shell_complete=choices),
             *(option for each in self._properties.values() if _fits(each) for option in self._options(each)),
         ]
 
     def command_line(self, words: Iterable[str], given: dict[str, Any]) -> CommandLine:
         """What was given as an entry, after ``words``; takes what it knows out of ``given``."""
+        self._understand_ccm(given)
         name, ensure = given.pop("name"), given.pop("ensure")
         line = CommandLine(words, name, ensure)
-        self._understand_ccm(given)
         username = given.get(_PREFIX + "username")
         for each in self._properties.values():
             value = given.pop(_PREFIX + each.field, None)
@@ -82,14 +90,38 @@ class KindOptions:
         if self._has_owners:
             owner, group = _PREFIX + "owner", _PREFIX + "group"
             given[owner], given[group] = ccm_options.split_owner(given.get(owner), given.get(group))
+        if self._second is not None:
+            self._understand_second_word(self._second, given)
         if ccm_options.CONTENT_FILE in given:
             content = _PREFIX + "content"
             given[content] = ccm_options.read_content(given, given.get(content))
             del given[ccm_options.CONTENT_FILE]
 
+    def _understand_second_word(self, second: Property, given: dict[str, Any]) -> None:
+        """Take the word after the name for the property that CCM has there, unless it is what is to be ensured.
+
+        Raises UsageError when the option is given too.
+        """
+        word = given.pop(_SECOND)
+        if given["ensure"] is None and word in self._properties["ensure"].shape.choices:
+            given["ensure"] = word
+        elif word is not None:
+            field, flag = _PREFIX + second.field, self._flag(second)
+            if given.get(field) is not None:
+                raise hinted(
+                    click.UsageError(f"{word} and {flag} are given"),
+                    f"choose one of them for the {second.name}",
+                )
+            given[field] = word
+
     def ensures(self, given: str | None) -> list[str | None]:
         """What can be ensured, for who does not mind: what is ``given``; else what is usual, then all there is."""
         return [given] if given else [None, *self._properties["ensure"].shape.choices]
+
+    @property
+    def _second(self) -> Property | None:
+        """What the word after the name stands for, where that is not ENSURE."""
+        return self._properties.get(ccm_options.SECOND_WORDS.get(self.model.kind, ""))
 
     @property
     def _usual_ensure(self) -> str:

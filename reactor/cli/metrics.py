@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from reactor.cli.given_files import read_given
 from reactor.cli.messages import fail, hinted
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ class Exposure(NamedTuple):
 
 
 def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options ``--metrics`` and ``--metrics-token-file``; the command gets ``exposure``."""
+    """The options ``--metrics`` and ``--metrics-token-file``; the command gets ``exposure``.
+
+    It must already be known whose files count: the token is read when the command is called.
+    """
     port = click.option(
         "--metrics",
         metavar="HOST:PORT",
@@ -36,8 +40,7 @@ def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
     token = click.option(
         "--metrics-token-file",
         metavar="FILE",
-        callback=_token,
-        type=click.File("r", encoding="utf-8"),
+        type=click.Path(),
         help="Show them only to those who send what this file holds, as a bearer token.",
     )
 
@@ -47,24 +50,30 @@ def metrics_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_metrics(
         *args: Any, metrics: Address | None, metrics_token_file: str | None, **options: Any
     ) -> Any:
-        exposure = None if metrics is None else Exposure(metrics, metrics_token_file)
-        return command(*args, exposure=exposure, **options)
+        return command(*args, exposure=exposure_of(metrics, metrics_token_file), **options)
 
     return with_metrics
 
 
+def exposure_of(address: Address | None, token_file: str | None) -> Exposure | None:
+    """What the options say. Raises UsageError when the file holds no token, or others could change it."""
+    if address is None:
+        return None
+    return Exposure(address, None if token_file is None else _token(token_file))
+
+
 def refuse_exposure(context: click.Context) -> None:
     """Raises UsageError for options that do not go together."""
-    address, token = context.params.get("metrics"), context.params.get("metrics_token_file")
+    address, file = context.params.get("metrics"), context.params.get("metrics_token_file")
     if address is None:
-        if token is not None:
+        if file is not None:
             error = click.UsageError("--metrics-token-file does nothing without --metrics", context)
             raise hinted(error, "say with --metrics HOST:PORT where to show them")
         return
     if context.params.get("converge_once"):
         error = click.UsageError("--metrics is for a run that stays", context)
         raise hinted(error, "leave --converge-once out")
-    if token is None and not address.is_loopback:
+    if file is None and not address.is_loopback:
         error = click.UsageError(f"anybody who can reach {address} could read the metrics", context)
         raise hinted(error, "give a token with --metrics-token-file, or listen on 127.0.0.1")
 
@@ -105,14 +114,10 @@ def address_of(_context: click.Context, _parameter: click.Parameter, value: str 
         raise click.BadParameter(str(error)) from error
 
 
-def _token(_context: click.Context, _parameter: click.Parameter, value: Any) -> str | None:
-    if value is None:
-        return None
-    try:
-        token: str = value.read().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.BadParameter(f"can't read {value.name}: {error}") from error
+def _token(file: str) -> str:
+    """The token that the file holds. Raises UsageError when it holds none."""
+    token = read_given("--metrics-token-file", file).strip()
     if len(token) < _SHORTEST_TOKEN or not (token.isascii() and token.isprintable() and " " not in token):
-        text = f"{value.name} holds no token, of {_SHORTEST_TOKEN} or more characters and on one line"
-        raise hinted(click.BadParameter(text), f"'openssl rand -hex 32 >{value.name}' makes one")
+        text = f"{file} holds no token, of {_SHORTEST_TOKEN} or more characters and on one line"
+        raise hinted(click.UsageError(text), f"'openssl rand -hex 32 >{file}' makes one")
     return token

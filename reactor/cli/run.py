@@ -118,9 +118,9 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option(
     "--render", is_flag=True, help="Only show the manifest as it is after loading, as reactor render does."
 )
-@metrics_options
 @ui_option
 @inputs_options
+@metrics_options
 @state_dir_option
 def run(
     manifests: tuple[str, ...],

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
+from reactor.cli.given_files import read_given
 from reactor.cli.messages import hinted, warn
 from reactor.resource.secrecy import remember
 
@@ -42,7 +41,7 @@ def secret_value(flag: str, value: Any, file: str | None) -> Any:
         return value
     if is_given:
         raise hinted(click.UsageError(f"{flag} and {flag}-file are given"), "choose one of them")
-    text = _read(flag, file)
+    text = read_given(f"{flag}-file", file).replace("\r\n", "\n")
     found = tuple(line for line in text.splitlines() if line) if value == () else text.removesuffix("\n")
     remember([found, _values_of_pairs(found)])
     return found
@@ -50,12 +49,3 @@ def secret_value(flag: str, value: Any, file: str | None) -> Any:
 
 def _values_of_pairs(value: Given) -> list[str]:
     return [pair.partition("=")[2] for pair in value] if isinstance(value, tuple) else []
-
-
-def _read(flag: str, file: str) -> str:
-    try:
-        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(f"{flag}-file: {file}: {error.strerror}") from error
-    except UnicodeDecodeError:
-        raise click.UsageError(f"{flag}-file: {file} is not UTF-8 text") from None

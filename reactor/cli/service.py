@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.inputs import inputs_options
+from reactor.cli.inputs import DATA_VARIABLE, inputs_options
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import fail, hinted
 from reactor.cli.nearest import NearestGroup
@@ -162,10 +162,15 @@ def _refuse_unwritable(place: str) -> None:
 
 
 def _loaded(places: tuple[str, ...], given: dict[str, Any]) -> Program:
-    """The manifest, with the files believed that the service will believe: nobody calls sudo(8) for that."""
+    """The manifest, with the files believed that the service will believe: nobody calls sudo(8) for that.
+
+    Raises UsageError where the service would not start for the sake of the token of its metrics.
+    """
+    from reactor.cli.metrics import exposure_of
     from reactor.loading import load
 
     with trusting_owners(given["trusted_owners"], caller=False):
+        exposure_of(given["metrics"], given["metrics_token_file"])
         return load(places, _inputs(**given)())
 
 
@@ -179,6 +184,9 @@ def _run_parameters(manifests: tuple[str, ...], options: tuple[str, ...]) -> dic
     for parameter, option in _SENSELESS.items():
         if given[parameter]:
             raise click.UsageError(f"{option} is for a run that ends, and a service is to stay")
+    if os.environ.get(DATA_VARIABLE) and given["hiera"] is None:
+        words = f"${DATA_VARIABLE} names data, and is not in the environment of the service"
+        raise hinted(click.UsageError(words), "name them after '--' with --hiera, or unset the variable")
     if given["manifests"] != manifests:
         raise hinted(
             click.UsageError("only options of 'reactor run' may follow '--'"), "name all manifests before it"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from reactor.backup.store import Store, backups_in
 from reactor.cli import exitcodes
 from reactor.cli.messages import fail
+from reactor.hostfs.downloads import remove_old_downloads
 from reactor.hostfs.private import remove_private
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
@@ -157,6 +158,7 @@ def _locked(location: Location | None, manifest: str, warn: Warn, bad_usage: int
         directory = StateDirectory.make(location.path)
         directory.lock(manifest)
         remove_private(directory.path)
+        remove_old_downloads(directory.path)
     except LockedError as error:
         fail(str(error), error.hint, exitcodes.NOT_CONVERGED)
     except StateDirectoryError as error:

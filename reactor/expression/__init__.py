@@ -8,8 +8,8 @@ expression, each step knowing only the ones above it:
 - ``kinds``: which kinds of values there are, and the checks that keep every other object out;
 - ``delimiters``: a text split into literal pieces and expressions;
 - ``lexer``, ``cursor``, ``nodes``, ``operands``, ``parser``: one expression as tokens, as a tree;
-- ``text``, ``json_text``, ``access``, ``operators``, ``regex``, ``layout``, ``gjson/``, ``builtins/``: what the
-  values can do;
+- ``text``, ``json_text``, ``access``, ``piecewise``, ``operators``, ``regex``, ``layout``, ``gjson/``, ``builtins/``: what
+  the values can do;
 - ``missing``: keys that are not there: where that is allowed, and what is said of the others;
 - ``scope``: what the host program hands in: roots, functions, secrets, bounds;
 - ``evaluator/``: the tree compiled to Python closures; ``reads``: which paths of the roots it may read;

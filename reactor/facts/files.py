@@ -102,19 +102,22 @@ def _content(path: str) -> str:
 
     Nobody has named it: only root and the user we are may be able to change it, or to put another in its place.
     """
-    try:
-        descriptor = os.open(path, _OPEN)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise _SkippedError("it is a symbolic link") from error
-        raise
-    with os.fdopen(descriptor, "rb") as file:
-        _check(os.fstat(descriptor))
+    with open(path, "rb", opener=_opened) as file:
+        _check(os.fstat(file.fileno()))
         Trust().require_file(path)
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise _SkippedError(f"it is larger than {MAX_BYTES // 2**20} MiB")
     return content.decode("utf-8-sig")
+
+
+def _opened(path: str, _flags: int) -> int:
+    try:
+        return os.open(path, _OPEN)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _SkippedError("it is a symbolic link") from error
+        raise
 
 
 def _check(found: os.stat_result) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from reactor.hostfs.private import private_directory
 from reactor.resource.keeping import state_directory
 
 _FOLDER = "downloads"
+_OLDEST = 24 * 60 * 60.0
+"""Seconds after which what has come of a download is given up: its resource is gone, or its server."""
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -28,6 +33,27 @@ def opened_downloads() -> Iterator[int]:
     os.makedirs(path, 0o700, exist_ok=True)
     with _opened(path) as descriptor:
         yield descriptor
+
+
+def remove_old_downloads(state: str) -> None:
+    """Remove what was begun below the state directory and nobody has gone on with for a day. Blocking.
+
+    What some process is at is left to it. What can't be removed stays.
+    """
+    with suppress(OSError), _opened(f"{state}/{_FOLDER}") as directory:
+        for name in os.listdir(directory):
+            with suppress(OSError):
+                _remove_old(name, directory)
+
+
+def _remove_old(name: str, directory: int) -> None:
+    descriptor = os.open(name, _FILE, dir_fd=directory)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_mtime < time.time() - _OLDEST:
+            os.unlink(name, dir_fd=directory)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
+from http import HTTPStatus
 
 import httpcore
 import trio
@@ -107,9 +108,10 @@ async def answer_of(
     meter = Meter()
     context = await in_thread(request.trust or ssl.create_default_context) if url.scheme == "https" else None
     steps = dict.fromkeys(("connect", "read", "write", "pool"), limits.silence)
+    proxy = _proxy(url, request)
     async with AsyncExitStack() as open_:
-        with _explained(limits.silence):
-            pool = httpcore.AsyncConnectionPool(context, _proxy(url, request), network_backend=Wire(meter))
+        with _naming(proxy), _explained(limits.silence):
+            pool = httpcore.AsyncConnectionPool(context, _way(proxy), network_backend=Wire(meter))
             await open_.enter_async_context(pool)
             stream = pool.stream(
                 request.method.encode(),
@@ -119,6 +121,8 @@ async def answer_of(
                 extensions={"timeout": steps},
             )
             response = await open_.enter_async_context(stream)
+            if proxy is not None and response.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+                raise HttpError(f"{response.status} {HTTPStatus.PROXY_AUTHENTICATION_REQUIRED.phrase}")
         meter.begin_body()
         yield HttpAnswer(response, meter, limits, limit)
 
@@ -140,18 +144,34 @@ def _fields(url: Url, request: HttpRequest) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in (*fields, *named)]
 
 
-def _proxy(url: Url, request: HttpRequest) -> httpcore.Proxy | None:
+def _proxy(url: Url, request: HttpRequest) -> Url | None:
     """The proxy on the way to ``url``. Raises HttpError for one that can't be used."""
     text = environment_proxy(url) if request.proxy is None else request.proxy
     if not text:
         return None
     try:
-        proxy = parse_url(text)
+        return parse_url(text)
     except HttpError as error:
         raise HttpError(f"the proxy can't be used: {error}") from error
+
+
+def _way(proxy: Url | None) -> httpcore.Proxy | None:
+    if proxy is None:
+        return None
     return httpcore.Proxy(
         httpcore.URL(scheme=proxy.scheme, host=proxy.host, port=proxy.port, target="/"), proxy.credentials
     )
+
+
+@contextmanager
+def _naming(proxy: Url | None) -> Iterator[None]:
+    """Have the errors on the way to an answer name the proxy, without its account."""
+    try:
+        yield
+    except HttpError as error:
+        if proxy is None:
+            raise
+        raise type(error)(f"through the proxy {proxy.authority}: {error}") from error
 
 
 @contextmanager

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import os
-
-import trio
-
 from reactor import ResourceError, in_thread, say
 from reactor.hostfs import Explaining, Former, Parent
 from resources.archive import staging
 from resources.archive.content import Expected, digest_of_ours
 from resources.archive.placing import MODE, give
 from resources.archive.state import Desired
-from resources.download.fetching import fetch
 from resources.download.origin import Origin, fingerprint
 from resources.download.partial import Partial
-from resources.download.source import Source, split_credentials
-
-_PRIVATE = 0o600
+from resources.download.to_file import fetch_in_time
 
 
 async def download(desired: Desired, owner: tuple[int, int], expected: Expected) -> None:
@@ -32,7 +24,7 @@ async def download(desired: Desired, owner: tuple[int, int], expected: Expected)
         known = await _known(desired)
         with Partial(directory, desired.path) as partial:
             await partial.recall(fingerprint(source.url))
-            if not await _fetched_in_time(source, partial, known):
+            if not await fetch_in_time(source, partial, known):
                 partial.restart(None)
                 say("the server still has the same archive: it is not fetched again")
                 expected.checksum = known.checksum if known is not None else None
@@ -49,31 +41,6 @@ async def download(desired: Desired, owner: tuple[int, int], expected: Expected)
             with Former(desired.path, desired.ref, directory, base) as former:
                 await partial.place(owner, MODE)
                 await former.keep()
-
-
-async def fetch_to(url: str, path: str, *, max_size: int, patience: float) -> None:
-    """Fetch what is at ``url`` to ``path``, in a directory that is ours alone; nothing is remembered of it.
-
-    ``max_size`` is in bytes, ``patience`` in seconds. Raises ResourceError.
-    """
-    bare, credentials = split_credentials(url)
-    source = Source(bare, {}, credentials, max_size, patience)
-    with (
-        Explaining(f"download {source.shown}"),
-        Parent(path) as (directory, _),
-        Partial(directory, path) as partial,
-    ):
-        await _fetched_in_time(source, partial, None)
-        partial.origin = None
-        await partial.place((os.geteuid(), os.getegid()), _PRIVATE)
-
-
-async def _fetched_in_time(source: Source, partial: Partial, known: Origin | None) -> bool:
-    timeout = source.timeout
-    with trio.move_on_after(timeout or math.inf):
-        return await fetch(source, partial, known)
-    hint = "raise the timeout; what has come is gone on with, if the server can do that"
-    raise ResourceError(f"download failed: it took longer than its timeout of {timeout:g} s", hint)
 
 
 async def _known(desired: Desired) -> Origin | None:

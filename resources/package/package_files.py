@@ -175,7 +175,7 @@ def _opened(path: str, has_checksum: bool) -> int:
 
 async def _fetch(url: str, path: str) -> str:
     """Put what is at ``url`` to ``path``, fetched as an archive is, and return that. Raises ResourceError."""
-    from resources.archive.download import fetch_to  # noqa: PLC0415 - most packages come from repositories
+    from resources.download.to_file import fetch_to  # noqa: PLC0415 - most packages come from repositories
 
     await fetch_to(url, path, max_size=_MAX_SIZE, patience=_TIMEOUT)
     return path

@@ -2,13 +2,11 @@
 
 import os
 import re
-import ssl
 import stat
 import subprocess
 
 import pytest
 import trio
-import trustme
 from archive_server import ArchiveServer
 from archive_worlds import FILES, ME, make, names_in, packed, sha256
 
@@ -351,26 +349,6 @@ async def test_a_wrong_password_is_not_shown(server, path):
     assert check.hint == "check username and password, or headers"
     for secret in ("wr0ng-pass", "t0k3n"):
         assert secret not in scrub(f"{check.error} {check.hint} {check.actions}")
-
-
-@pytest.fixture
-def authority():
-    return trustme.CA()
-
-
-@pytest.fixture
-def tls(authority):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
-    return context
-
-
-@pytest.fixture
-def trusted(authority, tmp_path_factory, monkeypatch):
-    """This host trusts the authority, as it would one in /etc/ssl/certs."""
-    certificate = tmp_path_factory.mktemp("trust") / "ca.pem"
-    authority.cert_pem.write_to_path(certificate)
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
 
 
 async def test_https_trusts_whom_the_host_trusts(path, tls, trusted):

@@ -150,3 +150,54 @@ def test_variables_are_facts_on_request(reactor, manifest, monkeypatch):
         for options in ((), ("-E",), ("-E", "--fact", "ROLE=web"))
     ]
     assert sizes == ["small", "large", "small"]
+
+
+@pytest.fixture
+def templates(tmp_path):
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates/greeting").write_text("hello\n")
+    return tmp_path / "templates"
+
+
+@pytest.mark.parametrize("ensure", [(), ("present",)])
+def test_the_source_of_a_scaffold_may_come_after_its_name(reactor, tmp_path, templates, ensure):
+    done = reactor("ensure", "scaffold", tmp_path / "target", templates, *ensure)
+    assert done.code == 0, done.err
+    assert (tmp_path / "target/greeting").read_text() == "hello\n"
+
+
+def test_what_is_to_be_ensured_may_still_come_after_the_name_of_a_scaffold(reactor, tmp_path, templates):
+    target = tmp_path / "target"
+    assert reactor("ensure", "scaffold", target, "present", "--source", templates).code == 0
+    assert reactor("ensure", "scaffold", target, "absent", "--source", templates).code == 0
+    assert not (target / "greeting").exists()
+
+
+def test_the_source_of_a_scaffold_can_not_be_given_twice(reactor, tmp_path, templates):
+    done = reactor("ensure", "scaffold", tmp_path / "target", templates, "--source", templates)
+    assert done.code == 2
+    assert f"{templates} and --source are given" in done.err
+    assert not (tmp_path / "target").exists()
+
+
+def test_the_url_of_an_archive_may_come_after_its_file(reactor, tmp_path):
+    url = "http://127.0.0.1:9/a.tar.gz"
+    words = ("ensure", "archive", tmp_path / "a.tar.gz", "--noop")
+    done = reactor(*words, url)
+    assert (done.code, "Would have downloaded" in done.out) == (0, True), done.err
+    bad = reactor(*words, "http://127.0.0.1:9/a.txt")
+    assert "the filename in the url must end in" in bad.err
+
+
+def test_the_data_are_those_that_the_variable_of_ccm_names(reactor, tmp_path, manifest, monkeypatch):
+    (tmp_path / "site.yaml").write_text("data: {size: large}\n")
+    (tmp_path / "other.yaml").write_text("data: {size: huge}\n")
+    path = manifest("data: {size: small}\nresources: []\n")
+    monkeypatch.setenv("CCM_HIERA_DATA", str(tmp_path / "site.yaml"))
+    assert json.loads(reactor("data", path, "size").out) == "large"
+    assert json.loads(reactor("data", path, "size", "--hiera", tmp_path / "other.yaml").out) == "huge"
+    written = reactor("ensure", "file", tmp_path / "f", "--content", "{{ Data.size }}")
+    assert written.code == 0, written.err
+    assert (tmp_path / "f").read_text() == "large"
+    monkeypatch.setenv("CCM_HIERA_DATA", str(tmp_path / "nowhere.yaml"))
+    assert "nowhere.yaml" in reactor("run", "--converge-once", path).err

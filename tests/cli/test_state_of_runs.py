@@ -1,9 +1,11 @@
 """`reactor run` with its state directory, and the commands that read it, as processes and through the real parser."""
 
+import fcntl
 import json
 import os
 import signal
 import sqlite3
+import time
 from contextlib import closing
 
 import pytest
@@ -445,3 +447,18 @@ def test_why_of_a_path_names_the_file_that_is_meant(reactor, manifest, tmp_path)
 def test_why_of_what_is_not_known_says_where_to_look(reactor, manifest, asked, hint):
     once(reactor, manifest(TWO))
     assert reactor("why", asked).err == f"error: the journal knows no resource {asked}\nhint: {hint}\n"
+
+
+def test_a_run_removes_what_came_of_downloads_that_nobody_goes_on_with(reactor, manifest, state_directory):
+    downloads = state_directory / "downloads"
+    downloads.mkdir(parents=True, mode=0o700)
+    state_directory.chmod(0o700)
+    for name in ("old", "busy", "young"):
+        (downloads / name).write_text("half of it")
+    for name in ("old", "busy"):
+        os.utime(downloads / name, (time.time() - 25 * 3600,) * 2)
+    with open(downloads / "busy") as busy:
+        fcntl.flock(busy, fcntl.LOCK_EX)
+        done = reactor("run", "--converge-once", manifest("resources: []\n"))
+    assert done.code == 0, done.err
+    assert sorted(os.listdir(downloads)) == ["busy", "young"]

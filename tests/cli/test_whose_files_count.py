@@ -175,6 +175,33 @@ def test_a_fact_file_in_a_directory_of_another_user_is_left_out(place):
 # Files that somebody has named
 
 
+NAMING_A_FILE = {
+    "the content of a file": ("ensure", "file", "{outer}/ran", "--content-file", "{dir}/named"),
+    "a password": ("ensure", "user", "root", "--noop", "--password-file", "{dir}/named"),
+    "the token of metrics": (
+        "run", "{dir}/m.yaml", "--converged-timeout", "0.01",
+        "--metrics", "127.0.0.1:0", "--metrics-token-file", "{dir}/named",
+    ),
+}  # fmt: skip
+"""Commands that read another file."""
+
+
+@pytest.mark.parametrize("words", NAMING_A_FILE.values(), ids=NAMING_A_FILE)
+def test_root_takes_no_file_of_an_option_that_another_user_could_change(place, ran, words):
+    named = place / "named"
+    named.write_text(f"$6$salt${'x' * 86}\n")  # the hash of a password will do for all of them
+    words = [word.format(dir=place, outer=place.parent) for word in words]
+    assert command(*words).code == 0
+    (place.parent / "ran").unlink(missing_ok=True)
+    given_away(named)
+    refused = command(*words)
+    assert refused.code == 2
+    assert f"{named} belongs to {MALLORY}" in refused.err
+    assert f"--trust-owner {MALLORY}" in refused.err
+    assert not ran()
+    assert command(*words, "--trust-owner", MALLORY).code == 0
+
+
 @pytest.mark.parametrize(
     ("harm", "name"),
     [

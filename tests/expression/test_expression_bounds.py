@@ -3,6 +3,7 @@
 import random
 import sys
 import time
+import tracemalloc
 
 import pytest
 from promises_of_expressions import breach, scope
@@ -116,3 +117,38 @@ def test_what_must_be_brief_says_when_it_is_not():
     assert expression("sum(1..100)").evaluate(brief) == 5050
     with pytest.raises(NotBrieflyError):
         expression("sum(1..100000)").evaluate(brief)
+
+
+def test_what_must_be_brief_makes_no_long_range_to_find_out():
+    brief = Scope({})
+    brief.is_brief = True
+    tracemalloc.start()
+    try:
+        with pytest.raises(NotBrieflyError):
+            expression("median(1..900000)").evaluate(brief)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_long_list_is_sorted_as_a_short_one_is():
+    values = [(number * 7919) % 3001 for number in range(60_001)]
+    pairs = [[value, place] for place, value in enumerate(values)]
+    scope = Scope({"values": values, "pairs": pairs})
+    for source, wanted in (
+        ("sort(values)", sorted(values)),
+        ("sort(values, 'desc')", sorted(values, reverse=True)),
+        ("median(values)", float(sorted(values)[30_000])),
+        ("map(sortBy(pairs, #[0]), #[1])", sorted(range(60_001), key=values.__getitem__)),
+        (
+            "map(sortBy(pairs, #[0], 'desc'), #[1])",
+            sorted(range(60_001), key=values.__getitem__, reverse=True),
+        ),
+        ("sort([])", []),
+    ):
+        assert expression(source).evaluate(scope) == wanted, source
+
+
+def test_a_long_range_holds_all_its_numbers():
+    assert expression("1..60001").evaluate(Scope({})) == list(range(1, 60_002))
+    assert expression("5..4").evaluate(Scope({})) == []

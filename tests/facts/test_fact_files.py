@@ -96,6 +96,14 @@ def test_a_file_that_is_no_text_is_noted(place, tmp_path):
     assert list(notes) == [str(path)]
 
 
+def test_a_directory_in_place_of_a_file_is_noted_and_keeps_no_descriptor(tmp_path):
+    path = tmp_path / "facts.yaml"
+    path.mkdir()
+    before = os.listdir("/proc/self/fd")
+    assert read(tmp_path) == ({}, {str(path): f"the file is skipped: [Errno 21] Is a directory: '{path}'"})
+    assert os.listdir("/proc/self/fd") == before
+
+
 def test_symbolic_links_are_never_followed(place, tmp_path):
     elsewhere = place("elsewhere/real.yaml", "spoilt: true")
     (tmp_path / "a").mkdir()

@@ -204,7 +204,7 @@ def manifest(tmp_path):
         (["--metrics", "[::]:1", "--metrics-token-file", "{dir}/none"], "none"),
         (["--metrics", "[::]:1", "--metrics-token-file", "{dir}/short"], "openssl rand -hex 32"),
         (["--metrics", "[::]:1", "--metrics-token-file", "{dir}/lines"], "openssl rand -hex 32"),
-        (["--metrics", "[::]:1", "--metrics-token-file", "{dir}/bytes"], "can't read"),
+        (["--metrics", "[::]:1", "--metrics-token-file", "{dir}/bytes"], "is not UTF-8 text"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_before_anything_happens(

@@ -1,151 +1,134 @@
 """Break the core on purpose, a line at a time, and see which of it the tests notice.
 
-`python tests/mutation/run.py [--sample 60] [--part NAME] [--seed N]`. Each part of `PARTS` is mutated in a clone of the
-last commit, two parts side by side, by cosmic-ray, in an environment of its own (`requirements-mutation.lock`). A mutant
-is killed when a test of the part fails or hangs. Ends with 1 when fewer than 90 % were killed; the diffs of the survivors
-are printed, each to be tested or explained.
+`python tests/mutation/run.py [--sample 100] [--part NAME] [--seed N] [--jobs N]`. All is done in clones of the last commit,
+in `build/mutation/COMMIT`. Once for a commit, it is recorded which tests execute which lines. Each mutant, made by
+cosmic-ray (`requirements-mutation.lock`), is then tried with the tests that executed the line, in one process, until one
+fails. What came of it is written at once: a run that was interrupted goes on when it is started again with its seed.
+
+A mutant is killed when a test fails that passes without it, or when the tests take much longer than recorded. Ends with 1
+when one survives that `explained.toml` does not explain.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
-import tempfile
 import time
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from queue import SimpleQueue
 
-HERE = Path(__file__).parent
-PROJECT = HERE.parent.parent
-ENOUGH = 0.9
-"""The part of the mutants that has to be killed."""
-
-
-class Part(NamedTuple):
-    """What is mutated together: the folder, its tests in the order in which they are likely to notice, seconds they may take."""
-
-    folder: str
-    tests: tuple[str, ...]
-    timeout: float
-
+from choosing import choose
+from recording import Recording, record
+from trying import Bench
+from workshop import HERE, PROJECT, clone, run, tool
 
 PARTS = {
-    "engine": Part("reactor/engine", ("tests/engine", "tests/crash", "tests/health"), 400),
-    "journal": Part("reactor/journal", ("tests/journal", "tests/crash"), 400),
-    "manifest": Part("reactor/manifest", ("tests/manifest", "tests/language", "tests/cli"), 600),
-    "watchers": Part("watchers", ("tests/watchers", "tests/network"), 400),
-    "file": Part("resources/file", ("tests/file", "tests/attacks"), 400),
+    "engine": ("reactor/engine", ("tests/engine", "tests/health")),
+    "journal": ("reactor/journal", ("tests/journal",)),
+    "manifest": ("reactor/manifest", ("tests/manifest", "tests/language", "tests/ccm", "tests/cli")),
+    "watchers": ("watchers", ("tests/watchers", "tests/network")),
+    "file": ("resources/file", ("tests/file", "tests/attacks")),
 }
-
-
-class Mutant(NamedTuple):
-    """One change, and whether the tests let it pass."""
-
-    part: str
-    survived: bool
-    diff: str
+"""What is mutated, and the tests that are recorded for it. Those of `tests/crash` take minutes each, and are left out."""
 
 
 def main() -> int:
-    """Mutate, tell each part's share as it ends, and then the survivors."""
+    """Try the sample, telling each survivor as it is found."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sample", type=int, default=60, help="mutants of each part; 0 for all")
+    parser.add_argument("--sample", type=int, default=100, help="how many mutants; 0 for all")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this one; may be repeated")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10**6)
-    parser.add_argument("--jobs", type=int, default=2, help="parts side by side")
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="mutants side by side, each in a clone of its own"
+    )
+    parser.add_argument("--directory", type=Path, default=PROJECT / "build/mutation")
+    parser.add_argument("--commit", default="HEAD")
     asked = parser.parse_args()
     print(f"seed {asked.seed}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="mutants-") as scratch, ThreadPoolExecutor(asked.jobs) as pool:
-        tool = install_tool(Path(scratch))
-        mutated = [
-            pool.submit(mutate, name, Path(scratch), tool, asked.sample, asked.seed)
-            for name in asked.part or PARTS
-        ]
-        mutants = [mutant for part in mutated for mutant in part.result()]
-    for mutant in mutants:
-        if mutant.survived:
-            print(f"\nsurvived in {mutant.part}:\n{mutant.diff}")
-    return 0 if tell_share("all", mutants) >= ENOUGH else 1
+    commit = run("git", "rev-parse", "--short=9", asked.commit, cwd=PROJECT).strip()
+    place = (asked.directory / commit).resolve()
+    python = tool(asked.directory.absolute())
+    clones = [clone(place, number, commit) for number in range(asked.jobs)]
+    recording = recorded(place, clones[0], asked.jobs)
+    folders = [PARTS[name][0] for name in asked.part or PARTS]
+    sample = ["--sample", asked.sample, "--seed", asked.seed]
+    found = run(python, HERE / "mutants.py", *sample, *folders, cwd=clones[0]).splitlines()
+    print(f"{len(found)} mutants", flush=True)
+    results = try_all([json.loads(line) for line in found], clones, recording, place / "results.jsonl")
+    return tell(results)
 
 
-def install_tool(scratch: Path) -> Path:
-    """The programs of cosmic-ray, in an environment that the project does not share."""
-    run(sys.executable, "-m", "venv", scratch / "tool")
-    pip = scratch / "tool/bin/pip"
-    run(pip, "install", "-q", "--require-hashes", "--no-deps", "-r", PROJECT / "requirements-mutation.lock")
-    return scratch / "tool/bin"
+def recorded(place: Path, first: Path, jobs: int) -> Recording:
+    """What the tests of all parts execute, found out once."""
+    target = place / "recording.json"
+    if not target.exists():
+        tests = sorted({test for _, tests in PARTS.values() for test in tests})
+        record(first, [folder for folder, _ in PARTS.values()], tests, jobs, target)
+    recording = Recording.read(target)
+    print(f"{len(recording.seconds)} tests, {sum(recording.seconds.values()):.0f} s", flush=True)
+    return recording
 
 
-def mutate(name: str, scratch: Path, tool: Path, sample: int, seed: int) -> list[Mutant]:
-    """Mutate one part in a clone of its own. Raises CalledProcessError when its tests fail as they stand."""
-    part, clone = PARTS[name], scratch / name
-    run("git", "clone", "-q", PROJECT, clone)
-    run("scripts/setup", "dev", cwd=clone)
-    (clone / "mutation.toml").write_text(configuration(part))
-    run(tool / "cosmic-ray", "baseline", "mutation.toml", cwd=clone)
-    run(tool / "cosmic-ray", "init", "mutation.toml", "session.sqlite", cwd=clone)
-    chosen = ["--sample", str(sample), "--seed", str(seed)]
-    run(tool / "python", HERE / "sample.py", "session.sqlite", *chosen, cwd=clone)
-    run(tool / "cosmic-ray", "exec", "mutation.toml", "session.sqlite", cwd=clone)
-    mutants = read_results(name, run(tool / "cosmic-ray", "dump", "session.sqlite", cwd=clone))
-    tell_share(name, mutants)
-    return mutants
+def try_all(mutants: list[dict], clones: list[Path], recording: Recording, target: Path) -> list[dict]:
+    """The results of the mutants, those of an earlier run among them."""
+    lines = target.read_text().splitlines() if target.exists() else []
+    known = {result["key"]: result for result in map(json.loads, lines)}
+    benches: SimpleQueue[Bench] = SimpleQueue()
+    for each in clones:
+        benches.put(Bench(each))
+
+    def attempt(mutant: dict) -> dict:
+        if mutant["key"] in known:
+            return known[mutant["key"]]
+        bench = benches.get()
+        try:
+            text = (bench.clone / mutant["module"]).read_text()
+            choice = choose(recording, mutant["module"], text, mutant["first"], mutant["last"])
+            result = bench.attempt(mutant, choice)
+        finally:
+            benches.put(bench)
+        with target.open("a") as written:
+            written.write(json.dumps(result) + "\n")
+        print(f"{result['ending']:8} {result['seconds']:5.1f} s  {result['key']}", flush=True)
+        return result
+
+    with ThreadPoolExecutor(len(clones)) as pool:
+        results = list(pool.map(attempt, mutants))
+    for _ in clones:
+        benches.get().close()
+    return results
 
 
-def configuration(part: Part) -> str:
-    """What cosmic-ray is told, as TOML."""
-    # No bytecode: a mutant written within a second of the last, and as long, would be taken for it.
-    tests = (
-        f"env PYTHONDONTWRITEBYTECODE=1 .venv/bin/pytest -x -q -n0 -p no:cacheprovider {' '.join(part.tests)}"
-    )
-    return "\n".join(
-        (
-            "[cosmic-ray]",
-            f"module-path = {json.dumps(part.folder)}",
-            f"timeout = {part.timeout}",
-            "excluded-modules = []",
-            f"test-command = {json.dumps(tests)}",
-            "[cosmic-ray.distributor]",
-            'name = "local"',
-            "",
+def tell(results: list[dict]) -> int:
+    """Print what survived, and what share was killed; 1 when something survived without a reason."""
+    reasons = explained()
+    survivors = [result for result in results if result["ending"] not in ("killed", "hung")]
+    without = [each for each in survivors if (each["module"], each["was"], each["became"]) not in reasons]
+    for each in without:
+        words = (
+            f"{each['ending']}; {each['tests']} of {each['of']} tests"
+            if each["of"]
+            else "no test executes it"
         )
+        print(f"\n{each['key']} ({words})\n- {each['was']}\n+ {each['became']}")
+    killed = len(results) - len(survivors)
+    share = killed / len(results) if results else 1.0
+    explained_count = len(survivors) - len(without)
+    print(
+        f"\n{killed} of {len(results)} killed, {share:.1%}; {explained_count} explained, {len(without)} survived"
     )
+    return 1 if without else 0
 
 
-def read_results(name: str, dump: str) -> list[Mutant]:
-    """The mutants that were tried. Each line of ``dump`` is a pair, of what was to be done and what came of it."""
-    pairs = [json.loads(line) for line in dump.splitlines()]
-    return [
-        Mutant(name, result["test_outcome"] == "survived", result["diff"] or "")
-        for _, result in pairs
-        if result is not None and result["worker_outcome"] != "skipped"
-    ]
-
-
-def tell_share(name: str, mutants: list[Mutant]) -> float:
-    """Print and return which part of them was killed."""
-    killed = sum(not mutant.survived for mutant in mutants)
-    share = killed / len(mutants) if mutants else 1.0
-    print(f"{name}: {killed} of {len(mutants)} killed, {share:.1%}", flush=True)
-    return share
-
-
-def run(*command: object, cwd: Path | None = None) -> str:
-    """Run it, and return what it printed. Raises CalledProcessError, with all it said told."""
-    environment = {key: value for key, value in os.environ.items() if key != "CI"}
-    done = subprocess.run(
-        [str(word) for word in command], cwd=cwd, capture_output=True, text=True, check=False, env=environment
-    )
-    if done.returncode != 0:
-        print(done.stdout[-5000:], done.stderr[-5000:], sep="\n", file=sys.stderr)
-        done.check_returncode()
-    return done.stdout
+def explained() -> set[tuple[str, str, str]]:
+    """The mutants that change nothing that anybody could notice: module, line as it is, line as it becomes."""
+    entries = tomllib.loads((HERE / "explained.toml").read_text()).get("mutant", [])
+    return {(entry["module"], entry["was"], entry["became"]) for entry in entries}
 
 
 if __name__ == "__main__":

@@ -241,6 +241,7 @@ def test_a_dry_run_shows_the_unit_and_needs_nothing(manifest, tmp_path):
         (["{manifest}", "--", "--render"], "a service is to stay"),
         (["{manifest}", "--", "--help"], "no way to run a service"),
         (["{manifest}", "--", "--metrics", "0.0.0.0:1"], "--metrics-token-file"),
+        (["{manifest}", "--", "--metrics", "127.0.0.1:1", "--metrics-token-file", "/nowhere"], "/nowhere"),
         (["{manifest}", "second.yaml"], "second.yaml"),
         (["--name", "a/b", "{manifest}"], "can't name a unit"),
         (["/nonexistent/site.yaml"], "there is no directory /nonexistent"),
@@ -254,6 +255,15 @@ def test_what_can_not_run_as_a_service_is_refused_at_once(manifest, args, compla
     assert done.code == 2
     assert complaint in " ".join(done.err.split())
     assert "Traceback" not in done.err
+
+
+def test_data_that_only_a_variable_names_are_refused_for_the_service_would_not_have_them(
+    manifest, monkeypatch
+):
+    monkeypatch.setenv("CCM_HIERA_DATA", str(manifest))
+    done = service("install", manifest)
+    assert done.code == 2
+    assert "name them after '--' with --hiera" in done.err
 
 
 def test_without_systemd_it_says_so(manifest):

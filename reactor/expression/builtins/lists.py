@@ -9,6 +9,7 @@ from reactor.expression.access import fetch
 from reactor.expression.builtins.signature import Builtin, builtin
 from reactor.expression.errors import FunctionError
 from reactor.expression.kinds import kind
+from reactor.expression.piecewise import ordered
 
 _COMPARABLE = ({"int", "float"}, {"string"}, {"time.Time"}, {"time.Duration"}, {"bool"})
 
@@ -71,7 +72,8 @@ def sort_keys(values: list[Any], order: str) -> bool:
 
 
 def _sort(items: Any, order: str = "asc") -> list[Any]:
-    return sorted(items, reverse=sort_keys(list(items), order))
+    found: list[Any] = ordered(items, reverse=sort_keys(list(items), order))
+    return found
 
 
 BUILTINS: dict[str, Builtin] = {

@@ -10,6 +10,7 @@ from reactor.expression.bounds import integer
 from reactor.expression.builtins.signature import Builtin, builtin
 from reactor.expression.errors import FunctionError
 from reactor.expression.kinds import kind
+from reactor.expression.piecewise import ordered
 
 _BITS = 64
 _MASK = (1 << _BITS) - 1
@@ -50,7 +51,7 @@ def _mean(*values: Any) -> float:
 
 
 def _median(*values: Any) -> float:
-    found = sorted(float(value) for value in flat(values))
+    found: list[float] = ordered([float(value) for value in flat(values)])
     if not found:
         return 0.0
     middle = len(found) // 2

@@ -15,6 +15,7 @@ from reactor.expression.builtins.lists import sort_keys
 from reactor.expression.errors import FunctionError
 from reactor.expression.kinds import kind
 from reactor.expression.operators import add, truth
+from reactor.expression.piecewise import ordered
 
 Of = Callable[..., Any]
 
@@ -82,7 +83,7 @@ def _group_by(items: Any, of: Of, _: Any) -> dict[Any, list[Any]]:
 def _sort_by(items: Any, of: Of, order: Any) -> list[Any]:
     keys = [of(item, index) for index, item in enumerate(items)]
     descending = sort_keys(keys, "asc" if order is None else order)
-    return [items[index] for index in sorted(range(len(keys)), key=keys.__getitem__, reverse=descending)]
+    return [items[index] for index in ordered(range(len(keys)), key=keys.__getitem__, reverse=descending)]
 
 
 def _reduce(items: Any, of: Of, initial: Any) -> Any:

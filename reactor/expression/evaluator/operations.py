@@ -8,7 +8,8 @@ from reactor.expression.errors import FunctionError
 from reactor.expression.evaluator.closures import Below, Evaluate, placed, placing
 from reactor.expression.kinds import kind
 from reactor.expression.nodes import Binary, Conditional, Node, Unary
-from reactor.expression.operators import BINARY, UNARY, truth
+from reactor.expression.operators import BINARY, UNARY, range_length, truth
+from reactor.expression.piecewise import numbers
 from reactor.expression.run import Run
 
 _REGEX_COST = 100
@@ -22,8 +23,8 @@ def _unary(node: Unary, below: Below) -> Evaluate:
 
 def _binary(node: Binary, below: Below) -> Evaluate:
     left, right = below(node.left), below(node.right)
-    if node.operator in _LAZY:
-        return _LAZY[node.operator](node, left, right)
+    if node.operator in _OWN:
+        return _OWN[node.operator](node, left, right)
     operate = BINARY[node.operator]
     cost = _REGEX_COST if node.operator == "matches" else 0
     keys_only = node.operator == "in"
@@ -60,7 +61,17 @@ def _coalesce(_: Binary, left: Evaluate, right: Evaluate) -> Evaluate:
     return coalesce
 
 
-_LAZY = {"and": _and, "or": _or, "??": _coalesce}
+def _range(node: Binary, left: Evaluate, right: Evaluate) -> Evaluate:
+    def ranged(run: Run) -> list[int]:
+        low, high = left(run), right(run)
+        run.charge(range_length(low, high))  # before it is made: who must be brief makes none
+        return numbers(low, high)
+
+    return placing(node, ranged)
+
+
+_OWN = {"and": _and, "or": _or, "??": _coalesce, "..": _range}
+"""Operators that do not always evaluate both sides, or are paid for before they work."""
 
 
 def _conditional(node: Conditional, below: Below) -> Evaluate:

@@ -1,0 +1,80 @@
+"""Which tests can notice a mutant: those that executed the line, the quickest first."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from recording import Recording
+
+MOST_SECONDS = 30.0
+"""What the tests of one mutant may take together, as recorded: the quickest of them fill it."""
+
+
+class Choice(NamedTuple):
+    """The tests to run, the seconds they took when they were recorded, and how many there were to choose from."""
+
+    tests: list[str]
+    seconds: float
+    of: int
+
+
+def choose(recording: Recording, module: str, text: str, first: int, last: int) -> Choice:
+    """The tests for a change of the lines ``first`` to ``last`` of the ``module``, whose text is ``text``."""
+    executed = recording.lines.get(module, {})
+    lines = telling_lines(ast.parse(text), first, last)
+    found = {test for line in lines for test in executed.get(line, ())}
+    chosen: list[str] = []
+    seconds = 0.0
+    for test in sorted(found, key=lambda test: (recording.seconds[test], test)):
+        if chosen and seconds + recording.seconds[test] > MOST_SECONDS:
+            break
+        chosen.append(test)
+        seconds += recording.seconds[test]
+    return Choice(chosen, seconds, len(found))
+
+
+def telling_lines(tree: ast.Module, first: int, last: int) -> set[int]:
+    """The lines whose execution tells that a test depends on those from ``first`` to ``last``.
+
+    In the body of a function, these are the lines of the statement, without those of its own blocks. What is executed when
+    the module is imported is executed for all tests: there, the lines of all functions below count, or of the module.
+    """
+    around = _around(tree, first, last)
+    function = next((node for node in reversed(around) if _is_in_body(node, first)), None)
+    if function is not None:
+        return set(_header(around[-1]))
+    if isinstance(around[-1], ast.FunctionDef | ast.AsyncFunctionDef):
+        return _lines_in_functions(around[-1])
+    return _lines_in_functions(tree)
+
+
+def _around(tree: ast.Module, first: int, last: int) -> list[ast.stmt]:
+    """The statements that hold these lines, the outermost first."""
+    found = [
+        node for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and _begin(node) <= first and last <= (node.end_lineno or 0)
+    ]  # fmt: skip
+    return sorted(found, key=lambda node: (_begin(node), -(node.end_lineno or 0)))
+
+
+def _is_in_body(node: ast.AST, line: int) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and line >= node.body[0].lineno
+
+
+def _begin(node: ast.stmt) -> int:
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
+
+
+def _header(node: ast.stmt) -> range:
+    body = getattr(node, "body", None) or getattr(node, "cases", None)
+    if not body:
+        return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    inner = body[0].pattern.lineno if isinstance(body[0], ast.match_case) else body[0].lineno
+    return range(node.lineno, max(inner, node.lineno + 1))
+
+
+def _lines_in_functions(tree: ast.AST) -> set[int]:
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return {line for node in functions for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1)}

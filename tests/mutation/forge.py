@@ -1,0 +1,105 @@
+"""Runs tests in forks of a process that has the libraries loaded already, one request after the other.
+
+A request is a line of JSON on stdin, ``{"tests": [...], "seconds": 60}``; the answer, on stdout, is ``{"ending": ...,
+"failed": ...}``: how it ended (`passed`, `failed`, or `hung` when the seconds were over), and the test that failed first.
+Whatever the tests have started is killed with them. Run it in the directory of the clone, with its Python.
+"""
+
+import ctypes
+import json
+import os
+import select
+import signal
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+# Without those that come with plugins of pytest, which must be imported by it: starlette imports anyio.
+_LIBRARIES = ("click", "h11", "jinja2", "networkx", "pydantic", "pyroute2", "rich", "yaml")
+_SET_CHILD_SUBREAPER = 36
+
+
+class FirstFailure:
+    """A plugin: writes the name of the test that fails to a pipe."""
+
+    def __init__(self, pipe):
+        self._pipe = pipe
+
+    def pytest_runtest_logreport(self, report):
+        """Tell the first one; after it, pytest stops."""
+        if report.failed:
+            os.write(self._pipe, report.nodeid.encode())
+
+
+def main():
+    """Answer all requests."""
+    for name in _LIBRARIES:
+        import_module(name)
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1)  # orphans become our children
+    for line in sys.stdin:
+        request = json.loads(line)
+        print(json.dumps(answer(request["tests"], request["seconds"])), flush=True)
+
+
+def answer(tests, seconds):
+    """Run the tests until one fails, for so many seconds at most."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        run(tests, writer)
+    os.close(writer)
+    ending = wait(child, time.monotonic() + seconds)
+    kill_children()
+    os.set_blocking(reader, False)  # who got away from us may hold the other end
+    with os.fdopen(reader, "rb") as pipe:
+        return {"ending": ending, "failed": (pipe.read() or b"").decode()}
+
+
+def run(tests, pipe):
+    """Become a pytest that runs them, and end."""
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in range(3):
+        os.dup2(nothing, standard)
+    options = [
+        "-x",
+        "-q",
+        "-n0",
+        "-p",
+        "no:cacheprovider",
+        f"--basetemp={Path.cwd().parent}/tests-{os.getppid()}",
+    ]
+    code = 1
+    try:
+        code = int(pytest.main([*options, *tests], plugins=[FirstFailure(pipe)]))
+    finally:
+        os._exit(code)
+
+
+def wait(child, deadline):
+    """How it ended; it is gone then."""
+    descriptor = os.pidfd_open(child)
+    try:
+        ended = select.select([descriptor], [], [], max(deadline - time.monotonic(), 0))[0]
+    finally:
+        os.close(descriptor)
+    if not ended:
+        os.killpg(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    return "hung" if not ended else "failed" if status else "passed"
+
+
+def kill_children():
+    """End what the tests have left, and what that leaves."""
+    while children := Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+        for child in map(int, children):
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""The tool that mutates: which tests it chooses, and what it takes for killed."""
+
+import ast
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import trying
+from choosing import Choice, choose, telling_lines
+from recording import Recording
+from workshop import HERE, PROJECT
+
+MODULE = """\
+LIMIT = 3
+
+
+def double(
+    number=2,
+):
+    if number > LIMIT:
+        return 0
+    return number * 2
+
+
+def other():
+    return 1
+"""
+TESTS = """\
+import pathlib
+from m import double
+
+def test_doubles():
+    assert double(2) == 4
+
+def test_is_there():
+    assert double
+
+def test_fails_by_itself():
+    assert False
+"""
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch):
+    """A clone with one module."""
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    (clone / ".venv").symlink_to(Path(sys.prefix))
+    (clone / "m.py").write_text(MODULE)
+    (clone / "conftest.py").touch()
+    (clone / "test_m.py").write_text(TESTS)
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    bench = trying.Bench(clone)
+    yield bench
+    bench.close()
+
+
+def attempt(bench, was, became, *tests):
+    mutant = {
+        "key": "k",
+        "module": "m.py",
+        "was": was,
+        "became": became,
+        "source": MODULE.replace(was, became),
+    }
+    found = bench.attempt(mutant, Choice([f"test_m.py::{test}" for test in tests], 0.1, len(tests)))
+    assert (bench.clone / "m.py").read_text() == MODULE
+    return found["ending"], found["by"]
+
+
+def test_a_mutant_is_killed_by_the_test_that_fails_only_with_it(bench):
+    killed = ("killed", "test_m.py::test_doubles")
+    assert attempt(bench, "* 2", "* 3", "test_is_there", "test_doubles") == killed
+    assert attempt(bench, "* 2", "* 3", "test_fails_by_itself", "test_doubles") == killed
+
+
+def test_a_mutant_that_no_test_notices_survives(bench):
+    assert attempt(bench, "* 2", "* 3", "test_is_there")[0] == "survived"
+    assert attempt(bench, "* 2", "* 3", "test_fails_by_itself")[0] == "untested"
+    assert attempt(bench, "* 2", "* 3")[0] == "untested"
+
+
+def test_a_mutant_that_can_not_be_imported_is_killed(bench):
+    assert attempt(bench, "LIMIT = 3", "LIMIT = 3 / 0", "test_is_there") == ("killed", "")
+
+
+def test_tests_that_do_not_end_are_killed(bench, monkeypatch):
+    monkeypatch.setattr(trying, "_START_SECONDS", 10.0)
+    assert attempt(bench, "return number * 2", "while True: pass", "test_doubles")[0] in ("hung", "unclear")
+
+
+def test_a_pytest_that_can_not_begin_proves_nothing(bench):
+    (bench.clone / "conftest.py").write_text("raise RuntimeError")
+    with pytest.raises(RuntimeError, match="can't begin"):
+        attempt(bench, "* 2", "* 3", "test_doubles")
+
+
+@pytest.mark.parametrize(
+    ("line", "telling"),
+    [
+        (7, {7}),
+        (8, {8}),
+        (5, {7, 8, 9}),
+        (1, {7, 8, 9, 13}),
+    ],
+    ids=["the head of a statement", "its block", "a default of a function", "the module"],
+)
+def test_what_tells_that_a_test_depends_on_a_line(line, telling):
+    assert telling_lines(ast.parse(MODULE), line, line) == telling
+
+
+def test_the_quickest_of_the_tests_that_executed_the_line_are_chosen():
+    seconds = {"slow": 25.0, "quick": 0.1, "slower": 29.0, "elsewhere": 0.01}
+    recording = Recording(
+        seconds, {"m.py": {9: frozenset({"slow", "quick", "slower"}), 13: frozenset({"elsewhere"})}}
+    )
+    assert choose(recording, "m.py", MODULE, 9, 9) == Choice(["quick", "slow"], 25.1, 3)
+
+
+def test_what_is_explained_still_stands_in_its_module():
+    for mutant in tomllib.loads((HERE / "explained.toml").read_text())["mutant"]:
+        lines = [line.strip() for line in (PROJECT / mutant["module"]).read_text().splitlines()]
+        assert set(mutant["was"].splitlines()) <= set(lines), mutant
+        assert mutant["became"] != mutant["was"]
+        assert mutant["reason"]
