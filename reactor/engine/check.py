@@ -117,7 +117,7 @@ def looked_at(resource: Resource) -> Iterator[str]:
 async def perform(plan: Plan, done: list[str]) -> None:
     """Make the changes of ``plan`` in order, and add to ``done`` what each was. Raises what they raise."""
     for action in plan:
-        await action.run()
+        await action.make()
         done.append(action.made())
 
 
@@ -145,7 +145,7 @@ async def _carry_out(
 
 async def _read_back(resource: Resource, made: Plan) -> None:
     """Look which of the actions ``made`` have had their effect, where only looking tells, and mark these as proved."""
-    unsure = [action for action in made if action.reads_back]
+    unsure = [action for action in made if action.reads_back and not action.is_proof]
     if unsure:
         still_due = resource.plan(await resource.observe(), refresh=False)
         for action in unsure:
