@@ -20,13 +20,14 @@ FEW = 5
         ("mask", {"masked": False}, "mask", "disabled"),
     ],
 )
-async def test_links_of_a_unit_undone_by_others_are_drift_again(app, before, wanted, undo, after):
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_links_of_a_unit_undone_by_others_are_drift_again(app, before, wanted, undo, after, at_once):
     app.path.unlink()
     app.path = VENDOR / app.full
     app.write()
     app.ctl("daemon-reload")
     app.ctl(before)
     ours = Service(name=app.name, ensure="stopped", **wanted)
-    await assert_repaired_after_foreign_writer(ours, lambda: app.ctl(undo), FEW)
+    await assert_repaired_after_foreign_writer(ours, lambda: app.ctl(undo), FEW, at_once=at_once)
     assert app.enabled == after
     app.path.unlink()
