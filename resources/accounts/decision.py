@@ -115,7 +115,7 @@ def _see_to_groups(user: User, state: UserState) -> Plan:
     # Appending leaves alone what others may be adding just now.
     options = ["--groups", ",".join(due.after)] if due.go else ["--append", "--groups", ",".join(due.come)]
     # Of groups that are not in the file, usermod may say that all went well, and change nothing.
-    is_sure = set((*due.come, *due.go)).issubset(state.numbers)
+    is_sure = {*due.come, *due.go}.issubset(state.numbers)
     return (_step(user, " and ".join(words), "usermod", options, changes, is_proof=is_sure),)
 
 

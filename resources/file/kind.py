@@ -384,6 +384,7 @@ class File(Resource, kind="file", providers=("posix",)):
             self._permissions,
             validator=None if self.validate_with is None else Validator(self.validate_with),
             special=_special(self.setgid is not None, self.sticky is not None),
+            is_covered=self.is_covered,
         )
 
     @property
