@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.foreign_words import COMMANDS as COMMANDS_OF_OTHERS
 from reactor.cli.messages import telling_errors
 from reactor.cli.nearest import NearestGroup
 
@@ -43,6 +44,10 @@ class LazyGroup(NearestGroup):
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """The names of all commands, the most used first."""
         return list(COMMANDS)
+
+    def hint_home(self, name: str) -> str | None:
+        """What does the same here."""
+        return f"did you mean 'reactor {COMMANDS_OF_OTHERS[name]}'?" if name in COMMANDS_OF_OTHERS else None
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command ``cmd_name``, from the module and the function of that name."""

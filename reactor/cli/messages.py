@@ -9,6 +9,7 @@ from typing import NoReturn, TypeVar
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.foreign_words import option_for
 from reactor.resource.printable import printable
 
 _Error = TypeVar("_Error", bound=click.ClickException)
@@ -93,6 +94,8 @@ def _sentence(error: click.UsageError) -> str:
 def _hint(error: click.UsageError) -> str | None:
     if notes := getattr(error, "__notes__", None):
         return "; ".join(notes)
+    if isinstance(error, click.NoSuchOption) and (home := option_for(error)):
+        return f"did you mean {home}?"
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         return f"did you mean {' or '.join(error.possibilities)}?"
     return f"'{error.ctx.command_path} --help' tells how it is used" if error.ctx else None

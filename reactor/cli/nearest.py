@@ -19,6 +19,10 @@ class NearestGroup(click.Group):
         """What finds a command too, and is neither listed nor completed."""
         return ()
 
+    def hint_home(self, name: str) -> str | None:  # noqa: ARG002 - few groups are known by other names elsewhere
+        """The hint for a command that another program has."""
+        return None
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -33,6 +37,7 @@ class NearestGroup(click.Group):
 
             close = get_close_matches(name, names, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"{self.noun}s: {', '.join(names)}"
+            hint = self.hint_home(name) or hint
             raise hinted(click.UsageError(f"there is no {self.noun} {name!r}", ctx), hint)
         return super().resolve_command(ctx, args)
 

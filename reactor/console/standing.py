@@ -74,7 +74,14 @@ def _resource(record: dict[str, Any], style: Style, now: float, *, lives: bool) 
         yield f"{_INDENT}{style('warning', 'watching: ' + watching['state'])}  {printable(watching['reason'])}"
     if (fight := record["flapping"]) is not None:
         often = ", ".join(f"{printable(action)} {count} times" for action, count in fight["actions"].items())
-        yield f"{_INDENT}{style('warning', 'flapping')} since {clock(fight['time'], now)}: {often}"
+        since = f"{style('warning', 'flapping')} since {clock(fight['time'], now)}"
+        yield f"{_INDENT}{since}: {cause_of_fight(fight['expressions'])}: {often}"
+
+
+def cause_of_fight(expressions: Iterable[str]) -> str:
+    """Why a resource differs again and again: ``expressions`` are those that have another value each time."""
+    moving = printable("; ".join(expressions))
+    return f"what it asks for changes by itself ({moving})" if moving else "something else changes it back"
 
 
 def _told(record: dict[str, Any], now: float, *, lives: bool) -> Iterable[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from reactor.console.ledger import Ledger, Trouble, what_differs
 from reactor.console.quantities import counted, date_and_time, seconds
+from reactor.console.standing import cause_of_fight
 from reactor.console.style import Style
 from reactor.engine.events import (
     AuditFound,
@@ -89,9 +90,7 @@ class TextSink:
                 yield f"{printable(event.ref)}  {self._style('ok', 'resumed')}\n"
             case Flapping():
                 times = ", ".join(f"{action} {count} times" for action, count in event.actions.items())
-                why = "something else changes it back"
-                if event.expressions:
-                    why = f"what it asks for changes by itself ({printable('; '.join(event.expressions))})"
+                why = cause_of_fight(event.expressions)
                 yield self._line(event.ref, "warning", f"{why}: {times}; slowing down")
             case Reloaded():
                 yield self._reloaded(event)

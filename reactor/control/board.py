@@ -211,7 +211,11 @@ def record_of(standing: Standing, moment: Moment) -> dict[str, Any]:
         "watching": [watching_record(event) for event in standing.deafness],
         "flapping": None
         if standing.flapping is None
-        else {"time": standing.flapping.time, "actions": standing.flapping.actions},
+        else {
+            "time": standing.flapping.time,
+            "actions": standing.flapping.actions,
+            "expressions": standing.flapping.expressions,
+        },
         "paused": None
         if paused is None
         else {"since": paused.time, "until": paused.until, "reason": paused.reason},

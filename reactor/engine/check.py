@@ -117,7 +117,7 @@ def looked_at(resource: Resource) -> Iterator[str]:
 async def perform(plan: Plan, done: list[str]) -> None:
     """Make the changes of ``plan`` in order, and add to ``done`` what each was. Raises what they raise."""
     for action in plan:
-        await action.run()
+        await action.make()
         done.append(action.made())
 
 

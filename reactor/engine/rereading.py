@@ -1,4 +1,4 @@
-"""Which checks of a run without watches read a file that another resource has changed since.
+"""Which checks of a run without watches read a file that another resource has changed since, or saw what covered theirs.
 
 With watches, the event of that change has the check made again. Without, it is made again when the run comes to rest.
 """
@@ -48,6 +48,8 @@ class Rereading:
         return [vertex for vertex in settled if self._log.others_since(vertex) and self._is_stale(vertex)]
 
     def _is_stale(self, vertex: int) -> bool:
+        if self._roster.resources[vertex].is_covered:
+            return True
         since = self._log.began_at(vertex) - _CLOCK_TICK_NS
         return any(_changed_after(since, path) for path in _read_by(self._roster.resources[vertex]))
 

@@ -9,6 +9,7 @@ from reactor.graph.draft import Chain, Draft, Locate, nowhere
 from reactor.graph.graph import Edge, Graph
 from reactor.graph.steps.automatic import add_automatic_edges
 from reactor.graph.steps.claims import report_contradictions
+from reactor.graph.steps.covering import tell_covered
 from reactor.graph.steps.cycles import report_cycles
 from reactor.graph.steps.declined import release_declined
 from reactor.graph.steps.members import add_members
@@ -32,6 +33,7 @@ STEPS: tuple[Step, ...] = (
     report_cycles,
     add_automatic_edges,
     release_declined,
+    tell_covered,
 )
 """In this order. Cycles come before automatic edges, which never close one."""
 

@@ -127,6 +127,18 @@ def open_path(path: str, flags: int = os.O_PATH) -> int:
         os.close(directory)
 
 
+def is_mount_point(path: str, fd: int) -> bool:
+    """Whether something is mounted on the absolute ``path``, of which ``fd`` is a descriptor: also what is bound there."""
+    with Parent(path) as (directory, _):
+        return _mount_of(fd) != _mount_of(directory)
+
+
+def _mount_of(fd: int) -> str:
+    """The number of the mount that ``fd`` is in, see proc_pid_fdinfo(5)."""
+    with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as lines:
+        return next((line for line in lines if line.startswith("mnt_id:")), "")
+
+
 @contextmanager
 def opened_listing(path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
     """What is in the directory at the absolute ``path``, which is no symlink, for a block. Raises as `open_directory`."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from reactor.manifest.collection import Collection
 from reactor.manifest.declaration import Declaration
+from reactor.manifest.foreign_words import NAMES
 from reactor.manifest.kinds import Kinds, UnusableKind, look_up
 from reactor.manifest.making import Maker
 from reactor.manifest.nodes import BROKEN, Mapping, Sequence
@@ -130,6 +131,9 @@ class Binder:
         if isinstance(item, Mapping) and item:
             first, second, *_ = item
             hint = f"indent the properties below {first}:"
+            named = [item[key] for key in NAMES if key in item]
+            if named and isinstance(named[0], str) and named[0].isprintable():
+                hint = f"write the name before the colon: '- {named[0]}:', and the properties below it"
             message = f"an item of the list is one name with its properties; this one has {len(item)} keys"
             self._problems.add(message, item.key_at(second), hint)
         else:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from reactor.manifest.declaration import Declaration, Spot
+from reactor.manifest.foreign_words import hint_home
 from reactor.manifest.shapes import Shape, field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
@@ -85,7 +86,7 @@ class Inspector:
 
     def _report_unknown(self, path: PropertyPath) -> None:
         word, known = str(path[-1]), sorted(self._shape_at(path[:-1]).fields)
-        suggestion = did_you_mean(word, known)
+        suggestion = hint_home(word, known) or did_you_mean(word, known)
         hint = suggestion or (f"it takes {listed(known, 'and')}" if known else None)
         subject = self._declaration.find(self._model, path[:-1]).label or self._subject
         at = self._declaration.find(self._model, path).key_at

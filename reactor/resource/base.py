@@ -92,6 +92,8 @@ class Resource(Presentation, Model, ABC):
     """Whether the form of its manifest lets the program find edges; ``meta.automatic_edges`` must let it as well."""
     secrets: ClassVar[frozenset[str]] = frozenset()
     """Properties whose values must not be shown. `keep_secret` sets it on an instance."""
+    is_covered: ClassVar[bool] = False
+    """Whether what goes later mounts something on its path: `be_covered` sets it on an instance."""
     declared: ClassVar[tuple[Callable[[int], Place], int] | None] = None
     """What finds the place of an offset in the manifest, and the offset of this. `declare_at` sets it on an instance."""
 
@@ -163,6 +165,10 @@ class Resource(Presentation, Model, ABC):
         """Never show the values of these properties. For the manifest only."""
         self.__dict__["secrets"] = frozenset(properties)
 
+    def be_covered(self) -> None:
+        """Take no root of a file system for what is below it. For the graph only."""
+        self.__dict__["is_covered"] = True
+
     @property
     def holds_secrets(self) -> bool:
         """Whether what it makes on the host may show a secret."""
@@ -177,7 +183,7 @@ class Resource(Presentation, Model, ABC):
         """Whether both ask for the same: kind, properties and members, wherever they are declared."""
         return (
             type(self) is type(other)
-            and self.members == other.members
+            and (self.members, self.is_covered) == (other.members, other.is_covered)
             and all(getattr(self, name) == getattr(other, name) for name in type(self).model_fields)
         )
 

@@ -20,18 +20,23 @@ class Action:
     rehearsal only, since that may take long; it raises `ResourceError` when the change would be refused. ``happened`` ends
     the sentence ``did`` with what else has changed, once ``run`` is done. ``is_proof`` says that the change was there when
     ``run`` ended without raising, because the system says so: what differs after that was changed by something else.
-    ``reads_back`` says that the system may accept the change and not make it: the engine then looks right after ``run``, and
-    what it finds there decides ``is_proof``.
+    ``reads_back`` says that the system may accept the change and not make it: where ``run`` returns True, the system has said
+    that it made it, which is proof as well. Otherwise the engine looks right after ``run``, and what it finds there decides.
     """
 
     would: str
     did: str
-    run: Callable[[], Awaitable[None]] = field(compare=False, repr=False)
+    run: Callable[[], Awaitable[bool | None]] = field(compare=False, repr=False)
     diff: Callable[[], Awaitable[Diff]] | None = field(default=None, compare=False, repr=False)
     foresee: Callable[[], Awaitable[str]] | None = field(default=None, compare=False, repr=False)
     happened: Callable[[], str] | None = field(default=None, compare=False, repr=False)
     is_proof: bool = field(default=False, compare=False, repr=False)
     reads_back: bool = field(default=False, compare=False, repr=False)
+
+    async def make(self) -> None:
+        """Make the change, and keep whether the system says so. Raises what ``run`` does."""
+        if await self.run():
+            self.is_proof = True
 
     async def planned(self) -> str:
         """The whole sentence of a rehearsal. Raises ResourceError when the change would be refused."""

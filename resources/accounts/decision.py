@@ -114,7 +114,9 @@ def _see_to_groups(user: User, state: UserState) -> Plan:
     changes = [Change("groups", ", ".join(state.groups), ", ".join(due.after))]
     # Appending leaves alone what others may be adding just now.
     options = ["--groups", ",".join(due.after)] if due.go else ["--append", "--groups", ",".join(due.come)]
-    return (_step(user, " and ".join(words), "usermod", options, changes),)
+    # Of groups that are not in the file, usermod may say that all went well, and change nothing.
+    is_sure = {*due.come, *due.go}.issubset(state.numbers)
+    return (_step(user, " and ".join(words), "usermod", options, changes, is_proof=is_sure),)
 
 
 def _set_password(user: User, state: UserState) -> Plan:
@@ -176,16 +178,21 @@ def _options(changes: Iterable[Change]) -> list[str]:
 
 
 def _step(
-    user: User, words: str, program: str, options: Iterable[str] = (), changes: Iterable[Change] = ()
+    user: User,
+    words: str,
+    program: str,
+    options: Iterable[str] = (),
+    changes: Iterable[Change] = (),
+    *,
+    is_proof: bool = True,
 ) -> Action:
+    """Run the program: where ``is_proof``, it exits with 0 only after it has written the files."""
     shown = tuple(changes)
-    # Of groups that are not in the files, usermod may say that all went well, and change nothing.
-    reads_back = program == "usermod"
     return Action(
         would=f"Would have {words}",
         did=words,
         run=partial(shadow.change, program, *options, "--", user.name),
         diff=partial(attributes_diff, user.ref, shown, created=program == "useradd") if shown else None,
-        is_proof=not reads_back,
-        reads_back=reads_back,
+        is_proof=is_proof,
+        reads_back=not is_proof,
     )

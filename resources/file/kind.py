@@ -379,7 +379,15 @@ class File(Resource, kind="file", providers=("posix",)):
         special = _special(self.setgid is not None, self.sticky is not None)
         content, mode = self._wanted_content(), self._permissions
         return Desired(
-            self.name, self.ensure, content, self.owner, self.group, mode, False, validator, special
+            self.name,
+            self.ensure,
+            content,
+            self.owner,
+            self.group,
+            mode,
+            validator=validator,
+            special=special,
+            is_covered=self.is_covered,
         )
 
     @property

@@ -18,6 +18,7 @@ from reactor.hostfs import (
     accounts,
     explained,
     find_litter,
+    is_mount_point,
     open_directory,
     open_path,
     settled,
@@ -102,6 +103,9 @@ class Observer:
         try:
             found = os.fstat(fd)
             kind = type_of(found.st_mode)
+            if kind is FileType.DIRECTORY and desired.is_covered and is_mount_point(desired.path, fd):
+                # The directory is there. What it is like can only be seen once nothing is mounted on it.
+                wanted = Attributes(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode))
             if kind is FileType.SYMLINK and desired.ensure != "absent" and desired.content is None:
                 return self._follow(found, wanted)
             occupied = kind is FileType.DIRECTORY and desired.ensure == "absent" and _occupied(fd)

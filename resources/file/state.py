@@ -21,6 +21,8 @@ class Desired(NamedTuple):
     validator: Validator | None = None
     special: int = 0
     """Of the setgid and the sticky bit of a directory those that are managed; it keeps the others."""
+    is_covered: bool = False
+    """Whether the root of what is mounted on the directory is somebody else's."""
 
 
 class FileState(NamedTuple):

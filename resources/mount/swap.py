@@ -87,7 +87,7 @@ def _look(path: str) -> None:
 
 
 def _step(words: str, run: partial[None]) -> Action:
-    return Action(f"Would have {words}", words, partial(in_thread, run))
+    return Action(f"Would have {words}", words, partial(in_thread, run), is_proof=True)
 
 
 def _turn_on_again(path: str, options: tuple[str, ...]) -> None:

@@ -189,14 +189,15 @@ class Service(Resource, kind="service", providers=("systemd",)):
     def _action(self, desired: Desired, step: Step, state: UnitState) -> Action:
         run = partial(self._with_systemd, partial(self._do, step))
         words = done(desired, step, state)
-        # A job is done when systemd says so. Of links, it may make or remove none without saying so.
-        is_job = isinstance(step, Job)
-        return Action(f"Would have {words}", words, run, is_proof=is_job, reads_back=not is_job)
+        # Of links, systemd may make or remove none; what it did to them it tells.
+        is_change = isinstance(step, FileChange)
+        return Action(f"Would have {words}", words, run, is_proof=not is_change, reads_back=is_change)
 
-    async def _do(self, step: Step, systemd: Systemd) -> None:
-        if step == DAEMON_RELOAD:
-            await systemd.reread(self.unit)
-        elif isinstance(step, Job):
+    async def _do(self, step: Step, systemd: Systemd) -> bool:
+        if isinstance(step, FileChange):
+            return await systemd.change_files(step, self.unit)
+        if isinstance(step, Job):
             await systemd.run(step, self.unit)
-        elif isinstance(step, FileChange):
-            await systemd.change_files(step, self.unit)
+        else:
+            await systemd.reread(self.unit)
+        return True

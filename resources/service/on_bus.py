@@ -118,30 +118,39 @@ class SystemdOnBus:
             if job is not Job.STOP and not await self._stays_up(unit):
                 raise await self._failed(unit, f"does not run after its {job}")
 
-    async def change_files(self, change: FileChange, unit: str) -> None:
-        """Do it, for this boot and for all others, and have systemd know of it: soon, or before the next job."""
+    async def change_files(self, change: FileChange, unit: str) -> bool:
+        """Do it, for this boot and for all others, and have systemd know of it: soon, or before the next job.
+
+        Returns whether systemd has told of links that it made or removed. It tells of none where all were as they should
+        be: a change that has no effect counts as made once at most.
+        """
         async with self._working_on(unit):
             with self._reloads.changing(unit):
                 if change in (FileChange.ENABLE, FileChange.DISABLE) and (script := await self._script(unit)):
                     await sysv.change_links(change, script)
-                    return
+                    return False
                 link = link_of(unit, self._scope) if change is FileChange.DISABLE else None
+                changed: list[Any] = []
                 match change:
                     case FileChange.ENABLE:
-                        can_be_enabled, _ = await self._call("EnableUnitFiles", "asbb", [unit], False, False)
+                        can_be_enabled, changed = await self._call(
+                            "EnableUnitFiles", "asbb", [unit], False, False
+                        )
                         if not can_be_enabled and await self._file_state_of(unit) != "static":  # after a mask
                             hint = "leave `enable` out, or have something else want it: it has no [Install] section"
                             raise ResourceError(f"{unit} can't be enabled", hint)
                     case FileChange.MASK:
-                        await self._call("MaskUnitFiles", "asbb", [unit], False, False)
+                        (changed,) = await self._call("MaskUnitFiles", "asbb", [unit], False, False)
                     case FileChange.DISABLE | FileChange.UNMASK:
                         method = "DisableUnitFiles" if change is FileChange.DISABLE else "UnmaskUnitFiles"
                         for runtime in (True, False):
-                            await self._call(method, "asb", [unit], runtime)
+                            (removed,) = await self._call(method, "asb", [unit], runtime)
+                            changed += removed
                             if link is not None and link.is_gone:  # without it there is no such unit
                                 await self._call(
                                     "LinkUnitFiles", "asbb", [link.target], link.is_runtime, False
                                 )
+                return bool(changed)
 
     async def reread(self, unit: str) -> None:
         """Reload if the files of ``unit`` have changed since the last time."""

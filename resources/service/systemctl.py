@@ -61,11 +61,11 @@ class Systemctl:
         if job is not Job.STOP and not (await self._look(unit)).is_running:
             raise await self._failed(unit, f"does not run after its {job}", completed)
 
-    async def change_files(self, change: FileChange, unit: str) -> None:
-        """Do it; this command reloads by itself."""
+    async def change_files(self, change: FileChange, unit: str) -> bool:
+        """Do it; this command reloads by itself. What it has made it tells only in words for people."""
         if change in (FileChange.ENABLE, FileChange.DISABLE) and (script := await self._script(unit)):
             await sysv.change_links(change, script)
-            return
+            return False
         link = link_of(unit, self._scope) if change is FileChange.DISABLE else None
         removes = change in (FileChange.DISABLE, FileChange.UNMASK)
         for options in [["--runtime"], []] if removes else [[]]:
@@ -75,6 +75,7 @@ class Systemctl:
                 raise ResourceError(f"{unit}: can't {change} it{last_words('', completed.stderr)}")
             if link is not None and link.is_gone:  # without it there is no such unit
                 await self._systemctl("link", *(["--runtime"] if link.is_runtime else []), link.target)
+        return False
 
     async def reread(self, unit: str) -> None:
         """Reload if the files of ``unit`` have changed since the last time."""

@@ -43,8 +43,8 @@ class Systemd(Protocol):
     async def run(self, job: Job, unit: str) -> None:
         """Do it and wait for its end; what was started runs then."""
 
-    async def change_files(self, change: FileChange, unit: str) -> None:
-        """Do it, and have systemd know."""
+    async def change_files(self, change: FileChange, unit: str) -> bool:
+        """Do it, and have systemd know. Returns whether systemd has told of links that it made or removed."""
 
     async def reread(self, unit: str) -> None:
         """Have systemd read its files if those of ``unit`` have changed since it did."""

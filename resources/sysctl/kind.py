@@ -189,14 +189,18 @@ class Sysctl(Resource, kind="sysctl"):
         name = "/".join(key.components) if "/" in key.dotted else key.dotted
         return f"{_HEADER}{name} = {self.value}\n"
 
-    async def _set(self, value: str, before: str) -> None:
-        """Write it; where it reads back in other words, twice, so that these are not what somebody else wrote just then."""
+    async def _set(self, value: str, before: str) -> bool:
+        """Write it; where it reads back in other words, twice, so that these are not what somebody else wrote just then.
+
+        Returns whether the kernel has it, which may take what is written and keep another value.
+        """
         await in_thread(_write, self._key, value)
         found = _read(self._key)
         if found is not None and not self._forms.agrees(_VALUE, value, found):
             await in_thread(_write, self._key, value)
             if _read(self._key) == found:
                 self._forms.learn(_VALUE, value, before, found)
+        return found is not None and self._forms.agrees(_VALUE, value, found)
 
     def _persist(self) -> Action:
         path, text = self._key.file, self._text

@@ -111,8 +111,13 @@ def test_what_a_watcher_hears_worse_is_told_for_the_one_and_for_the_whole():
 
 
 def test_a_fight_is_told_and_is_over_when_nothing_is_repaired_any_more():
-    board = board_after(changed(10.0), Flapping(10.0, "a", {"updated the content": 50}), ok(10.1))
-    assert record(board)["flapping"] == {"time": 10.0, "actions": {"updated the content": 50}}
+    moving = ("content: {{ now() }}",)
+    board = board_after(changed(10.0), Flapping(10.0, "a", {"updated the content": 50}, moving), ok(10.1))
+    assert record(board)["flapping"] == {
+        "time": 10.0,
+        "actions": {"updated the content": 50},
+        "expressions": moving,
+    }
     assert not board.standings["a"].fine(11.0)
     assert board.standings["a"].fine(100.0)
 

@@ -70,7 +70,11 @@ def test_the_worst_comes_first():
         ({"paused": PAUSE, "in_motion": True, "owed": ["drift"]}, ": x\n    a check is owed once the pause is over; something has touched it since\n"),
         ({"paused": PAUSE, "in_motion": True, "owed": ["refresh"]}, ": x\n    a check is owed once the pause is over\n"),
         ({"watching": [{"watcher": "inotify", "state": "polling", "reason": "no watches left"}]}, "    watching: polling  no watches left\n"),
-        ({"flapping": {"time": NOW, "actions": {"updated the content": 50}}}, ": updated the content 50 times\n"),
+        ({"flapping": {"time": NOW, "actions": {"wrote": 50}, "expressions": []}}, ": something else changes it back: wrote 50 times\n"),
+        (
+            {"flapping": {"time": NOW, "actions": {"wrote": 50}, "expressions": ["content: {{ now() }}"]}},
+            ": what it asks for changes by itself (content: {{ now() }}): wrote 50 times\n",
+        ),
     ],
 )  # fmt: skip
 def test_each_thing_worth_a_look_is_said(record, words):
@@ -105,7 +109,7 @@ def test_no_name_or_text_can_drive_the_terminal():
     evil = "\x1b]0;x\x07"
     record = {
         "ref": f"file#{evil}", "state": "failed", "error": evil, "hint": evil, "blocked_by": [evil],
-        "watching": [{"watcher": "w", "state": "down", "reason": evil}], "flapping": {"time": NOW, "actions": {evil: 1}},
+        "watching": [{"watcher": "w", "state": "down", "reason": evil}], "flapping": {"time": NOW, "actions": {evil: 1}, "expressions": [evil]},
         "paused": {"since": NOW, "until": NOW + 5, "reason": evil},
     }  # fmt: skip
     assert "\x1b" not in told(record, run={"manifest": evil, "rejected": {"time": NOW, "problems": [evil]}})

@@ -137,13 +137,32 @@ class Accepting(Scripted, kind="accepting"):
         return (Action("Would have set it", "set it", self._set, reads_back=True),)
 
     async def verify(self):
-        if self.__dict__["changes"] > 0:
-            self.__dict__["changes"] -= 1
-            self.__dict__["is_due"] = True
+        self._undo()
         return self.plan(await self.observe(), refresh=False)
 
     async def _set(self):
         self.__dict__["is_due"] = not self.__dict__["is_obeyed"]
+
+    def _undo(self):
+        if self.__dict__["changes"] > 0:
+            self.__dict__["changes"] -= 1
+            self.__dict__["is_due"] = True
+
+
+class Telling(Accepting, kind="telling"):
+    """Says whether its change was made; something else undoes that before anybody can look."""
+
+    async def observe(self):
+        self.__dict__["looks"] += 1
+
+    async def verify(self):
+        return self.plan(await self.observe(), refresh=False)
+
+    async def _set(self):
+        await super()._set()
+        is_made = not self.__dict__["is_due"]
+        self._undo()
+        return is_made
 
 
 @pytest.mark.parametrize(
@@ -157,3 +176,17 @@ async def test_reading_back_tells_what_was_undone_from_what_was_never_done(
     ended, story = await converge_once(ours)
     assert ended.counts[result] == 1
     assert {event.result for event in story.checks(ours.ref)} == {result}
+
+
+@pytest.mark.parametrize(
+    ("is_obeyed", "changes", "result", "looks"), [(True, 3, Result.CHANGED, 8), (False, 0, Result.FAILED, 3)]
+)
+async def test_what_the_system_says_it_made_is_drift_again_without_a_look_in_between(
+    autojump_clock, is_obeyed, changes, result, looks
+):
+    ours = Telling(name="a")
+    ours.__dict__.update(is_due=True, is_obeyed=is_obeyed, changes=changes, looks=0)
+    ended, story = await converge_once(ours)
+    assert ended.counts[result] == 1
+    assert {event.result for event in story.checks(ours.ref)} == {result}
+    assert ours.__dict__["looks"] == looks

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from foreign_writer import assert_repaired_after_foreign_writer
 from hostkinds_worlds import assert_undone, shell
 
 from reactor.engine.events import Result
@@ -89,6 +90,14 @@ async def test_what_is_turned_off_by_hand_is_turned_on_again_without_polling(pat
         await story.converged()
         shell('swapoff "$1"', path)
         await story.until(partial(areas_at, str(path)))
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_swap_that_is_turned_off_by_others_right_after_is_drift_again(path, at_once):
+    await assert_repaired_after_foreign_writer(
+        swap(path, ensure="mounted"), lambda: shell('swapoff "$1"', path), 1, at_once=at_once
+    )
+    assert areas_at(str(path))
 
 
 async def test_the_line_of_an_installer_that_says_the_same_is_left_alone(path):

@@ -31,9 +31,11 @@ FSTAB = Path("/etc/fstab")
         ("useradd alice", {"password": "$5$salt$abcdefgh"}, "usermod -p '*' alice"),
     ],
 )
-async def test_an_account_undone_by_others_is_drift_again(before, wanted, undo):
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_an_account_undone_by_others_is_drift_again(before, wanted, undo, at_once):
     shell(before or ":")
-    await assert_repaired_after_foreign_writer(User(name="alice", **wanted), lambda: shell(undo), FEW)
+    ours = User(name="alice", **wanted)
+    await assert_repaired_after_foreign_writer(ours, lambda: shell(undo), FEW, at_once=at_once)
     assert (line("passwd", "alice") is None) is (wanted.get("ensure") == "absent")
 
 
@@ -68,11 +70,12 @@ async def test_a_mount_undone_by_others_is_drift_again(tmp_path, undo):
     subprocess.run(["umount", tmp_path], check=True)
 
 
-async def test_a_parameter_undone_by_others_is_a_fight_and_not_a_failure():
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_a_parameter_undone_by_others_is_a_fight_and_not_a_failure(at_once):
     key = Path("/proc/sys/net/ipv4/ip_forward")
     key.write_text("0")
     ours = Sysctl(name="net.ipv4.ip_forward", value="1", persist=False)
-    await assert_repaired_after_foreign_writer(ours, lambda: key.write_text("0"))
+    await assert_repaired_after_foreign_writer(ours, lambda: key.write_text("0"), at_once=at_once)
     assert key.read_text() == "1\n"
 
 

@@ -244,6 +244,18 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
         (page("contents: x"), "did you mean 'content'?"),
         (page("zzz: x"), "it takes after, alias, content, "),
         (page("meta: {retries: 1}"), "did you mean 'retry'?"),
+        (page("notify: job#a"), "turn it around: subscribe to this one"),
+        (page("before: job#a"), "turn it around: require this one"),
+        (page("when: x"), "write control: {if: EXPRESSION}"),
+        (page("path: /b"), "it is the name of the resource: write it before the colon"),
+        (page("dest: /b"), "it is the name of the resource: write it before the colon"),
+        (page("register: b"), "take it away: an expression of another resource reads output("),
+        (page("become: true"), "take it away: all is done as whoever starts reactor"),
+        (page("with_items: [1]"), "there are no loops"),
+        (page("loop: [1]"), "there are no loops"),
+        (page("control: {when: x}"), "it takes if and unless"),
+        ("resources: [{page: [{dest: /b, ensure: present}]}]", "write the name before the colon: '- /b:'"),
+        ("resources: [{page: [{ensure: present, name: /b}]}]", "write the name before the colon: '- /b:'"),
         ("resources: [{job: {/a: {}}}]", "write '- /a:', and so each of them"),
         (page("public: yes"), "in YAML 1.2 yes is a text: write true or false"),
         ("resources: [{page: [{/a: }]}]", "add 'ensure: ...' with present or absent"),
@@ -262,6 +274,11 @@ def test_a_problem_is_reported_once_and_at_its_place(read, marked, message):
 )
 def test_a_problem_says_how_to_mend_it(read, text, hint):
     assert read(text).diagnostics[0].hint.startswith(hint)
+
+
+def test_state_leads_to_ensure_and_is_the_only_problem(read):
+    (problem,) = read("resources: [{page: [{/a: {state: present}}]}]").diagnostics
+    assert (problem.message, problem.hint) == ("page has no property 'state'", "did you mean 'ensure'?")
 
 
 def test_an_abbreviation_is_of_the_word_that_has_its_letters_in_their_order():

@@ -12,21 +12,22 @@ FEW = 5
 
 
 @pytest.mark.parametrize(
-    ("before", "wanted", "undo", "after"),
+    ("undo", "wanted", "after"),
     [
-        ("disable", {"enable": True}, "disable", "enabled"),
-        ("enable", {"enable": False}, "enable", "disabled"),
-        ("unmask", {"masked": True}, "unmask", "masked"),
-        ("mask", {"masked": False}, "mask", "disabled"),
+        ("disable", {"enable": True}, "enabled"),
+        ("enable", {"enable": False}, "disabled"),
+        ("unmask", {"masked": True}, "masked"),
+        ("mask", {"masked": False}, "disabled"),
     ],
 )
-async def test_links_of_a_unit_undone_by_others_are_drift_again(app, before, wanted, undo, after):
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_links_of_a_unit_undone_by_others_are_drift_again(app, undo, wanted, after, at_once):
     app.path.unlink()
     app.path = VENDOR / app.full
     app.write()
     app.ctl("daemon-reload")
-    app.ctl(before)
+    app.ctl(undo)
     ours = Service(name=app.name, ensure="stopped", **wanted)
-    await assert_repaired_after_foreign_writer(ours, lambda: app.ctl(undo), FEW)
+    await assert_repaired_after_foreign_writer(ours, lambda: app.ctl(undo), FEW, at_once=at_once)
     assert app.enabled == after
     app.path.unlink()

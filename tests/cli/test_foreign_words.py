@@ -1,0 +1,48 @@
+"""What users of other programs type: the hint says the word of this one."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        ("apply", "reactor run --converge-once"),
+        ("converge", "reactor run --converge-once"),
+        ("plan", "reactor run --converge-once --noop"),
+        ("agent", "reactor run"),
+        ("hiera", "reactor data"),
+    ],
+)
+def test_a_command_of_others_leads_to_ours(reactor, command, meant):
+    done = reactor(command, "site.yaml")
+    assert done.code == 2
+    assert done.err == f"error: there is no command {command!r}\nhint: did you mean '{meant}'?\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("--check", "--noop"),
+        ("--dry-run", "--noop"),
+        ("--tags", "--only"),
+        ("--skip-tags", "--exclude"),
+        ("--onetime", "--converge-once"),
+    ],
+)
+def test_an_option_of_others_leads_to_ours(reactor, option, meant):
+    done = reactor("run", option, "site.yaml")
+    assert done.code == 2
+    assert done.err == f"error: no such option {option!r}\nhint: did you mean {meant}?\n"
+
+
+@pytest.mark.parametrize("words", [("validate", "--check"), ("graph", "--tags")])
+def test_an_option_of_others_leads_to_none_that_the_command_does_not_have(reactor, words):
+    done = reactor(*words, "site.yaml")
+    assert done.code == 2
+    assert "--noop" not in done.err
+
+
+def test_a_run_of_one_resource_knows_the_words_for_a_rehearsal(reactor):
+    assert "did you mean --noop?" in reactor("ensure", "file", "/tmp/x", "--dry-run").err

@@ -1,0 +1,116 @@
+"""A directory on which something is mounted, in a mount namespace: real mounts, and an /etc/fstab of the test's own."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+
+import pytest
+from hostkinds_worlds import shell
+
+from reactor.engine.events import Result
+from reactor.testing.story import converge_once, graph_of, running
+from resources.file import File
+from resources.mount import Mount
+from resources.mount.table import mounts_at
+
+BELOW, ROOT, THEIRS = 0o750, 0o711, 0o700
+
+
+@pytest.fixture
+def point(tmp_path):
+    """A directory with a mode that nobody asks for."""
+    path = tmp_path / "point"
+    path.mkdir()
+    path.chmod(THEIRS)
+    yield path
+    while mounts_at(str(path)):
+        subprocess.run(["umount", path], check=True)
+
+
+def directory(path, **properties):
+    owner = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": f"{BELOW:04o}"}
+    return File(name=str(path), ensure="directory", **owner, **properties)
+
+
+def mount(path, ensure="mounted", **properties):
+    options = f"mode={ROOT:o}"
+    return Mount(name=str(path), ensure=ensure, device="tmpfs", fstype="tmpfs", options=options, **properties)
+
+
+def mount_by_hand(path):
+    shell(f'mount -t tmpfs -o mode={ROOT:o} tmpfs "$1"', path)
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+async def test_a_directory_below_a_mount_that_comes_after_it_is_not_compared_with_its_root(point):
+    for results in ({"changed": 2}, {"ok": 2}):
+        ended, _ = await converge_once(directory(point), mount(point))
+        assert {result: ended.counts[result] for result in results} == results
+        assert mode_of(point) == ROOT
+    subprocess.run(["umount", point], check=True)
+    assert mode_of(point) == BELOW
+
+
+@pytest.mark.parametrize("ensure", ["unmounted", "absent"])
+async def test_what_is_to_be_unmounted_keeps_its_mode_and_the_directory_below_gets_its_own(point, ensure):
+    mount_by_hand(point)
+    below = directory(point)
+    _, story = await converge_once(below, mount(point, ensure))
+    assert not mounts_at(str(point))
+    assert mode_of(point) == BELOW
+    actions = [event.actions for event in story.checks(below.ref)]
+    assert actions == [(), (f"changed mode from {THEIRS:04o} to {BELOW:04o}",)]
+
+
+async def test_a_directory_is_compared_again_once_nothing_covers_it(point):
+    mount_by_hand(point)
+    below = directory(point)
+    async with running(below, mount(point, "present")) as story:
+        await story.converged()
+        assert story.result(below.ref) is Result.OK
+        point.chmod(THEIRS)
+        subprocess.run(["umount", point], check=True)
+        await story.until(lambda: story.result(below.ref) is Result.CHANGED)
+    assert mode_of(point) == BELOW
+    mount_by_hand(point)
+
+
+async def test_a_directory_that_comes_after_its_mount_is_the_root_of_that(point):
+    for result in ("changed", "ok"):
+        above = mount(point)
+        ended, _ = await converge_once(directory(point, require=(above.ref,)), above)
+        assert ended.counts[result] == 2
+        assert mode_of(point) == BELOW
+
+
+async def test_a_directory_on_which_others_have_mounted_something_is_the_root_of_that(point):
+    mount_by_hand(point)
+    ended, _ = await converge_once(directory(point))
+    assert ended.counts["changed"] == 1
+    assert mode_of(point) == BELOW
+    subprocess.run(["umount", point], check=True)
+    assert mode_of(point) == THEIRS
+
+
+async def test_a_mount_by_another_name_of_the_directory_covers_it(point, tmp_path):
+    (tmp_path / "other").symlink_to(tmp_path)
+    above = mount(tmp_path / "other" / point.name)
+    await converge_once(above)
+    below = directory(point)
+    ended, _ = await converge_once(below, mount(tmp_path / "other" / point.name, after=(below.ref,)))
+    assert ended.counts["ok"] == 2
+    assert mode_of(point) == ROOT
+
+
+def test_a_directory_is_another_one_in_a_manifest_that_no_longer_mounts_there(point):
+    covered, same, free = directory(point), directory(point), directory(point)
+    graph_of([covered, mount(point)])
+    graph_of([mount(point), same])
+    graph_of([free])
+    assert covered.asks_the_same_as(same)
+    assert not covered.asks_the_same_as(free)
