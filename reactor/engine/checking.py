@@ -381,3 +381,7 @@ class Checking:
     def note(self, vertex: int, line: str) -> None:
         """Pass on what the running check of ``vertex`` said of it that is kept."""
         self._herald.noted(vertex, line)
+
+    def lend(self, vertex: int) -> None:
+        """The running check of ``vertex`` waits for something that may never come: it takes no job."""
+        self._run.lend(vertex)
