@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import TypeVar, TypeVarTuple
 
 import trio
@@ -39,16 +40,20 @@ class Disk:
     """A file system that is not in memory."""
 
     def __init__(self) -> None:
-        self.short = trio.CapacityLimiter(1)
+        self.calls = _Calls()
         self.long = trio.CapacityLimiter(_MOST_AT_LENGTH)
         self.hung: FragileMount | None = None
         """The mount that does not answer. Where it is not known, as with subvolumes of btrfs, one that stands for it."""
+        self.slow: set[_Change] = set()
+        """Changes that have been waited for just long enough to show that more may have to wait."""
         self._given_up = 0
 
     async def make(self, path: str, change: Callable[[], Awaitable[None]]) -> None:
         """Make ``change``, which is at ``path``. Raises what it raises, and ResourceError when the file system hangs."""
         if self.hung is not None:
             raise self.hung.failure()
+        if self.slow:
+            waits()
         this = _Change(self)
         trio.lowlevel.spawn_system_task(this.run, change, context=this.context)
         try:
@@ -81,6 +86,73 @@ class Disk:
             fragile_mounts().answers(mount)
 
 
+class _Group:
+    """Calls that are made one after the other."""
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], None]] = []
+        self.ended = trio.Event()
+        self.error: OSError | None = None
+
+
+class _Calls:
+    """The calls that change one file system, all in one thread: those that wait at the same time share the way to it.
+
+    So changes that are made side by side stay abreast, and share their flushes as well.
+    """
+
+    def __init__(self) -> None:
+        self._gathering = _Group()
+        self._working = False
+
+    async def make(self, work: Callable[[], _Result]) -> _Result:
+        """What ``work`` returns. Raises what it raises, and OSError when there is no thread."""
+        results: list[_Result] = []
+        errors: list[Exception] = []
+
+        def call() -> None:
+            try:
+                results.append(work())
+            except Exception as error:  # noqa: BLE001 - it is raised where the call was asked for
+                errors.append(error)
+
+        group = self._gathering
+        group.calls.append(call)
+        if not self._working:
+            self._working = True
+            trio.lowlevel.spawn_system_task(self._work)
+        try:
+            await group.ended.wait()
+        except trio.Cancelled:
+            if group is self._gathering:
+                group.calls.remove(call)
+            else:
+                with trio.CancelScope(shield=True):  # it is being made
+                    await group.ended.wait()
+            raise
+        if group.error is not None:
+            raise OSError(*group.error.args) from group.error
+        if errors:
+            raise errors[0]
+        return results[0]
+
+    async def _work(self) -> None:
+        while self._gathering.calls:
+            group, self._gathering = self._gathering, _Group()
+            try:
+                await in_thread(_make_all, group.calls)
+            except OSError as error:
+                group.error = error
+            finally:
+                group.ended.set()
+        self._working = False
+
+
+def _make_all(calls: Iterable[Callable[[], None]]) -> None:
+    for call in calls:
+        call()
+
+
 class _Change:
     """One that is being made. ``due`` is when the call that lasts has to have returned, by the clock of the host."""
 
@@ -101,6 +173,7 @@ class _Change:
         except Exception as error:  # noqa: BLE001 - it is raised where the change was asked for
             self.error = error
         finally:
+            self.disk.slow.discard(self)
             self.ended.set()
 
     async def is_over(self) -> bool:
@@ -112,11 +185,13 @@ class _Change:
         while True:
             with trio.move_on_after(_LOOK):
                 await self.ended.wait()
+            if self.ended.is_set():
                 return True
             is_due = time.monotonic() >= self.due
             if is_due and was_due:
                 return False
             was_due = is_due
+            self.disk.slow.add(self)
             waits()
 
 
@@ -128,7 +203,7 @@ async def changing(work: Callable[[*_Arguments], _Result], *arguments: *_Argumen
     if (change := _under_way.get()) is None:
         return work(*arguments)
     with within(PATIENCE):
-        return await in_thread(work, *arguments, limiter=change.disk.short)
+        return await change.disk.calls.make(partial(work, *arguments))
 
 
 async def at_length(work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:

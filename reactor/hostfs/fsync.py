@@ -157,26 +157,37 @@ def disk_at(path: str) -> Disk | None:
     """The disk that what is at ``path`` is on, or will be; None for a file system in memory, and where that can't be told."""
     while True:
         try:
-            fd = os.open(path, _HANDLE)
+            device = os.lstat(path).st_dev
+            commit = commits[device] if device in (commits := _known_commits()) else _commit_at(path)
         except FileNotFoundError:
             path = os.path.dirname(path)
         except OSError:
             return None
         else:
-            try:
-                commit = _commit_of(fd, None)
-            finally:
-                os.close(fd)
             return None if commit is None else commit.disk
+
+
+def _commit_at(path: str) -> GroupCommit | None:
+    fd = os.open(path, _HANDLE)
+    try:
+        return _commit_of(fd, None)
+    finally:
+        os.close(fd)
+
+
+def _known_commits() -> _Commits:
+    try:
+        return _commits.get()
+    except LookupError:
+        commits: _Commits = {}
+        _commits.set(commits)
+        return commits
 
 
 def _commit_of(fd: int, device: int | None) -> GroupCommit | None:
     if device is None:
         device = os.fstat(fd).st_dev
-    try:
-        commits = _commits.get()
-    except LookupError:
-        _commits.set(commits := {})
+    commits = _known_commits()
     if device not in commits:
         commits[device] = _commit_for(fd)
         if os.major(device) == _UNNAMED and not _forgetting.get():

@@ -1,7 +1,9 @@
 """A disk of this host that hangs holds up nothing but what is on it, and that only until it answers."""
 
 import os
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 import trio
@@ -37,6 +39,13 @@ def frozen(tmp_path):
 
 
 @pytest.fixture
+def elsewhere():
+    """A directory in memory: how busy the disk of the tests is does not count."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        yield Path(directory)
+
+
+@pytest.fixture
 def impatient(monkeypatch):
     monkeypatch.setattr(disks, "PATIENCE", 0.3)
 
@@ -60,25 +69,29 @@ def from_a_source(frozen, tmp_path, count):
     ]
 
 
-async def test_a_file_elsewhere_is_repaired_within_a_second_whatever_waits_for_the_disk(frozen, tmp_path):
+async def test_a_file_elsewhere_is_repaired_within_a_second_whatever_waits_for_the_disk(
+    frozen, tmp_path, elsewhere
+):
     source, below = from_a_source(frozen, tmp_path, 3 * JOBS)
-    local = a_file(tmp_path / "local")
+    local = a_file(elsewhere / "local")
     async with running(*below, local) as story:
         await story.converged()
         frozen.freeze()
         source.write_text("new")
-        await a_change_elsewhere(story, tmp_path / "local")
+        await a_change_elsewhere(story, elsewhere / "local")
         await until(lambda: len(story.engine.scheduler.lent) >= JOBS)
-        await a_change_elsewhere(story, tmp_path / "local")
+        await a_change_elsewhere(story, elsewhere / "local")
         frozen.thaw()
         await story.until(
             lambda: all((frozen.point / f"f{i}").read_text() == "new" for i in range(len(below)))
         )
 
 
-async def test_what_is_on_the_disk_fails_and_names_it_until_it_answers(frozen, impatient, tmp_path):
+async def test_what_is_on_the_disk_fails_and_names_it_until_it_answers(
+    frozen, impatient, tmp_path, elsewhere
+):
     source, below = from_a_source(frozen, tmp_path, 3)
-    local = a_file(tmp_path / "local")
+    local = a_file(elsewhere / "local")
     async with running(*below, local) as story:
         await story.converged()
         frozen.freeze()
@@ -90,19 +103,19 @@ async def test_what_is_on_the_disk_fails_and_names_it_until_it_answers(frozen, i
             assert check.hint == (
                 f"see dmesg, or thaw it if it is frozen: fsfreeze --unfreeze {frozen.point}"
             )
-        await a_change_elsewhere(story, tmp_path / "local")
+        await a_change_elsewhere(story, elsewhere / "local")
         frozen.thaw()
         await story.until(lambda: all(story.result(each.ref) is not Result.FAILED for each in below))
         assert {(frozen.point / f"f{i}").read_text() for i in range(3)} == {"new"}
         assert not fragile_mounts().by_point
 
 
-async def test_what_failed_need_not_wait_for_its_retry_once_the_disk_answers(frozen, impatient, tmp_path):
+async def test_what_failed_need_not_wait_for_its_retry_once_the_disk_answers(frozen, impatient, elsewhere):
     first, second = (a_file(frozen.point / name, meta={"delay": "1h"}) for name in "ab")
     frozen.freeze()
-    async with running(first, second, a_file(tmp_path / "local")) as story:
+    async with running(first, second, a_file(elsewhere / "local")) as story:
         await story.until(lambda: story.result(first.ref) is story.result(second.ref) is Result.FAILED)
-        await a_change_elsewhere(story, tmp_path / "local")
+        await a_change_elsewhere(story, elsewhere / "local")
         frozen.thaw()
         await story.converged()
         assert (frozen.point / "b").read_text() == "x"
@@ -123,14 +136,14 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-async def test_no_change_is_waited_for_by_anybody_else(change, frozen, tmp_path):
+async def test_no_change_is_waited_for_by_anybody_else(change, frozen, elsewhere):
     (frozen.point / "f").write_text("foreign")
     (frozen.point / "d").mkdir()
-    below, local = change(frozen.point), a_file(tmp_path / "local")
+    below, local = change(frozen.point), a_file(elsewhere / "local")
     frozen.freeze()
     async with running(below, local) as story:
         await story.until(lambda: story.result(local.ref) is Result.CHANGED)
-        await a_change_elsewhere(story, tmp_path / "local")
+        await a_change_elsewhere(story, elsewhere / "local")
         assert not story.checks(below.ref)
         frozen.thaw()
         await story.converged()
