@@ -379,6 +379,10 @@ class Checking:
         """Pass on what the running check of ``vertex`` said of it that is kept."""
         self._herald.noted(vertex, line)
 
+    def lend(self, vertex: int) -> None:
+        """The running check of ``vertex`` waits for something that may never come: it takes no job."""
+        self._run.lend(vertex)
+
 
 def _remember(memory: Memory, resource: Resource, refresh: bool) -> None:
     memory.applied(resource)

@@ -95,6 +95,7 @@ class Engine:
         """Run to the end: quiescence, a stop, or with ``watch`` never by itself. Returns the last event."""
         self.clock = trio.lowlevel.current_clock()
         self._checking.fragile = fragile_mounts()
+        self._checking.fragile.on_answer = self._retry_failed
         started = self._unrest_since = self._checking.last_change = self.clock.current_time()
         with collector_paused(), self._alarm, trio.CancelScope() as self._everything:
             async with trio.open_nursery() as nursery:
@@ -110,6 +111,11 @@ class Engine:
                 nursery.cancel_scope.cancel()
         took, outdated = trio.current_time() - started, self._checking.following.outdated
         return self._herald.ended(self.scheduler.blame, took, self._why_ended(), outdated)
+
+    def _retry_failed(self) -> None:
+        """What hung answers again: whatever has failed for that need not wait for its turn."""
+        for vertex in sorted(self.scheduler.blame.failed):
+            self.mark(vertex, Cause.RETRY)
 
     def stop(self) -> None:
         """Let running checks end and start no other; then `run` returns."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import trio
 
 from reactor.resource.speech import noter, speaker
+from reactor.resource.waiting import waiter
 
 SLICE = 0.0005
 """Seconds of uninterrupted work after which a worker lets the event descriptors be read."""
@@ -44,6 +45,9 @@ class Work(Protocol):
 
     def note(self, vertex: int, line: str) -> None:
         """The check of a vertex said something of it that is kept."""
+
+    def lend(self, vertex: int) -> None:
+        """The check of a vertex waits for something that may never come."""
 
 
 class Workers:
@@ -201,12 +205,16 @@ class _Voice:
         self.vertex = -1
         speaker.set(self._say)
         noter.set(self._note)
+        waiter.set(self._lend)
 
     def _say(self, line: str) -> None:
         self._work.say(self.vertex, line)
 
     def _note(self, line: str) -> None:
         self._work.note(self.vertex, line)
+
+    def _lend(self) -> None:
+        self._work.lend(self.vertex)
 
 
 class _Ear:

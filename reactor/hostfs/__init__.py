@@ -10,6 +10,7 @@ symlink, and everything else is done through that descriptor.
 - ``stat_stamp``: proof, by one stat, that a file has not changed since it was read;
 - ``safe_open``: opening paths below directories that others own;
 - ``temp_files``: temporary files, and those that a killed run left behind;
+- ``disks``: changing file systems that may hang;
 - ``fsync``: bringing written files to the disk, in groups;
 - ``content``: what a file shall hold: a text, or a copy of another file;
 - ``checksum``: the SHA-256 of a file;

@@ -9,6 +9,7 @@ from functools import cache
 from types import TracebackType
 from typing import Self
 
+from reactor.hostfs.disks import changing
 from reactor.hostfs.safe_open import open_content, refuse_foreign_link
 from reactor.mountinfo import mounts
 from reactor.resource.keeping import keeper
@@ -89,6 +90,8 @@ class Former:
                     await self._keeper.keep(self._path, self._ref, self._fd)
             except OSError as error:
                 self._complain(error)
+            fd, self._fd = self._fd, -1
+            await changing(os.close, fd)  # which takes what has no name any more from the file system
 
     def _refuse_foreign(self, found: os.stat_result) -> None:
         """Keep nothing of a file that may be another's under a second name: its content would get this path."""

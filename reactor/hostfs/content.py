@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Protocol
 
+from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import Explaining, explained
 from reactor.hostfs.safe_open import open_source
 from reactor.hostfs.stat_stamp import Stamp, settled, stamp_of
@@ -74,9 +75,9 @@ class Inline:
         """Write the text to ``fd``."""
         data = self._text.encode()
         if len(data) <= INLINE_LIMIT:
-            _write(fd, data)
+            await changing(_write, fd, data)
         else:
-            await in_thread(_write, fd, data)
+            await at_length(_write, fd, data)
 
     async def prepare(self) -> None:
         """Nothing: it is here."""
@@ -185,9 +186,9 @@ async def copy(source: int, fd: int, piece: _Piece | None = None) -> None:
     """Write all that the file open at ``source`` holds to ``fd``."""
     os.lseek(source, 0, os.SEEK_SET)
     if os.fstat(source).st_size <= INLINE_LIMIT:
-        _copy(source, fd, piece or os.read)
+        await changing(_copy, source, fd, piece or os.read)
     else:
-        await in_thread(_copy, source, fd, piece or os.read)
+        await at_length(_copy, source, fd, piece or os.read)
 
 
 def _copy(source: int, fd: int, piece: _Piece) -> None:

@@ -14,6 +14,7 @@ from contextlib import suppress
 
 import trio
 
+from reactor.hostfs.disks import FLUSH_PATIENCE, Disk, within
 from reactor.resource.mount_changes import follow_mounts
 from reactor.resource.threads import in_thread
 
@@ -31,6 +32,7 @@ _SYNCFS_SUFFICES = {
 """File systems whose syncfs promises what fsync does. On others, such as FUSE, it may do nothing."""
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _UNNAMED = 0
 """The major number of devices that are none, as of tmpfs, overlay and NFS."""
 
@@ -53,6 +55,7 @@ class GroupCommit:
     """The flushes of one file system: one at a time, each for all that came before it began."""
 
     def __init__(self, sync: Sync) -> None:
+        self.disk = Disk()
         self._sync = sync
         self._gathering = _Group()
         self._working = False
@@ -131,7 +134,8 @@ async def flush(fd: int, device: int | None = None) -> None:
     until the return.
     """
     if (commit := _commit_of(fd, device)) is not None:
-        await commit.flush(fd)
+        with within(FLUSH_PATIENCE):
+            await commit.flush(fd)
 
 
 async def flush_directory(handle: int, device: int | None = None) -> None:
@@ -143,18 +147,47 @@ async def flush_directory(handle: int, device: int | None = None) -> None:
         with suppress(PermissionError):
             fd = os.open(".", _DIRECTORY, dir_fd=handle)
             try:
-                await commit.flush(fd)
+                with within(FLUSH_PATIENCE):
+                    await commit.flush(fd)
             finally:
                 os.close(fd)
+
+
+def disk_at(path: str) -> Disk | None:
+    """The disk that what is at ``path`` is on, or will be; None for a file system in memory, and where that can't be told."""
+    while True:
+        try:
+            device = os.lstat(path).st_dev
+            commit = commits[device] if device in (commits := _known_commits()) else _commit_at(path)
+        except FileNotFoundError:
+            path = os.path.dirname(path)
+        except OSError:
+            return None
+        else:
+            return None if commit is None else commit.disk
+
+
+def _commit_at(path: str) -> GroupCommit | None:
+    fd = os.open(path, _HANDLE)
+    try:
+        return _commit_of(fd, None)
+    finally:
+        os.close(fd)
+
+
+def _known_commits() -> _Commits:
+    try:
+        return _commits.get()
+    except LookupError:
+        commits: _Commits = {}
+        _commits.set(commits)
+        return commits
 
 
 def _commit_of(fd: int, device: int | None) -> GroupCommit | None:
     if device is None:
         device = os.fstat(fd).st_dev
-    try:
-        commits = _commits.get()
-    except LookupError:
-        _commits.set(commits := {})
+    commits = _known_commits()
     if device not in commits:
         commits[device] = _commit_for(fd)
         if os.major(device) == _UNNAMED and not _forgetting.get():

@@ -15,23 +15,26 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import Protocol, Self
 
+import trio
+
 from reactor.hostfs.attributes import Attributes
 from reactor.hostfs.backups import Former
 from reactor.hostfs.content import Content, copy
+from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import Explaining, explained
-from reactor.hostfs.fsync import flush, flush_directory
+from reactor.hostfs.fsync import disk_at, flush, flush_directory
 from reactor.hostfs.private import private_copy
 from reactor.hostfs.safe_open import Parent, make_missing, refuse_foreign_link
 from reactor.hostfs.temp_files import is_litter, lock_temporary, temporary_name
 from reactor.hostfs.tree import remove_tree
 from reactor.hostfs.writers import is_changeable
 from reactor.resource.plan import ResourceError
-from reactor.resource.threads import in_thread
 
 _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FINISHED = os.O_RDONLY | os.O_CLOEXEC
@@ -59,9 +62,13 @@ async def store(
 
     Raises ResourceError when ``validator`` does not approve of it; then ``path`` is as it was.
     """
+    await _on_disk(path, partial(_store, path, content, attributes, validator))
+
+
+async def _store(path: str, content: Content, attributes: Attributes, validator: Validator | None) -> None:
     try:
         with Parent(path) as (directory, base):
-            with _Temporary(
+            async with _Temporary(
                 path, directory, base, attributes.mode, same_suffix=validator is not None
             ) as temporary:
                 await content.copy_to(temporary.fd)
@@ -69,10 +76,10 @@ async def store(
                     temporary.finish_writing()
                 if validator is not None:
                     await _approved(validator, path, directory, temporary, attributes)
-                device = _give(temporary.fd, attributes, path)
+                device = await changing(_give, temporary.fd, attributes, path)
                 await flush(temporary.fd, device)
                 with Former(path, f"file#{path}", directory, base, device) as former:
-                    replaced = temporary.replace_target()
+                    replaced = await changing(temporary.replace_target)
                     await former.keep()
                 if not replaced:
                     await _overwrite(path, directory, base, temporary.fd, attributes)
@@ -87,10 +94,14 @@ async def set_attributes(path: str, attributes: Attributes, special: int = 0) ->
     A directory keeps its setuid, setgid and sticky bits, but for those in ``special``.
     """
     try:
-        with Parent(path) as (directory, base):
-            _set_attributes(path, directory, base, attributes, special)
+        await _on_disk(path, partial(_set_attributes_of, path, attributes, special))
     except OSError as error:
         raise explained(error, f"set the attributes of {path}") from error
+
+
+async def _set_attributes_of(path: str, attributes: Attributes, special: int) -> None:
+    with Parent(path) as (directory, base):
+        await changing(_set_attributes, path, directory, base, attributes, special)
 
 
 async def create_directory(path: str, attributes: Attributes, special: int = 0) -> None:
@@ -99,12 +110,16 @@ async def create_directory(path: str, attributes: Attributes, special: int = 0) 
     Missing parents get the default mode: the one asked for is for the directory itself. ``special`` as in `set_attributes`.
     """
     with Explaining(f"create the directory {path}"):
-        make_missing(os.path.dirname(path))
-        with Parent(path) as (directory, base):
-            if not _is_directory(directory, base):
-                await _unlink(path, directory, base)
-                os.mkdir(base, 0o700, dir_fd=directory)
-            _set_attributes(path, directory, base, attributes, special)
+        await _on_disk(path, partial(_create_directory, path, attributes, special))
+
+
+async def _create_directory(path: str, attributes: Attributes, special: int) -> None:
+    await changing(make_missing, os.path.dirname(path))
+    with Parent(path) as (directory, base):
+        if not _is_directory(directory, base):
+            await _unlink(path, directory, base)
+            await changing(partial(os.mkdir, base, 0o700, dir_fd=directory))
+        await changing(_set_attributes, path, directory, base, attributes, special)
 
 
 async def remove(path: str, *, recursive: bool) -> None:
@@ -112,21 +127,39 @@ async def remove(path: str, *, recursive: bool) -> None:
 
     A symlink goes, what it leads to stays, also deep inside a directory.
     """
-    with Explaining(f"remove {path}"), Parent(path) as (directory, base):
+    with Explaining(f"remove {path}"):
+        await _on_disk(path, partial(_remove, path, recursive=recursive))
+
+
+async def _remove(path: str, *, recursive: bool) -> None:
+    with Parent(path) as (directory, base):
         if not _is_directory(directory, base):
             await _unlink(path, directory, base)
         elif recursive:
-            await in_thread(partial(remove_tree, path, directory, base))
+            await at_length(remove_tree, path, directory, base)
         else:
-            os.rmdir(base, dir_fd=directory)
+            await changing(partial(os.rmdir, base, dir_fd=directory))
 
 
 async def remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
     """Remove temporary files that a killed run left beside ``path``."""
-    with Explaining(f"remove temporary files in {os.path.dirname(path)}"), Parent(path) as (directory, _):
+    with Explaining(f"remove temporary files in {os.path.dirname(path)}"):
+        await _on_disk(path, partial(_remove_litter, path, names, uid))
+
+
+async def _remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
+    with Parent(path) as (directory, _):
         for name in names:
             if is_litter(name, uid, directory):
-                os.unlink(name, dir_fd=directory)
+                await changing(partial(os.unlink, name, dir_fd=directory))
+
+
+async def _on_disk(path: str, change: Callable[[], Awaitable[None]]) -> None:
+    """Make ``change``, which is at ``path``, so that nothing else waits for a disk that hangs."""
+    if (disk := disk_at(path)) is None:
+        await change()
+    else:
+        await disk.make(path, change)
 
 
 async def _approved(
@@ -141,7 +174,7 @@ async def _approved(
         with private_copy(temporary.fd, os.path.basename(path), attributes) as candidate:
             await validator.approve(candidate, path)
     else:
-        _give(temporary.fd, attributes, path)
+        await changing(_give, temporary.fd, attributes, path)
         await validator.approve(os.path.join(os.path.dirname(path), temporary.name), path)
 
 
@@ -162,7 +195,17 @@ class _Temporary:
         self.name = ""
         self.fd = -1
 
-    def __enter__(self) -> Self:
+    async def __aenter__(self) -> Self:
+        await changing(self._make)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with trio.CancelScope(shield=True):
+            await changing(partial(self._close, is_failing=error is not None))
+
+    def _make(self) -> None:
         if self._path in _left:
             self._remove(_left[self._path])
             del _left[self._path]
@@ -173,19 +216,17 @@ class _Temporary:
             except FileExistsError:
                 continue
             if lock_temporary(self.fd):
-                return self
-            self.__exit__(None, None, None)  # another process is just finding out whether it is litter
+                return
+            self._close(is_failing=False)  # another process is just finding out whether it is litter
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _close(self, *, is_failing: bool) -> None:
         os.close(self.fd)
         if self.name:
             try:
                 self._remove(self.name)
             except OSError:
                 _left[self._path] = self.name
-                if error is None:
+                if not is_failing:
                     raise
 
     def _remove(self, name: str) -> None:
@@ -216,8 +257,8 @@ async def _overwrite(path: str, directory: int, base: str, finished: int, attrib
     fd = os.open(base, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
     try:
         await copy(finished, fd)
-        os.ftruncate(fd, os.lseek(fd, 0, os.SEEK_CUR))
-        await flush(fd, _give(fd, attributes, path))
+        await changing(os.ftruncate, fd, os.lseek(fd, 0, os.SEEK_CUR))
+        await flush(fd, await changing(_give, fd, attributes, path))
     finally:
         os.close(fd)
 
@@ -225,7 +266,7 @@ async def _overwrite(path: str, directory: int, base: str, finished: int, attrib
 async def _unlink(path: str, directory: int, base: str) -> None:
     with Former(path, f"file#{path}", directory, base) as former:
         with suppress(FileNotFoundError):
-            os.unlink(base, dir_fd=directory)
+            await changing(partial(os.unlink, base, dir_fd=directory))
         await former.keep()
 
 

@@ -13,7 +13,7 @@ import shlex
 import shutil
 import signal
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 import trio
@@ -29,6 +29,7 @@ BELIEVED = 1.0
 mount don't ask it 10,000 times, and those of one directory elsewhere don't look at all that is above it."""
 
 _MAX_LINKS = 40
+_UNKNOWN = MountInfo("", "/", "/", (), "file system", "", ())
 _TO_NOWHERE = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
 
 
@@ -62,8 +63,12 @@ class FragileMount:
         with trio.move_on_at(self._asked + min(within, PATIENCE)):
             await self._answer.wait()
             return
+        raise self.failure()
+
+    def failure(self) -> ResourceError:
+        """What to raise while it does not answer."""
         way_out = f"umount --lazy {shlex.quote(self.info.point)}"
-        raise ResourceError(self.complaint, f"see to what serves it, {self.info.source}, or {way_out}")
+        return ResourceError(self.complaint, f"see to what serves it, {self.info.source}, or {way_out}")
 
     async def _question(self, answer: trio.Event) -> None:
         """It lasts until there is an answer. A mount that can't be asked, for want of a process, is believed."""
@@ -74,11 +79,29 @@ class FragileMount:
         answer.set()
 
 
+class HungMount(FragileMount):
+    """One of a disk of this host that hangs. It need not be asked: a change that waits for it tells when that is over."""
+
+    is_believed = False
+
+    def failure(self) -> ResourceError:
+        """What to raise while it does not answer."""
+        hint = f"see dmesg, or thaw it if it is frozen: fsfreeze --unfreeze {shlex.quote(self.info.point)}"
+        return ResourceError(self.complaint, hint)
+
+    async def ask(self, within: float) -> None:  # noqa: ARG002 - the answer is known
+        """Raise ResourceError."""
+        raise self.failure()
+
+
 class FragileMounts:
     """All such mounts, as they come and go. ``by_point`` is empty on most hosts: then there is nothing to ask."""
 
     def __init__(self) -> None:
         self.by_point: dict[str, FragileMount] = {}
+        self.on_answer: Callable[[], None] | None = None
+        """Called when a disk that hung answers again."""
+        self._hung: dict[str, FragileMount] = {}
         self._plain: dict[str, tuple[str, float]] = {}
         """What directories that lead through none of them stand for, and until when that is believed."""
         self.read()
@@ -86,12 +109,25 @@ class FragileMounts:
     def read(self) -> None:
         """Learn anew which there are. Those that are known keep what they have answered."""
         with suppress(OSError):  # there is no /proc, or no descriptor left
-            self.by_point = {info.point: self._mount(info) for info in mounts() if is_fragile(info)}
+            known, hung = self.by_point, self._hung
+            self.by_point = {
+                info.point: _mount(info, known.get(info.point), is_hung=info.device in hung)
+                for info in mounts()
+                if is_fragile(info) or info.device in hung
+            }
             self._plain.clear()
 
-    def _mount(self, info: MountInfo) -> FragileMount:
-        known = self.by_point.get(info.point)
-        return known if known is not None and known.info == info else FragileMount(info)
+    def hangs(self, mount: FragileMount) -> None:
+        """Let nobody touch the file system of ``mount`` until `answers`."""
+        self._hung[mount.info.device] = mount
+        self.read()
+
+    def answers(self, mount: FragileMount) -> None:
+        """The file system of ``mount`` hangs no more."""
+        self._hung.pop(mount.info.device, None)
+        self.read()
+        if self.on_answer is not None:
+            self.on_answer()
 
     async def ask(self, path: str | bytes, within: float = math.inf) -> None:
         """Return if ``path``, which is absolute, may be touched now: all mounts on the way to it answer.
@@ -157,6 +193,23 @@ def fragile_mounts() -> FragileMounts:
         _of_this_run.set(found := FragileMounts())
         trio.lowlevel.spawn_system_task(found.follow)
         return found
+
+
+def mount_of(path: str) -> HungMount:
+    """The mount that holds ``path``, as far as the path tells: that of the longest mount point above it. Touches nothing."""
+    held = [info for info in _all_mounts() if f"{path}/".startswith(f"{info.point.rstrip('/')}/")]
+    return HungMount(max(reversed(held), key=lambda info: len(info.point), default=_UNKNOWN))
+
+
+def _all_mounts() -> tuple[MountInfo, ...]:
+    with suppress(OSError):  # there is no /proc
+        return mounts()
+    return ()
+
+
+def _mount(info: MountInfo, known: FragileMount | None, *, is_hung: bool) -> FragileMount:
+    kind = HungMount if is_hung else FragileMount
+    return known if known is not None and known.info == info and type(known) is kind else kind(info)
 
 
 def _target_of(path: str) -> str | None:

@@ -22,3 +22,9 @@ def note(line: str) -> None:
     """Say something that stays true of the resource of this check: it is kept in the journal, for `reactor why`."""
     if (keep := noter.get()) is not None:
         keep(line)
+
+
+def mute() -> None:
+    """Whatever is said from now on goes nowhere: the check that it belongs to has ended."""
+    speaker.set(None)
+    noter.set(None)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from reactor import ResourceError
+from resources.download.properties import is_url
 from resources.package.names import GONE
 from resources.package.state import PackageState
 
@@ -64,6 +65,11 @@ class Wish:
     """The path or URL of the file that it is installed from; None where that is a repository."""
     checksum: str | None = None
     """The SHA-256 of that file in hex, where it is known."""
+
+    @property
+    def is_what_a_file_holds(self) -> bool:
+        """Whether the version is to be that of a file on this host. That of a URL is not known until it is fetched."""
+        return self.ensure == "present" and self.source is not None and not is_url(self.source)
 
     @property
     def is_to_go(self) -> bool:
@@ -130,15 +136,21 @@ def _change(wish: Wish, state: PackageState, compare: Compare) -> Change | None:
         return _removal(wish, state)
     if state.version is None or not state.is_whole:
         return _install(wish, Step.INSTALL if state.version is None else Step.REINSTALL)
-    if wish.ensure == "present" or any(compare(version, wish.ensure) == 0 for version in state.beside):
+    wanted = state.newest if wish.ensure in ("latest", "present") else wish.ensure
+    if wanted is None or any(compare(version, wanted) == 0 for version in _others_there(wish, state)):
         return None
-    wanted = state.newest if wish.ensure == "latest" else wish.ensure
-    order = 0 if wanted is None else compare(state.version, wanted)
+    goal = wanted if wish.ensure == "present" else wish.ensure
+    order = compare(state.version, wanted)
     if order < 0:
-        return Change(wish.name, Step.UPGRADE, f"{Step.UPGRADE} to {wish.ensure}", wanted)
+        return Change(wish.name, Step.UPGRADE, f"{Step.UPGRADE} to {goal}", wanted)
     if order > 0 and wish.ensure != "latest":
-        return Change(wish.name, Step.DOWNGRADE, f"{Step.DOWNGRADE} to {wish.ensure}", wanted)
+        return Change(wish.name, Step.DOWNGRADE, f"{Step.DOWNGRADE} to {goal}", wanted)
     return None
+
+
+def _others_there(wish: Wish, state: PackageState) -> tuple[str, ...]:
+    """The versions beside the newest that are as good: one is asked for by its number."""
+    return () if wish.ensure == "latest" else state.beside
 
 
 def _removal(wish: Wish, state: PackageState) -> Change | None:

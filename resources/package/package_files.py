@@ -102,6 +102,11 @@ class PackageFiles:
             self._copies[wish.name] = path
         return self._copies[wish.name]
 
+    async def version_of(self, wish: Wish) -> str:
+        """The version that the file of a wish holds. Raises ResourceError as `copy_of`."""
+        path = await self.copy_of(wish)
+        return (await self._identity(_shown(wish.source or ""), path)).version
+
     async def _copy(self, wish: Wish) -> str:
         source = wish.source or ""
         suffix = SUFFIXES[self._provider]

@@ -15,7 +15,7 @@ from resources.download.properties import is_url
 from resources.package.catalog import Catalog
 from resources.package.choice import choose
 from resources.package.complaints import complaint
-from resources.package.database import Database, stamps_of
+from resources.package.database import Database, Stamp, stamp_of, stamps_of
 from resources.package.decision import Change, Changes, Refusals, Step, Wish, decide
 from resources.package.foresight import Foresight
 from resources.package.locks import released
@@ -63,6 +63,8 @@ class Provider(ABC):
         self._catalog = catalog
         self._one_at_a_time = trio.Lock()
         self._told: set[str] = set()
+        self._held_by: dict[tuple[str, str], tuple[Stamp | None, str]] = {}
+        """The versions in files, by path and package, with the stamps of these when they were read."""
         self._foresight = Foresight(self._simulate_wishes, self._one_at_a_time)
 
     async def look(self, wish: Wish) -> PackageState:
@@ -75,7 +77,10 @@ class Provider(ABC):
         elif self.database.is_current() and not self._needs_more(
             wish, state := self.database.find(wish.name)
         ):
-            return state
+            if not wish.is_what_a_file_holds or state.version is None:
+                return state
+            if (known := self._known_in_file(wish)) is not None:
+                return replace(state, newest=known[1])
         async with self._one_at_a_time:
             return await self._look(wish)
 
@@ -227,11 +232,32 @@ class Provider(ABC):
         state = await self._find(wish.name)
         if _may_be_virtual(wish, state):
             return replace(state, provided_by=await self._stand_ins(wish.name))
+        if wish.is_what_a_file_holds and state.version is not None:
+            return replace(state, newest=await self._version_in_file(wish))
         if wish.ensure != "latest":
             return state
         if self._age() > wish.interval:
             await self._try_to_refresh()
         return replace(state, newest=await self._newest(wish.name, state.version))
+
+    def _known_in_file(self, wish: Wish) -> tuple[Stamp | None, str | None] | None:
+        """The version in the file of ``wish``, None for a file that is not there; None if it has to be read."""
+        path = wish.source or ""
+        if (now := stamp_of(path)) is None:
+            return now, None
+        known = self._held_by.get((path, wish.name))
+        return known if known is not None and known[0] == now else None
+
+    async def _version_in_file(self, wish: Wish) -> str | None:
+        """The version to be there; None leaves alone what is. Raises ResourceError for a file that can't be used."""
+        path = wish.source or ""
+        if (known := self._known_in_file(wish)) is not None:
+            return known[1]
+        stamp = stamp_of(path)
+        with self._files() as files:
+            version = await files.version_of(wish)
+        self._held_by[path, wish.name] = (stamp, version)
+        return version
 
     @staticmethod
     def _needs_more(wish: Wish, state: PackageState) -> bool:

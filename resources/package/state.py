@@ -23,7 +23,7 @@ class PackageState:
     provided_by: tuple[str, ...] = ()
     """The installed packages that provide what is only virtual; known only where it is to be present."""
     newest: str | None = None
-    """The version that the package manager would choose; known only where the newest is wanted."""
+    """The version that the package manager would choose, or a file holds; known only where one of them is wanted."""
 
 
 NOT_INSTALLED = PackageState()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
+from pathlib import Path
 
 import pytest
 import trio
@@ -42,23 +44,30 @@ def fought(path, changes, **properties):
     return resource
 
 
+@pytest.fixture
+def in_memory():
+    """A directory whose files are changed without a thread: a clock that jumps does not wait for one."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        yield Path(directory)
+
+
 @pytest.mark.parametrize("retry", [0, None])
 async def test_a_file_is_repaired_within_a_second_after_its_last_foreign_change(
-    tmp_path, autojump_clock, retry
+    in_memory, autojump_clock, retry
 ):
-    ours = fought(tmp_path / "f", 90, meta={} if retry is None else {"retry": retry})
+    ours = fought(in_memory / "f", 90, meta={} if retry is None else {"retry": retry})
     async with running(ours) as story:
         await story.until(lambda: ours.__dict__["changes"] == 0)
         ended = trio.current_time()
         await story.converged()
         assert trio.current_time() - ended <= 1.01
-    assert mode_of(tmp_path / "f") == OURS
+    assert mode_of(in_memory / "f") == OURS
     assert {event.result for event in story.checks(ours.ref)} == {Result.CHANGED}
     assert [event.ref for event in story.all(Flapping)] == [ours.ref]
 
 
-async def test_a_subscriber_of_what_is_fought_over_is_neither_blocked_nor_starved(tmp_path, autojump_clock):
-    ours = fought(tmp_path / "f", float("inf"))
+async def test_a_subscriber_of_what_is_fought_over_is_neither_blocked_nor_starved(in_memory, autojump_clock):
+    ours = fought(in_memory / "f", float("inf"))
     below = scripted("below", drifted=False, subscribe=(ours.ref,))
     async with running(ours, below) as story:
         await story.until(lambda: len(below.script.refreshes) >= 3)
@@ -67,16 +76,16 @@ async def test_a_subscriber_of_what_is_fought_over_is_neither_blocked_nor_starve
     assert {event.result for event in story.checks(below.ref)} == {Result.CHANGED}
 
 
-async def test_a_run_without_watches_ends_though_its_file_is_fought_over(tmp_path, autojump_clock):
-    ours = fought(tmp_path / "f", float("inf"))
+async def test_a_run_without_watches_ends_though_its_file_is_fought_over(in_memory, autojump_clock):
+    ours = fought(in_memory / "f", float("inf"))
     ended, story = await converge_once(ours)
     assert ended.counts["failed"] == 1
     assert "repaired 10 times, and changed again by something else" in story.checks(ours.ref)[-1].error
 
 
-async def test_a_run_without_watches_repairs_what_was_changed_meanwhile(tmp_path, autojump_clock):
-    ended, _ = await converge_once(fought(tmp_path / "f", 3))
-    assert mode_of(tmp_path / "f") == OURS
+async def test_a_run_without_watches_repairs_what_was_changed_meanwhile(in_memory, autojump_clock):
+    ended, _ = await converge_once(fought(in_memory / "f", 3))
+    assert mode_of(in_memory / "f") == OURS
     assert (ended.counts["changed"], ended.counts["failed"]) == (1, 0)
 
 

@@ -120,6 +120,7 @@ async def test_a_backup_that_fails_is_said_and_fails_nothing(said, old):
 async def test_without_a_keeper_the_old_file_is_not_even_opened(old, monkeypatch):
     opened = []
     real, straight = os.open, safe_open._syscall
+    await converge(make(old.with_name("g"), content="x"))  # so that it is known what file system this is
     file = make(old, ensure="absent")
     monkeypatch.setattr(
         os, "open", lambda path, *more, **options: opened.append(path) or real(path, *more, **options)

@@ -97,6 +97,31 @@ async def test_what_is_installed_starts_no_program_and_needs_no_file(host, files
     assert (await converge(extra(host, "/nonexistent/extra" + files[0].suffix))).result is Result.OK
 
 
+async def test_present_is_the_version_that_the_file_holds_up_and_down(host, files, tmp_path):
+    source = tmp_path / f"extra{files[0].suffix}"
+    for file, version in ((files[0], "1.0"), (files[1], "2.0"), (files[0], "1.0")):
+        source.write_bytes(file.read_bytes())
+        check = await converge(extra(host, source))
+        assert (check.error, check.result) == (None, Result.CHANGED)
+        assert installed(host).startswith(version)
+    source.write_bytes(files[1].read_bytes())
+    check = await converge(extra(host, source), noop=True)
+    assert check.actions[0].startswith("Would have upgraded to 2.0")
+    assert installed(host).startswith("1.0")
+
+
+async def test_a_file_that_has_not_changed_is_read_once(host, files, monkeypatch):
+    resource = extra(host, files[0])
+    await converge(resource)
+    assert (await converge(resource)).result is Result.OK
+
+    async def refuse(*_):
+        raise AssertionError("a program was started")
+
+    monkeypatch.setattr("resources.package.programs.run", refuse)
+    assert (await converge(resource)).result is Result.OK
+
+
 async def test_a_rehearsal_names_what_would_come_with_it_and_installs_nothing(host, files):
     check = await converge(extra(host, files[0]), noop=True)
     assert check.error is None
@@ -175,8 +200,11 @@ async def test_the_bytes_that_were_checked_are_installed(host, files, tmp_path, 
         return await run(command, *more)
 
     monkeypatch.setattr("resources.package.programs.run", replace_first)
-    check = await converge(extra(host, file, checksum=digest(files[0])))
-    assert (check.error, check.result) == (None, Result.CHANGED)
+    wanted = digest(files[0])
+    check = await converge(extra(host, file, checksum=wanted))
+    assert (
+        check.error == f"{file} has the SHA-256 {digest(files[1])}, and not {wanted}"
+    )  # looked at afterwards
     assert installed(host).startswith("1.0")
     copies = [word for words in commands for word in words if word.endswith(files[0].suffix)]
     assert copies

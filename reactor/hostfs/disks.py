@@ -1,0 +1,226 @@
+"""Changes of file systems that may hang: each is made in a task of its own, its calls in a thread of the file system.
+
+Nobody can take back a call that changes a file system which is frozen, or whose disk hangs. So who asked for a change
+waits for it without a job, gives it up when one call of it has taken too long, and leaves it behind: it ends when the
+file system answers, and so does what it holds open. Until then nothing below is touched, see `fragile_mounts`.
+What is in memory can't hang, and is changed on the spot.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from functools import partial
+from typing import TypeVar, TypeVarTuple
+
+import trio
+
+from reactor.resource.fragile import FragileMount, fragile_mounts, mount_of
+from reactor.resource.plan import ResourceError
+from reactor.resource.speech import mute
+from reactor.resource.threads import in_thread
+from reactor.resource.waiting import waits
+
+PATIENCE = 5.0
+"""Seconds in which a call has to return that only changes names, attributes or memory."""
+FLUSH_PATIENCE = 30.0
+"""The same of one that brings to the disk what is written, however much that is."""
+_LOOK = 0.25
+"""Seconds after which a change is slow, and between two looks at it then."""
+_MOST_AT_LENGTH = 4
+
+_Result = TypeVar("_Result")
+_Arguments = TypeVarTuple("_Arguments")
+
+
+class Disk:
+    """A file system that is not in memory."""
+
+    def __init__(self) -> None:
+        self.calls = _Calls()
+        self.long = trio.CapacityLimiter(_MOST_AT_LENGTH)
+        self.hung: FragileMount | None = None
+        """The mount that does not answer. Where it is not known, as with subvolumes of btrfs, one that stands for it."""
+        self.slow: set[_Change] = set()
+        """Changes that have been waited for just long enough to show that more may have to wait."""
+        self._given_up = 0
+
+    async def make(self, path: str, change: Callable[[], Awaitable[None]]) -> None:
+        """Make ``change``, which is at ``path``. Raises what it raises, and ResourceError when the file system hangs."""
+        if self.hung is not None:
+            raise self.hung.failure()
+        if self.slow:
+            waits()
+        this = _Change(self)
+        trio.lowlevel.spawn_system_task(this.run, change, context=this.context)
+        try:
+            is_over = await this.is_over()
+        except trio.Cancelled:
+            this.scope.cancel()
+            with trio.CancelScope(shield=True):
+                if not await this.is_over():
+                    self._give_up(this, path)
+            raise
+        if not is_over:
+            raise self._give_up(this, path)
+        if this.error is not None:
+            raise this.error
+
+    def _give_up(self, change: _Change, path: str) -> ResourceError:
+        change.context.run(mute)
+        self._given_up += 1
+        if self.hung is None:
+            self.hung = mount_of(path)
+            fragile_mounts().hangs(self.hung)
+        trio.lowlevel.spawn_system_task(self._outlast, change)
+        return self.hung.failure()
+
+    async def _outlast(self, change: _Change) -> None:
+        await change.ended.wait()
+        self._given_up -= 1
+        if not self._given_up and self.hung is not None:
+            mount, self.hung = self.hung, None
+            fragile_mounts().answers(mount)
+
+
+class _Group:
+    """Calls that are made one after the other."""
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], None]] = []
+        self.ended = trio.Event()
+        self.error: OSError | None = None
+
+
+class _Calls:
+    """The calls that change one file system, all in one thread: those that wait at the same time share the way to it.
+
+    So changes that are made side by side stay abreast, and share their flushes as well.
+    """
+
+    def __init__(self) -> None:
+        self._gathering = _Group()
+        self._working = False
+
+    async def make(self, work: Callable[[], _Result]) -> _Result:
+        """What ``work`` returns. Raises what it raises, and OSError when there is no thread."""
+        results: list[_Result] = []
+        errors: list[Exception] = []
+
+        def call() -> None:
+            try:
+                results.append(work())
+            except Exception as error:  # noqa: BLE001 - it is raised where the call was asked for
+                errors.append(error)
+
+        group = self._gathering
+        group.calls.append(call)
+        if not self._working:
+            self._working = True
+            trio.lowlevel.spawn_system_task(self._work)
+        try:
+            await group.ended.wait()
+        except trio.Cancelled:
+            if group is self._gathering:
+                group.calls.remove(call)
+            else:
+                with trio.CancelScope(shield=True):  # it is being made
+                    await group.ended.wait()
+            raise
+        if group.error is not None:
+            raise OSError(*group.error.args) from group.error
+        if errors:
+            raise errors[0]
+        return results[0]
+
+    async def _work(self) -> None:
+        while self._gathering.calls:
+            group, self._gathering = self._gathering, _Group()
+            try:
+                await in_thread(_make_all, group.calls)
+            except OSError as error:
+                group.error = error
+            finally:
+                group.ended.set()
+        self._working = False
+
+
+def _make_all(calls: Iterable[Callable[[], None]]) -> None:
+    for call in calls:
+        call()
+
+
+class _Change:
+    """One that is being made. ``due`` is when the call that lasts has to have returned, by the clock of the host."""
+
+    def __init__(self, disk: Disk) -> None:
+        self.disk = disk
+        self.due = math.inf
+        self.scope = trio.CancelScope()
+        self.ended = trio.Event()
+        self.error: Exception | None = None
+        self.context = copy_context()
+        self.context.run(_under_way.set, self)
+
+    async def run(self, change: Callable[[], Awaitable[None]]) -> None:
+        """Make it. What it raises is kept for who waits, if anybody does."""
+        try:
+            with self.scope:
+                await change()
+        except Exception as error:  # noqa: BLE001 - it is raised where the change was asked for
+            self.error = error
+        finally:
+            self.disk.slow.discard(self)
+            self.ended.set()
+
+    async def is_over(self) -> bool:
+        """Wait: True once it has ended, False if a call takes too long.
+
+        That is seen twice: where this process was stopped itself, its threads are heard of in between.
+        """
+        was_due = False
+        while True:
+            with trio.move_on_after(_LOOK):
+                await self.ended.wait()
+            if self.ended.is_set():
+                return True
+            is_due = time.monotonic() >= self.due
+            if is_due and was_due:
+                return False
+            was_due = is_due
+            self.disk.slow.add(self)
+            waits()
+
+
+_under_way: ContextVar[_Change | None] = ContextVar("change", default=None)
+
+
+async def changing(work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
+    """What ``work`` returns, which takes a moment and changes the file system: in the thread of that, if it has one."""
+    if (change := _under_way.get()) is None:
+        return work(*arguments)
+    with within(PATIENCE):
+        return await change.disk.calls.make(partial(work, *arguments))
+
+
+async def at_length(work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
+    """The same of what may rightly take long, as to copy much: in any case in a thread."""
+    change = _under_way.get()
+    return await in_thread(work, *arguments, limiter=None if change is None else change.disk.long)
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """A block that takes no longer than ``seconds`` if the file system that is being changed answers."""
+    change = _under_way.get()
+    if change is None:
+        yield
+        return
+    change.due = time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        change.due = math.inf

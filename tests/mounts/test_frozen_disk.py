@@ -1,0 +1,186 @@
+"""A disk of this host that hangs holds up nothing but what is on it, and that only until it answers."""
+
+import os
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+import trio
+from frozen import disk
+from served import GUARD, until
+
+from reactor import hostfs
+from reactor.engine.events import Result
+from reactor.engine.options import Options
+from reactor.hostfs import disks
+from reactor.resource.fragile import fragile_mounts
+from reactor.resource.plan import ResourceError
+from reactor.testing.story import running
+from resources.file import File
+
+OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
+JOBS = Options().jobs
+
+
+def a_file(path, content="x", **properties):
+    return File(name=str(path), ensure="present", **({"content": content} | OWN | properties))
+
+
+@pytest.fixture
+def frozen(tmp_path):
+    """A disk that the test can freeze. What freezes the loop would freeze the test for ever: it is thawed before that."""
+    with disk(tmp_path / "disk") as mounted:
+        timer = threading.Timer(GUARD, mounted.thaw)
+        timer.start()
+        yield mounted
+        assert timer.is_alive(), "something waited for the disk"
+        timer.cancel()
+
+
+@pytest.fixture
+def elsewhere():
+    """A directory in memory: how busy the disk of the tests is does not count."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        yield Path(directory)
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(disks, "PATIENCE", 0.3)
+
+
+async def a_change_elsewhere(story, path):
+    """Undo a change of the file at ``path``, in less than a second."""
+    before = len(story.checks(f"file#{path}"))
+    path.write_text("drifted")
+    with trio.fail_after(1.0):
+        await story.until(lambda: len(story.checks(f"file#{path}")) > before)
+    assert path.read_text() == "x"
+
+
+def from_a_source(frozen, tmp_path, count):
+    """Files on the disk that are to hold what one elsewhere holds."""
+    source = tmp_path / "source"
+    source.write_text("old")
+    return source, [
+        File(name=str(frozen.point / f"f{i}"), ensure="present", source=str(source), **OWN)
+        for i in range(count)
+    ]
+
+
+async def test_a_file_elsewhere_is_repaired_within_a_second_whatever_waits_for_the_disk(
+    frozen, tmp_path, elsewhere
+):
+    source, below = from_a_source(frozen, tmp_path, 3 * JOBS)
+    local = a_file(elsewhere / "local")
+    async with running(*below, local) as story:
+        await story.converged()
+        frozen.freeze()
+        source.write_text("new")
+        await a_change_elsewhere(story, elsewhere / "local")
+        await until(lambda: len(story.engine.scheduler.lent) >= JOBS)
+        await a_change_elsewhere(story, elsewhere / "local")
+        frozen.thaw()
+        await story.until(
+            lambda: all((frozen.point / f"f{i}").read_text() == "new" for i in range(len(below)))
+        )
+
+
+async def test_what_is_on_the_disk_fails_and_names_it_until_it_answers(
+    frozen, impatient, tmp_path, elsewhere
+):
+    source, below = from_a_source(frozen, tmp_path, 3)
+    local = a_file(elsewhere / "local")
+    async with running(*below, local) as story:
+        await story.converged()
+        frozen.freeze()
+        source.write_text("new")
+        await story.until(lambda: all(story.result(each.ref) is Result.FAILED for each in below))
+        for each in below:
+            check = story.checks(each.ref)[-1]
+            assert check.error == f"ext4 at {frozen.point} does not answer"
+            assert check.hint == (
+                f"see dmesg, or thaw it if it is frozen: fsfreeze --unfreeze {frozen.point}"
+            )
+        await a_change_elsewhere(story, elsewhere / "local")
+        frozen.thaw()
+        await story.until(lambda: all(story.result(each.ref) is not Result.FAILED for each in below))
+        assert {(frozen.point / f"f{i}").read_text() for i in range(3)} == {"new"}
+        assert not fragile_mounts().by_point
+
+
+async def test_what_failed_need_not_wait_for_its_retry_once_the_disk_answers(frozen, impatient, elsewhere):
+    first, second = (a_file(frozen.point / name, meta={"delay": "1h"}) for name in "ab")
+    frozen.freeze()
+    async with running(first, second, a_file(elsewhere / "local")) as story:
+        await story.until(lambda: story.result(first.ref) is story.result(second.ref) is Result.FAILED)
+        await a_change_elsewhere(story, elsewhere / "local")
+        frozen.thaw()
+        await story.converged()
+        assert (frozen.point / "b").read_text() == "x"
+
+
+CHANGES = {
+    "make": lambda top: File(name=f"{top}/new", ensure="present", content="x", **OWN),
+    "make_long": lambda top: File(name=f"{top}/new", ensure="present", content="x" * 300_000, **OWN),
+    "write": lambda top: File(name=f"{top}/f", ensure="present", content="x", **OWN),
+    "chmod": lambda top: File(name=f"{top}/f", ensure="present", **OWN | {"mode": "0600"}),
+    "chmod_of_the_mount_point": lambda top: File(name=f"{top}", ensure="directory", **OWN | {"mode": "0700"}),
+    "remove": lambda top: File(name=f"{top}/f", ensure="absent"),
+    "remove_directory": lambda top: File(name=f"{top}/d", ensure="absent"),
+    "remove_tree": lambda top: File(name=f"{top}/d", ensure="absent", force=True),
+    "make_directories": lambda top: File(name=f"{top}/a/b/c", ensure="directory", **OWN),
+    "directory_for_file": lambda top: File(name=f"{top}/f", ensure="directory", **OWN),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+async def test_no_change_is_waited_for_by_anybody_else(change, frozen, elsewhere):
+    (frozen.point / "f").write_text("foreign")
+    (frozen.point / "d").mkdir()
+    below, local = change(frozen.point), a_file(elsewhere / "local")
+    frozen.freeze()
+    async with running(below, local) as story:
+        await story.until(lambda: story.result(local.ref) is Result.CHANGED)
+        await a_change_elsewhere(story, elsewhere / "local")
+        assert not story.checks(below.ref)
+        frozen.thaw()
+        await story.converged()
+        assert story.result(below.ref) is Result.CHANGED
+
+
+def held_open(point):
+    """What is open in this process below ``point``."""
+    links = (f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd"))
+    return [
+        path for link in links if os.path.lexists(link) and (path := os.readlink(link)).startswith(str(point))
+    ]
+
+
+async def test_a_change_that_was_given_up_leaves_nothing_behind(frozen, impatient):
+    path = frozen.point / "f"
+    attributes = hostfs.Attributes(os.getuid(), os.getgid(), 0o644)
+    frozen.freeze()
+    with pytest.raises(ResourceError, match="does not answer"):
+        await hostfs.store(str(path), hostfs.Inline("x"), attributes)
+    with trio.fail_after(1.0), pytest.raises(ResourceError, match="does not answer"):
+        await hostfs.store(str(path), hostfs.Inline("y"), attributes)
+    frozen.thaw()
+    await until(lambda: not fragile_mounts().by_point)
+    assert path.read_text() == "x"
+    assert {each.name for each in frozen.point.iterdir()} == {"f", "lost+found"}
+    assert not held_open(frozen.point)
+    await hostfs.store(str(path), hostfs.Inline("y"), attributes)
+    assert path.read_text() == "y"
+
+
+async def test_a_change_that_is_cancelled_while_the_disk_hangs_is_not_waited_for(frozen, impatient):
+    attributes = hostfs.Attributes(os.getuid(), os.getgid(), 0o644)
+    frozen.freeze()
+    with trio.fail_after(GUARD / 2), trio.move_on_after(0.1) as moved:
+        await hostfs.store(str(frozen.point / "f"), hostfs.Inline("x"), attributes)
+    assert moved.cancelled_caught
+    frozen.thaw()
+    await until(lambda: not fragile_mounts().by_point)
+    assert not (frozen.point / "f").exists()
