@@ -3,6 +3,7 @@
 The map of the house; data flows down this list, and nothing imports what stands below it:
 
 - ``errors``: the base of the errors that people see, and the tree of them;
+- ``error_codes``: what the codes of errors mean;
 - ``trust/``: whose files are believed: what a run reads to learn what to do;
 - ``mountinfo``: the mounts that this process sees;
 - ``resource/``: what a resource is: base class, property types, plan, watch declarations, registry;

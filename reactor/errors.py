@@ -23,17 +23,19 @@ Every error of the tree has a ``message``, a ``hint`` on how to fix it, a ``plac
     │   └── TooLargeError           reactor.http         the body is too large
     ├── StateDirectoryError         reactor.journal      the state directory can't be used
     ├── LockedError                 reactor.journal      another run uses the state directory
-    ├── UnusableError               reactor.journal      the file is no journal of this version
     ├── HistoryError                reactor.journal      the journal can't be read
     │   └── NoHistoryError          reactor.journal      there is no journal
     ├── NoRunError                  reactor.control      no run is active
     ├── RefusedError                reactor.control      a run, or the system, does not do what was asked
-    ├── NoMatchError                reactor.control      no resource of the run has that name
+    ├── UnknownNameError            reactor.control      no resource of the run has that name
     ├── BadRequestError             reactor.control      a request to a run is wrong
+    ├── NoPausesError               reactor.control      the run keeps no state, so nothing can be paused
+    ├── CrowdedError                reactor.control      too many programs follow the events
     ├── AddressError                reactor.control      an address can't be used for listening; also a ValueError
+    ├── DrawingError                reactor.ui           the graph can't be drawn for the live page
     ├── InstallationError           reactor.service      the service can't be installed or removed
     ├── RequestError                reactor.ensure       a request over a pipe is wrong
-    ├── NotInSessionError           reactor.ensure       nothing in a session has that name
+    ├── UnknownNameError            reactor.ensure       nothing in a session has that name
     └── GraphvizError               reactor.graph        Graphviz is missing, or failed
 
 What is wrong on a command line is Click's to find: ``reactor.cli.messages`` gives that its codes. Exceptions that never

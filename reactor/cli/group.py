@@ -19,6 +19,7 @@ COMMANDS = (
     "session",
     "show",
     "kinds",
+    "explain",
     "graph",
     "data",
     "facts",

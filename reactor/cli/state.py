@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from reactor.backup.store import Store, backups_in
 from reactor.cli import exitcodes
-from reactor.cli.messages import fail
+from reactor.cli.messages import fail_for
 from reactor.hostfs.private import remove_private
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
@@ -159,10 +159,10 @@ def _locked(location: Location | None, manifest: str, warn: Warn, bad_usage: int
         directory.lock(manifest)
         remove_private(directory.path)
     except LockedError as error:
-        fail(str(error), error.hint, exitcodes.NOT_CONVERGED)
+        fail_for(error, exitcodes.NOT_CONVERGED)
     except StateDirectoryError as error:
         if location.chosen and not error.sick_disk:
-            fail(error.message, error.hint, bad_usage)
+            fail_for(error, bad_usage)
         warn(f"{error.message}; {_GOES_ON}; {error.hint}")
         return None
     return directory

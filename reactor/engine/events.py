@@ -88,6 +88,7 @@ class Checked(Event):
     hint: str | None = None
     retry_in: float | None = None
     health: Health = ()
+    code: str | None = None
 
 
 @dataclass(repr=False, eq=False)
@@ -247,4 +248,6 @@ def as_json(event: Event) -> dict[str, Any]:
             fields["health"] = [each._asdict() for each in event.health]
         else:
             del fields["health"]
+        if event.code is None:
+            del fields["code"]
     return {"event": type(event).__name__.lower(), **fields}

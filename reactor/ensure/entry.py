@@ -44,7 +44,7 @@ def load_entry(problems: Problems, kind: str, body: Mapping, inputs: Inputs) -> 
     return Entry(resource, program, require, subscribe)
 
 
-def unknown(problems: Problems, body: Mapping, name: str, hint: str) -> ManifestError:
+def unknown(problems: Problems, body: Mapping, name: str, hint: str | None) -> ManifestError:
     """The error for a reference in ``body`` to what no session has done."""
     at = next(body.value_at(key) for key in _ON_OTHERS if name in str(body.get(key, "")))
     problems.add("R0202", f"nothing in this session is called {name}", at, hint)

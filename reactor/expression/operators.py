@@ -123,7 +123,9 @@ def between(low: Any, high: Any) -> list[int]:
         raise _invalid(low, "..", high)
     if high - low >= STEPS:
         raise FunctionError(
-            f"memory budget exceeded: a range of {high - low + 1} numbers", f"the most is {STEPS}"
+            f"memory budget exceeded: a range of {high - low + 1} numbers",
+            f"the most is {STEPS}",
+            code="R0305",
         )
     return list(range(low, high + 1))
 

@@ -61,7 +61,7 @@ class _Parser(Operands):
         self.depth += 1
         if self.depth > MAX_NESTING:
             raise ExpressionSyntaxError(
-                "the expression is nested too deeply", self.current.start, self.current.end
+                "the expression is nested too deeply", self.current.start, self.current.end, code="R0305"
             )
         if precedence == 0 and self.at("let"):
             node = self.let()
