@@ -55,7 +55,7 @@ def _unknown(code: str, codes: Iterable[str]) -> NoReturn:
     from reactor.resource.properties import did_you_mean
 
     hint = did_you_mean(_canonical(code), codes) or "'reactor explain' lists all"
-    fail("R0708", f"there is no error code {code!r}", hint, 1)
+    fail("R0705", f"there is no error code {code!r}", hint, 1)
 
 
 def _lines(found: Explanation) -> Iterator[str]:

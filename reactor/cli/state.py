@@ -127,7 +127,7 @@ def refuse_managed(resources: Iterable[Resource], location: Location | None) -> 
     ours = (f"{location.path}/", f"{os.path.realpath(location.path)}/")
     problems = [
         Diagnostic(
-            "R0209",
+            "R0207",
             f"{resource.ref} manages the state directory of reactor itself, {location.path}",
             resource.place,
             "leave it out of the manifest, or name another state directory with --state-dir",

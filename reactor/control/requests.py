@@ -17,7 +17,7 @@ _LARGEST_BODY = 65536
 class BadRequestError(ReactorError):
     """The request says something we can't do."""
 
-    code = "R0607"
+    code = "R0606"
 
 
 def refuse(message: str, hint: str) -> NoReturn:

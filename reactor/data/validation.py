@@ -37,7 +37,7 @@ def check(
             if message:
                 key = ".".join(path)
                 yield DataProblem(
-                    "R0117", ("data", *path), f'key "{key}" {message}', comment_at=annotation.at
+                    "R0116", ("data", *path), f'key "{key}" {message}', comment_at=annotation.at
                 )
 
 
@@ -48,7 +48,7 @@ def unknown(annotations: Annotations) -> Iterator[DataProblem]:
             if not _is_known(annotation):
                 message = f"unknown annotation @{annotation.name} {annotation.argument}".rstrip()
                 yield DataProblem(
-                    "R0117", ("data", *path), message, _advice(annotation), comment_at=annotation.at
+                    "R0116", ("data", *path), message, _advice(annotation), comment_at=annotation.at
                 )
 
 
@@ -60,7 +60,7 @@ def ignored(annotations: Sequence[Annotation]) -> Iterator[DataProblem]:
     )
     for annotation in annotations:
         message = f"the annotation @{annotation.name} is ignored here"
-        yield DataProblem("R0117", (), message, hint, comment_at=annotation.at)
+        yield DataProblem("R0116", (), message, hint, comment_at=annotation.at)
 
 
 def _is_known(annotation: Annotation) -> bool:

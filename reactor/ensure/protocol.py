@@ -32,7 +32,7 @@ _FILE = "request"
 class RequestError(ReactorError):
     """There is something wrong with the request as a whole."""
 
-    code = "R0607"
+    code = "R0606"
 
 
 class Request(NamedTuple):

@@ -11,7 +11,7 @@ _LONGEST = 200
 class HttpError(ReactorError):
     """A request that has no answer, or one that is refused. The text is for people."""
 
-    code = "R0405"
+    code = "R0404"
 
 
 class ConnectionLostError(HttpError):

@@ -101,7 +101,7 @@ class StateDirectory:
             require_own_directory(path)
         except DistrustedError as error:
             words = f"the state directory {path} can't be trusted: {error}"
-            raise StateDirectoryError(words, f"{error.fix}; or {ANOTHER}", code="R0402") from error
+            raise StateDirectoryError(words, f"{error.fix}; or {ANOTHER}", code="R0401") from error
         except OSError as error:
             raise StateDirectoryError.of(error, f"can't make the state directory {path}") from error
         return cls(path)

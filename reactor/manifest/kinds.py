@@ -55,4 +55,4 @@ def look_up(kinds: Kinds, name: str) -> type[Resource] | UnusableKind:
         return UnusableKind("R0107", f"unknown kind {shown(name)}", hint, meant)
     except (ImportError, AttributeError) as error:
         hint = "check the installation of the package that provides it"
-        return UnusableKind("R0115", f"the kind {name!r} can't be loaded: {error}", hint)
+        return UnusableKind("R0107", f"the kind {name!r} can't be loaded: {error}", hint)

@@ -79,7 +79,7 @@ def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
         if not isinstance(overrides[key], Mapping | None):
             message = f"the override {key} is skipped: it is no map"
             hint = "write 'key: value' below it"
-            yield DataProblem("R0116", ("overrides", key), message, hint, comment_at=at)
+            yield DataProblem("R0115", ("overrides", key), message, hint, comment_at=at)
 
 
 def secrets_among(values: dict[str, Any], source: Source) -> tuple[frozenset[Path], tuple[str, ...]]:

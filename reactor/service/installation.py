@@ -20,7 +20,7 @@ _WANTS = "multi-user.target.wants"
 class InstallationError(ReactorError):
     """It can't be done; ``hint`` says how to mend that."""
 
-    code = "R0610"
+    code = "R0609"
 
 
 def require_root() -> None:

@@ -40,7 +40,7 @@ class Version:
 class DownloadError(ReactorError):
     """What was asked for could not be fetched, or is of no use."""
 
-    code = "R0405"
+    code = "R0404"
 
 
 def download(address: Address, known: Version, to: IO[bytes]) -> Version | None:

@@ -13,7 +13,7 @@ from reactor.errors import ReactorError
 class UnpackingError(ReactorError):
     """The archive is damaged, or holds something that it must not; ``hint`` says how to mend it, where that is known."""
 
-    code = "R0406"
+    code = "R0405"
 
 
 class MemberType(Enum):

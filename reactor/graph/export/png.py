@@ -14,7 +14,7 @@ from reactor.graph.graph import Graph
 class GraphvizError(ReactorError):
     """Graphviz is missing or failed; the text says how to mend it."""
 
-    code = "R0707"
+    code = "R0706"
 
 
 def render(graph: Graph, states: Mapping[str, str] | None = None) -> bytes:
