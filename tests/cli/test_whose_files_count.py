@@ -199,7 +199,9 @@ def test_root_runs_no_manifest_that_another_user_could_change(place, ran, harm, 
     harm(place / name)
     done = command("run", "--converge-once", named)
     assert (done.code, ran()) == (2, False)
-    assert f"error[R0401]: the manifest {named} can't be trusted: {os.path.normpath(place / name)} " in done.err
+    assert (
+        f"error[R0401]: the manifest {named} can't be trusted: {os.path.normpath(place / name)} " in done.err
+    )
     assert "hint: " in done.err
     assert "Traceback" not in done.err
 
