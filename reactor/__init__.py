@@ -2,6 +2,8 @@
 
 The map of the house; data flows down this list, and nothing imports what stands below it:
 
+- ``errors``: the base of the errors that people see, and the tree of them;
+- ``error_codes``: what the codes of errors mean;
 - ``trust/``: whose files are believed: what a run reads to learn what to do;
 - ``mountinfo``: the mounts that this process sees;
 - ``resource/``: what a resource is: base class, property types, plan, watch declarations, registry;
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from reactor.engine.engine import Engine
     from reactor.engine.events import Cause, Event, Result
     from reactor.engine.options import Options
+    from reactor.errors import Place, ReactorError
     from reactor.expression.finding import find
     from reactor.graph.graph import EdgeKind, Graph
     from reactor.http.answer import HttpAnswer
@@ -59,13 +62,7 @@ if TYPE_CHECKING:
     from reactor.resource.claim import Claim, Exclusion
     from reactor.resource.composite import Composite
     from reactor.resource.credentials import remember_headers, remember_url
-    from reactor.resource.diagnostic import (
-        Diagnostic,
-        InvalidPropertiesError,
-        ManifestError,
-        Place,
-        PropertyProblem,
-    )
+    from reactor.resource.diagnostic import Diagnostic, InvalidPropertiesError, ManifestError, PropertyProblem
     from reactor.resource.fragile import fragile_mounts
     from reactor.resource.health import Finding, Status
     from reactor.resource.left_alone import left_alone
@@ -92,6 +89,7 @@ _HOMES = {
     "reactor.engine.engine": ("Engine",),
     "reactor.engine.events": ("Cause", "Event", "Result"),
     "reactor.engine.options": ("Options",),
+    "reactor.errors": ("Place", "ReactorError"),
     "reactor.expression.finding": ("find",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.trust.inputs": ("open_input", "require_input_directory"),
@@ -106,9 +104,7 @@ _HOMES = {
     "reactor.resource.claim": ("Claim", "Exclusion"),
     "reactor.resource.composite": ("Composite",),
     "reactor.resource.credentials": ("remember_headers", "remember_url"),
-    "reactor.resource.diagnostic": (
-        "Diagnostic", "InvalidPropertiesError", "ManifestError", "Place", "PropertyProblem",
-    ),
+    "reactor.resource.diagnostic": ("Diagnostic", "InvalidPropertiesError", "ManifestError", "PropertyProblem"),
     "reactor.resource.fragile": ("fragile_mounts",),
     "reactor.resource.health": ("Finding", "Status"),
     "reactor.resource.left_alone": ("left_alone",),
@@ -136,7 +132,7 @@ __all__ = [
     "Diff", "DistrustedError", "Duration", "EdgeKind", "Engine", "Event", "Exclusion", "Finding", "Flag", "Graph",
     "GroupError", "Heard", "HttpAnswer", "HttpError", "HttpLimits", "HttpRequest", "InvalidPropertiesError",
     "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan", "Program",
-    "PropertyProblem", "Rate", "Reference", "References", "Resource", "ResourceError", "Result", "SingleFile", "Status",
+    "PropertyProblem", "Rate", "ReactorError", "Reference", "References", "Resource", "ResourceError", "Result", "SingleFile", "Status",
     "TemplateError", "TimerWatch", "TooLargeError", "UnpackingError", "UnpackingLimits", "Watch", "WatchSink",
     "WatchState", "Watcher", "archive_format", "confined_engine", "find", "follow_mounts", "fragile_mounts",
     "http_answer", "in_thread", "is_shared", "left_alone", "load", "mounts", "note", "open_input", "printable",

@@ -51,6 +51,13 @@ def complete_kind(_context: click.Context, _parameter: click.Parameter, begun: s
     return _offers(installed(KINDS_GROUP), begun)
 
 
+def complete_code(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The codes of errors."""
+    from reactor.error_codes import catalogue
+
+    return _offers(catalogue(), begun.upper())
+
+
 def _offers(names: Iterable[str], begun: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 

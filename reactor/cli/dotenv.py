@@ -43,12 +43,13 @@ def _text(path: Path) -> str:
         with open(path, encoding="utf-8", opener=Trust().open) as file:
             return file.read()
     except (OSError, ValueError) as error:
-        from reactor.resource.diagnostic import Diagnostic, ManifestError, Place
+        from reactor.errors import Place
+        from reactor.resource.diagnostic import Diagnostic, ManifestError
 
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         hint = "mend it, or leave it out with --no-read-env"
         raise ManifestError(
-            [Diagnostic(f"can't read the file: {reason}", Place(str(path), 1, 1), hint)]
+            [Diagnostic("R0101", f"can't read the file: {reason}", Place(str(path), 1, 1), hint)]
         ) from error
 
 

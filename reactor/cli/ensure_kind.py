@@ -87,7 +87,7 @@ def found_kind(kind: str) -> type[Resource]:
     """The class of the kind. Raises ClickException when it can't be loaded."""
     model = look_up(INSTALLED, kind)
     if isinstance(model, UnusableKind):
-        fail(model.message, model.hint, 1)
+        fail("R0107", model.message, model.hint, 1)
     return model
 
 

@@ -38,11 +38,11 @@ def session_of(option: str | None, bad_usage: int = exitcodes.BAD_USAGE) -> Sess
     from reactor.journal.state_directory import StateDirectory, StateDirectoryError
 
     if not os.path.isdir(directory):
-        fail(f"there is no session {directory}", BEGIN, bad_usage)
+        fail("R0607", f"there is no session {directory}", BEGIN, bad_usage)
     try:
         return Session(StateDirectory.make(os.path.abspath(directory)).path)
     except StateDirectoryError as error:  # others may write to it
-        fail(error.message, BEGIN, bad_usage)
+        fail("R0607", error.message, BEGIN, bad_usage)
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def trusting(bad_usage: int = exitcodes.BAD_USAGE) -> Iterator[None]:
     try:
         yield
     except (HistoryError, sqlite3.Error, OSError) as error:
-        fail(f"the session is of no use: {error}", BEGIN, bad_usage)
+        fail("R0607", f"the session is of no use: {error}", BEGIN, bad_usage)
 
 
 def outlook_of(entry: Entry, session: Session | None, *, noop: bool) -> Outlook:

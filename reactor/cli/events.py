@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli.formats import Format, format_option
-from reactor.cli.messages import fail
+from reactor.cli.messages import fail_for
 from reactor.cli.moments import moment
 from reactor.cli.names import TEXT, warn_if_unknown
 from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
@@ -83,7 +83,7 @@ def events(
             diffs = history.diffs if diff else lambda _: ()
             _show(_found(history, wanted, follow=follow), form, diffs)
     except HistoryError as error:
-        fail(str(error), hint_about(directory), 1)
+        fail_for(error, 1, hint=hint_about(directory))
 
 
 def _found(history: History, wanted: Filter, *, follow: bool) -> Iterator[Entry]:

@@ -61,4 +61,4 @@ def _write_new(target: Path, text: str) -> None:
             file.write(text)
     except FileExistsError:
         if target.read_text() != text:
-            fail(f"{target} is there already", "name another directory", 1)
+            fail("R0704", f"{target} is there already", "name another directory", 1)

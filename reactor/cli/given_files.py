@@ -26,5 +26,4 @@ def read_given(flag: str, file: str, hint: str = "") -> str:
     except OSError as error:
         raise click.UsageError(f"{flag}: {file}: {error.strerror}") from error
     except UnicodeDecodeError:
-        usage = click.UsageError(f"{flag}: {file} is not UTF-8 text")
-        raise (hinted(usage, hint) if hint else usage) from None
+        raise hinted(click.UsageError(f"{flag}: {file} is not UTF-8 text"), hint) from None

@@ -15,7 +15,7 @@ from reactor.cli import exitcodes
 from reactor.cli.completing import complete_manifest
 from reactor.cli.inputs import external_option, inputs_options, manifests_argument
 from reactor.cli.manifests import rejecting
-from reactor.cli.messages import fail, hinted
+from reactor.cli.messages import fail, fail_for, hinted
 from reactor.trust.inputs import trust_everybody
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _exported(shown: Graph, form: str, states: dict[str, str] | None) -> bytes:
     try:
         picture = export(shown, form, states)
     except GraphvizError as error:
-        fail(str(error), None, 1)
+        fail_for(error, 1)
     return picture if isinstance(picture, bytes) else picture.encode()
 
 
@@ -154,7 +154,7 @@ def _write(picture: bytes, output: Path | None) -> None:
         else:
             replace_file(str(output.resolve()), picture, 0o666 & ~_umask())
     except OSError as error:
-        fail(f"can't write {output}: {error.strerror}", None, 1)
+        fail("R0704", f"can't write {output}: {error.strerror}", None, 1)
 
 
 def _umask() -> int:

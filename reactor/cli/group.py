@@ -20,6 +20,7 @@ COMMANDS = (
     "session",
     "show",
     "kinds",
+    "explain",
     "graph",
     "data",
     "facts",

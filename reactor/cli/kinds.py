@@ -59,7 +59,7 @@ def kinds(kind: str | None, form: Format) -> None:
         for name, words in every.items():
             line = f"{name:{width}}  {words}"
             # In a pipe each kind is one line, for grep.
-            click.echo("\n".join(_folded(line, width + 2)) if sys.stdout.isatty() else line)
+            click.echo("\n".join(folded(line, width + 2)) if sys.stdout.isatty() else line)
 
 
 def _document(found: Description, obstacles: Obstacles) -> str:
@@ -101,18 +101,18 @@ def _page(found: Description, obstacles: Obstacles) -> str:
 
 
 def _lines(found: Description, obstacles: Obstacles) -> Iterator[str]:
-    yield from _folded(f"{found.kind}: {found.meaning}")
+    yield from folded(f"{found.kind}: {found.meaning}")
     yield ""
     yield "Properties:"
     for each in found.own:
         yield from _property_lines(each)
-    yield from _folded(f"  and, as every kind: {', '.join(each.name for each in found.common)}", 6)
+    yield from folded(f"  and, as every kind: {', '.join(each.name for each in found.common)}", 6)
     yield ""
-    yield from _folded(f"Watches: {found.watches}", 2)
-    yield from _folded(f"Goes after: {found.goes_after or 'nothing by itself'}", 2)
-    yield from _folded(f"Undone, with meta: {{reverse: true}}: {found.reversal or 'not possible'}", 2)
+    yield from folded(f"Watches: {found.watches}", 2)
+    yield from folded(f"Goes after: {found.goes_after or 'nothing by itself'}", 2)
+    yield from folded(f"Undone, with meta: {{reverse: true}}: {found.reversal or 'not possible'}", 2)
     for name, obstacle in obstacles.items():
-        yield from _folded(f"Provider {name}: {obstacle or 'works here'}", 2)
+        yield from folded(f"Provider {name}: {obstacle or 'works here'}", 2)
     yield ""
     yield f"Example: {found.example}"
 
@@ -122,11 +122,11 @@ def _property_lines(found: Property) -> Iterator[str]:
 
     default = default_of(found) and f"default {default_of(found)}"
     remark = "required" if found.required else default
-    yield from _folded(f"  {found.name}  ({', '.join(filter(None, (found.type, remark)))})", 6)
-    yield from _folded(f"      {found.meaning}", 6)
+    yield from folded(f"  {found.name}  ({', '.join(filter(None, (found.type, remark)))})", 6)
+    yield from folded(f"      {found.meaning}", 6)
 
 
-def _folded(text: str, hang: int = 0) -> list[str]:
+def folded(text: str, hang: int = 0) -> list[str]:
     """The text in lines that fit the terminal; all but the first begin with ``hang`` spaces."""
     import shutil
     import textwrap

@@ -10,22 +10,31 @@ import click
 
 from reactor.cli import exitcodes
 from reactor.cli.foreign_words import option_for
+from reactor.errors import ReactorError
 from reactor.resource.printable import printable
 
 _Error = TypeVar("_Error", bound=click.ClickException)
 
 
-def fail(message: str, hint: str | None, exit_code: int = exitcodes.BAD_USAGE) -> NoReturn:
-    """End the command. It says what is wrong and how to mend it."""
-    _say("error", message)
+def fail(code: str, message: str, hint: str | None, exit_code: int = exitcodes.BAD_USAGE) -> NoReturn:
+    """End the command. It says what is wrong, with the code of that, and how to mend it."""
+    _say(f"error[{code}]", message)
     if hint:
         _say("hint", hint)
     raise click.exceptions.Exit(exit_code)
 
 
-def hinted(error: _Error, hint: str) -> _Error:
-    """``error``, with how to mend it."""
-    error.add_note(hint)
+def fail_for(
+    error: ReactorError, exit_code: int = exitcodes.BAD_USAGE, *, hint: str | None = None
+) -> NoReturn:
+    """End the command because of ``error``. ``hint`` takes the place of its own."""
+    fail(error.code, error.message, hint or error.hint, exit_code)
+
+
+def hinted(error: _Error, hint: str | None) -> _Error:
+    """``error``, with how to repair it where that is known."""
+    if hint:
+        error.add_note(hint)
     return error
 
 
@@ -37,19 +46,20 @@ def telling_errors(*, bad_usage: int) -> Iterator[None]:
     except click.exceptions.NoArgsIsHelpError:
         raise  # the help is its message
     except click.UsageError as error:
-        fail(_sentence(error), _hint(error), bad_usage)
+        fail(_code(error), _sentence(error), _hint(error), bad_usage)
     except click.ClickException as error:
-        fail(error.format_message(), None, error.exit_code)
+        fail("R0703", error.format_message(), None, error.exit_code)
     except BrokenPipeError:
         raise  # click ends quietly
     except OSError as error:
         if isinstance(error, FileNotFoundError) and error.filename is None:  # as os.getcwd says it
             fail(
+                "R0704",
                 "the current directory was removed",
                 "go to another one, or name files by their whole paths",
                 1,
             )
-        fail(str(error), None, 1)
+        fail("R0704", str(error), None, 1)
 
 
 @contextmanager
@@ -60,12 +70,11 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except RefusedError as error:
-        fail(error.message, error.hint)
+        fail_for(error)
     except BrokenPipeError:
         raise  # click ends quietly
     except OSError as error:
-        refusal = RefusedError.by_system(error)
-        fail(refusal.message, refusal.hint)
+        fail_for(RefusedError.by_system(error))
 
 
 def remark(message: str, hint: str | None) -> None:
@@ -82,6 +91,12 @@ def warn(message: str) -> None:
 
 def _say(what: str, text: str) -> None:
     click.echo(f"{what}: " + "\n".join(map(printable, text.split("\n"))), err=True)
+
+
+def _code(error: click.UsageError) -> str:
+    if isinstance(error, (click.NoSuchOption, click.NoSuchCommand)):
+        return "R0701"
+    return "R0702" if type(error) is click.BadParameter else "R0703"
 
 
 def _sentence(error: click.UsageError) -> str:

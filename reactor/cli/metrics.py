@@ -99,7 +99,7 @@ def refusing_port(address: Address, option: str, bad_usage: int) -> Iterator[Non
         yield
     except OSError as error:
         text = f"can't listen on {address}: {error.strerror}"
-        fail(text, f"name another address with {option}", bad_usage)
+        fail("R0704", text, f"name another address with {option}", bad_usage)
 
 
 def address_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Address | None:

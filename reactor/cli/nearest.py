@@ -38,7 +38,7 @@ class NearestGroup(click.Group):
             close = get_close_matches(name, names, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"{self.noun}s: {', '.join(names)}"
             hint = self.hint_home(name) or hint
-            raise hinted(click.UsageError(f"there is no {self.noun} {name!r}", ctx), hint)
+            raise hinted(click.NoSuchCommand(name, f"there is no {self.noun} {name!r}", ctx=ctx), hint)
         return super().resolve_command(ctx, args)
 
 

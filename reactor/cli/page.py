@@ -56,11 +56,18 @@ class Window(NamedTuple):
         openly = not _is_read_by_others(sys.stderr.fileno())
         if state.path is None and not openly:
             text = "nobody could learn the token of the page: others read what we write, and there is no control socket"
-            fail(text, "run it from a terminal, or without --noop and --monitor-only", self.bad_usage)
+            fail(
+                "R0703", text, "run it from a terminal, or without --noop and --monitor-only", self.bad_usage
+            )
         try:
             access = Access.to(self.port.address, state.path)
         except OSError as error:
-            fail(f"can't keep the token of the page: {error}", "leave --ui out, or make room", self.bad_usage)
+            fail(
+                "R0602",
+                f"can't keep the token of the page: {error}",
+                "leave --ui out, or make room",
+                self.bad_usage,
+            )
         display.tell(access.told(openly=openly))
         control.page_url = access.url
         past = Past(state.path, state.journal) if state.path and state.journal else None

@@ -9,7 +9,7 @@ import click
 
 from reactor.cli.completing import complete_journal
 from reactor.cli.formats import Format, format_option
-from reactor.cli.messages import fail, hinted, refusing, remark, warn
+from reactor.cli.messages import fail_for, hinted, refusing, remark, warn
 from reactor.cli.names import TEXT
 from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
 
@@ -86,7 +86,7 @@ def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) ->
     try:
         StateDirectory.make(client.directory)
     except StateDirectoryError as error:
-        fail(error.message, error.hint)
+        fail_for(error)
     now = time.time()
     Pauses(client.directory, warn).add(ref, now, now + seconds, reason)
     try:

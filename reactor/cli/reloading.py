@@ -252,4 +252,4 @@ class Reloader:
 
 
 def _refusal(message: str, hint: str) -> ManifestError:
-    return ManifestError([Diagnostic(message, None, hint)])
+    return ManifestError([Diagnostic("R0101", message, None, hint)])

@@ -55,10 +55,10 @@ def restore(
     try:
         versions = store.versions(path)
     except PermissionError:
-        fail(f"{directory} is not ours to look into", hint_about(directory), 1)
+        fail("R0608", f"{directory} is not ours to look into", hint_about(directory), 1)
     if not versions:
         hint = hint_about(directory) or "write the path as the manifest does"
-        fail(f"no version of {path} is kept in {directory}", hint, 1)
+        fail("R0608", f"no version of {path} is kept in {directory}", hint, 1)
     if listing:
         _show(versions, form)
     elif diff:
@@ -77,7 +77,7 @@ def _refuse_shared(directory: str) -> None:
     try:
         require_own_directory(directory)
     except DistrustedError as error:
-        fail(f"the state directory {directory} can't be trusted: {error}", error.fix, 1)
+        fail("R0401", f"the state directory {directory} can't be trusted: {error}", error.fix, 1)
 
 
 def _choose(versions: list[Version], wanted: str | None) -> Version:
@@ -86,7 +86,12 @@ def _choose(versions: list[Version], wanted: str | None) -> Version:
     chosen = next((version for version in versions if version.name.id == wanted), None)
     if chosen is None:
         path = versions[0].path
-        fail(f"{path} has no version {wanted}", f"reactor restore --list {path} shows those there are", 1)
+        fail(
+            "R0608",
+            f"{path} has no version {wanted}",
+            f"reactor restore --list {path} shows those there are",
+            1,
+        )
     return chosen
 
 
@@ -132,13 +137,14 @@ def _show_diff(store: Store, version: Version, versions: list[Version], form: Fo
     content = _content(store, version)
     if any(each.is_secret for each in versions):
         fail(
+            "R0608",
             f"{printable(version.path)} holds secrets, and is not shown",
             "put it back, and look at it there",
             1,
         )
     verdict = trio.run(partial(_put_back, store, version, content, noop=True))
     if verdict.error is not None:
-        fail(verdict.error, verdict.hint, 1)
+        fail(verdict.code or "R0608", verdict.error, verdict.hint, 1)
     if form == "json":
         _tell({"path": version.path, "version": version.name.id, "diffs": verdict.diffs})
         return
@@ -154,7 +160,7 @@ def _content(store: Store, version: Version) -> str:
     try:
         return store.content(version)
     except OSError as error:
-        fail(f"version {version.name.id} can't be read: {error.strerror}", None, 1)
+        fail("R0608", f"version {version.name.id} can't be read: {error.strerror}", None, 1)
 
 
 def _restore(store: Store, version: Version, form: Format) -> None:
@@ -164,7 +170,7 @@ def _restore(store: Store, version: Version, form: Format) -> None:
 
     verdict = trio.run(_put_back, store, version, _content(store, version))
     if verdict.outcome is Outcome.FAILED:
-        fail(str(verdict.error), verdict.hint, 1)
+        fail(verdict.code or "R0608", str(verdict.error), verdict.hint, 1)
     changed = verdict.outcome is not Outcome.OK
     if form == "json":
         _tell({"path": version.path, "version": version.name.id, "changed": changed})

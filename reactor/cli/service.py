@@ -14,7 +14,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.inputs import DATA_VARIABLE, inputs_options
 from reactor.cli.manifests import rejecting
-from reactor.cli.messages import fail, hinted
+from reactor.cli.messages import fail_for, hinted
 from reactor.cli.nearest import NearestGroup
 from reactor.cli.owners import trusting_owners
 
@@ -207,4 +207,4 @@ def _telling() -> Iterator[None]:
     try:
         yield
     except InstallationError as error:
-        fail(error.message, error.hint)
+        fail_for(error)

@@ -77,7 +77,7 @@ def new(directory: str | None) -> None:
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
-            fail(f"{path} is there already", "name another directory", 1)
+            fail("R0704", f"{path} is there already", "name another directory", 1)
     click.echo(f"export REACTOR_SESSION={shlex.quote(path)}")
 
 
@@ -101,7 +101,7 @@ def show_report(directory: str | None, remove: bool, form: Format) -> None:
 
     found = session_of(directory)
     if found is None:
-        fail("no session is named", f"use --session DIR, or {BEGIN}")
+        fail("R0607", "no session is named", f"use --session DIR, or {BEGIN}")
     with trusting():
         told = summary(found.past())
     click.echo(line(told) if form == "json" else _text(told), nl=False)

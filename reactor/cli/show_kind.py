@@ -42,7 +42,7 @@ def kind_command(kind: str) -> click.Command:
         try:
             state = trio.run(_state, resource)
         except (ResourceError, OSError) as error:
-            fail(str(error), getattr(error, "hint", None), 1)
+            fail(getattr(error, "code", "R0502"), str(error), getattr(error, "hint", None), 1)
         show_values(scrubbed(state), form)
 
     options = KindOptions(model, beside=command.params)

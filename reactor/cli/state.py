@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from reactor.backup.store import Store, backups_in
 from reactor.cli import exitcodes
-from reactor.cli.messages import fail
+from reactor.cli.messages import fail_for
 from reactor.hostfs.downloads import remove_old_downloads
 from reactor.hostfs.private import remove_private
 from reactor.journal.journal import Journal
@@ -128,6 +128,7 @@ def refuse_managed(resources: Iterable[Resource], location: Location | None) -> 
     ours = (f"{location.path}/", f"{os.path.realpath(location.path)}/")
     problems = [
         Diagnostic(
+            "R0207",
             f"{resource.ref} manages the state directory of reactor itself, {location.path}",
             resource.place,
             "leave it out of the manifest, or name another state directory with --state-dir",
@@ -160,10 +161,10 @@ def _locked(location: Location | None, manifest: str, warn: Warn, bad_usage: int
         remove_private(directory.path)
         remove_old_downloads(directory.path)
     except LockedError as error:
-        fail(str(error), error.hint, exitcodes.NOT_CONVERGED)
+        fail_for(error, exitcodes.NOT_CONVERGED)
     except StateDirectoryError as error:
         if location.chosen and not error.sick_disk:
-            fail(error.message, error.hint, bad_usage)
+            fail_for(error, bad_usage)
         warn(f"{error.message}; {_GOES_ON}; {error.hint}")
         return None
     return directory

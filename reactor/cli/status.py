@@ -12,7 +12,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.completing import complete_journal
 from reactor.cli.formats import Format, format_option
-from reactor.cli.messages import fail, refusing, remark, warn
+from reactor.cli.messages import fail_for, refusing, remark, warn
 from reactor.cli.names import TEXT
 from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
 
@@ -78,7 +78,7 @@ def _show_past(directory: str, question: Question, form: Format) -> None:
         with closing(History(directory, at_once=True)) as history:
             answer = last_status(Pauses(directory, warn), history, question)
     except UnknownNameError as error:
-        fail(str(error), error.hint)
+        fail_for(error)
     except HistoryError as error:
         if not isinstance(error, NoHistoryError):
             warn(str(error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from reactor.cli.formats import Format, format_option
-from reactor.cli.messages import fail, refusing
+from reactor.cli.messages import fail_for, refusing
 from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
 
 
@@ -32,5 +32,5 @@ def ui(form: Format, state_dir: str | None) -> None:
         try:
             url = Client(directory).page_url()
         except NoRunError as error:
-            fail(str(error), hint_about(directory))
+            fail_for(error, hint=hint_about(directory))
     click.echo(line({"url": url}) if form == "json" else f"{printable(url)}\n", nl=False)

@@ -48,10 +48,10 @@ def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:
     try:
         return find(values, query)
     except ValueError as error:
-        fail(f"can't look up {query}: {error}", None, 1)
+        fail("R0705", f"can't look up {query}: {error}", None, 1)
     except KeyError:
         hint = did_you_mean(query, {path for leaf, _ in leaves(dict(values)) for path in _beginnings(leaf)})
-        fail(f"there is no {what} {query!r}", hint or "without a path, all are shown", 1)
+        fail("R0705", f"there is no {what} {query!r}", hint or "without a path, all are shown", 1)
 
 
 def show(value: Any, form: Form | None) -> None:

@@ -9,7 +9,7 @@ import click
 
 from reactor.cli.completing import complete_journal
 from reactor.cli.formats import Format, format_option
-from reactor.cli.messages import fail
+from reactor.cli.messages import fail, fail_for
 from reactor.cli.names import TEXT, hint_from
 from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
 from reactor.resource.printable import printable
@@ -42,9 +42,9 @@ def why(ref: str, form: Format, state_dir: str | None) -> None:
             reasons = Reasons(history, time.time())
             told = reasons.tell(ref) or reasons.tell(history.aliases().get(ref, ref))
             if told is None:
-                fail(f"the journal knows no resource {ref}", hint_from(history, ref), 1)
+                fail("R0605", f"the journal knows no resource {ref}", hint_from(history, ref), 1)
     except HistoryError as error:
-        fail(str(error), hint_about(directory), 1)
+        fail_for(error, 1, hint=hint_about(directory))
     if form == "json":
         click.echo(line({"ref": ref, "why": told}), nl=False)
         return

@@ -8,7 +8,8 @@ from json.encoder import encode_basestring_ascii as quote
 from typing import Any
 
 from reactor.engine.events import Cause, Checked, Event, Result, as_json
-from reactor.resource.diagnostic import Diagnostic, Place
+from reactor.errors import Place
+from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.secrecy import scrubbed_record
 
 _OK = Result.OK  # see `reactor.engine.outcome.Outcome`
@@ -56,6 +57,7 @@ def diagnostic_record(diagnostic: Diagnostic) -> dict[str, Any]:
     notes = [{"message": message, **_position(place)} for message, place in diagnostic.notes]
     return {
         "event": "diagnostic",
+        "code": diagnostic.code,
         "message": diagnostic.message,
         **_position(diagnostic.place),
         "hint": diagnostic.hint,

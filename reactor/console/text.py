@@ -126,8 +126,9 @@ class TextSink:
         return ", ".join(event.actions)
 
     def _error(self, event: Checked) -> Iterable[str]:
+        code = f"error[{event.code}]: " if event.code else ""
         for number, line in enumerate((event.error or "").splitlines()):
-            yield f"{_INDENT}{_MORE if number else ''}{printable(line)}\n"
+            yield f"{_INDENT}{_MORE if number else code}{printable(line)}\n"
         if event.hint:
             yield f"{_INDENT}{self._style('bold', 'hint:')} {printable(event.hint)}\n"
 

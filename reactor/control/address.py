@@ -7,12 +7,16 @@ import socket
 from ipaddress import ip_address
 from typing import NamedTuple
 
+from reactor.errors import ReactorError
+
 _LARGEST_PORT = 65535
 _WRITTEN = re.compile(r"(?:\[(?P<v6>[^]]*)\]|(?P<host>[^:]*)):(?P<port>[0-9]{1,5})")
 
 
-class AddressError(ValueError):
+class AddressError(ReactorError, ValueError):
     """That is no address to listen on; the text says what one looks like."""
+
+    code = "R0702"
 
 
 class Address(NamedTuple):

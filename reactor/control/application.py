@@ -17,6 +17,7 @@ from reactor.control.failures import failure_handlers
 from reactor.control.metrics import METRICS, metrics_response
 from reactor.control.pauses import is_sane
 from reactor.control.question import Question
+from reactor.control.refusal import RefusedError
 from reactor.control.requests import body_of, reason_of, refuse
 from reactor.control.subject import Subject
 
@@ -147,9 +148,9 @@ def _match(body: dict[str, Any]) -> str:
 # ---- errors ----
 
 
-def _error(status: int, message: str, hint: str | None) -> Response:
-    return JSONResponse({"error": {"message": message, "hint": hint}}, status)
+def _error(status: int, message: str, hint: str | None, code: str | None) -> Response:
+    return JSONResponse({"error": {"code": code, "message": message, "hint": hint}}, status)
 
 
 async def _no_page(_request: Request, _failure: NoPageError) -> Response:
-    return _error(404, "this run has no live page", "start it with --ui 127.0.0.1:8470")
+    return _error(404, "this run has no live page", "start it with --ui 127.0.0.1:8470", RefusedError.code)

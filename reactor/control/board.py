@@ -206,6 +206,7 @@ def record_of(standing: Standing, moment: Moment) -> dict[str, Any]:
         else {"time": changed.time, "causes": changed.causes.words, "actions": changed.actions},
         "error": checked.error if checked and failed else None,
         "hint": checked.hint if checked and failed else None,
+        "code": checked.code if checked and failed else None,
         "retry_at": checked.time + checked.retry_in if checked and checked.retry_in is not None else None,
         "blocked_by": blocked.culprits if blocked else [],
         "watching": [watching_record(event) for event in standing.deafness],

@@ -9,6 +9,7 @@ import trio
 
 from reactor.console.jsonlines import JsonSink
 from reactor.engine.events import Event
+from reactor.errors import ReactorError
 
 LIMIT = 4 << 20
 """Characters that may wait for one reader. Beyond it the reader is dropped: it reads slower than things happen."""
@@ -20,8 +21,10 @@ MOST = 48
 """Readers at a time: each holds one of the connections that are served, and some are left for other requests."""
 
 
-class CrowdedError(Exception):
+class CrowdedError(ReactorError):
     """As many readers as we serve are here already."""
+
+    code = "R0606"
 
     def __init__(self) -> None:
         super().__init__(f"{MOST} readers follow the events already")

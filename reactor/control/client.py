@@ -13,13 +13,16 @@ from urllib.parse import urlencode
 from reactor.control.question import Question
 from reactor.control.refusal import RefusedError
 from reactor.control.socketpath import at_home
+from reactor.errors import ReactorError
 
 TIMEOUT = 10.0
 """Seconds to wait for an answer."""
 
 
-class NoRunError(Exception):
+class NoRunError(ReactorError):
     """Nothing runs on the state directory."""
+
+    code = "R0604"
 
 
 class Client:
@@ -64,7 +67,7 @@ class Client:
         except (http.client.HTTPException, ValueError, OSError) as error:
             raise RefusedError(f"the run broke off its answer: {error}", "it may just be ending") from error
         if response.status != http.client.OK:
-            raise RefusedError(answer["error"]["message"], answer["error"]["hint"])
+            raise RefusedError(**answer["error"])
         return answer
 
     @contextmanager

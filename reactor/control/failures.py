@@ -14,8 +14,8 @@ from reactor.control.names import UnknownNameError
 from reactor.control.refusal import RefusedError
 from reactor.control.requests import BadRequestError
 
-Answer = Callable[[int, str, str | None], Response]
-"""Makes the response of a status, what is wrong, and how to mend it."""
+Answer = Callable[[int, str, str | None, str | None], Response]
+"""Makes the response of a status, what is wrong, how to mend it, and the code of that; None for a bug of ours."""
 
 
 def failure_handlers(answer: Answer, what: str, routes: str, tell: Callable[[str], None]) -> dict[Any, Any]:
@@ -25,29 +25,31 @@ def failure_handlers(answer: Answer, what: str, routes: str, tell: Callable[[str
     """
 
     async def refused(_request: Request, error: HTTPException) -> Response:
-        response = answer(error.status_code, error.detail, f"the routes are described in {routes}")
+        hint = f"the routes are described in {routes}"
+        response = answer(error.status_code, error.detail, hint, BadRequestError.code)
         response.headers.update(error.headers or {})
         return response
 
     async def unknown(_request: Request, error: UnknownNameError) -> Response:
-        return answer(404, str(error), error.hint)
+        return answer(404, error.message, error.hint, error.code)
 
     async def bad(_request: Request, error: BadRequestError) -> Response:
-        return answer(400, str(error), error.hint)
+        return answer(400, error.message, error.hint, error.code)
 
     async def system(_request: Request, error: OSError) -> Response:
         refusal = RefusedError.by_system(error)
-        return answer(500, refusal.message, refusal.hint)
+        return answer(500, refusal.message, refusal.hint, refusal.code)
 
     async def gone(_request: Request, _error: ClientDisconnect) -> Response:
-        return answer(400, "the request was not sent to its end", None)  # nobody is there to hear it
+        return answer(400, "the request was not sent to its end", None, None)  # nobody is there to hear it
 
     async def crowded(_request: Request, error: CrowdedError) -> Response:
-        return answer(503, str(error), "end one of them, or ask reactor status")
+        return answer(503, error.message, "end one of them, or ask reactor status", error.code)
 
     async def failed(_request: Request, error: Exception) -> Response:
         tell(f"a request to {what} failed: {type(error).__name__}: {error}")
-        return answer(500, "the request failed unexpectedly", "this is a bug in reactor; please report it")
+        hint = "this is a bug in reactor; please report it"
+        return answer(500, "the request failed unexpectedly", hint, None)
 
     return {
         HTTPException: refused, UnknownNameError: unknown, BadRequestError: bad, OSError: system,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from reactor.errors import ReactorError
 from reactor.graph.globs import HOW_TO_WRITE, covers
 
 if TYPE_CHECKING:
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     from reactor.resource.base import Resource
 
 
-class UnknownNameError(Exception):
+class UnknownNameError(ReactorError):
     """No resource is called like ``pattern``."""
 
+    code = "R0605"
+
     def __init__(self, pattern: str, hint: str | None) -> None:
-        super().__init__(f"no resource matches {pattern}")
-        self.hint = hint or HOW_TO_WRITE
+        super().__init__(f"no resource matches {pattern}", hint or HOW_TO_WRITE)
 
 
 def names_of(resource: Resource) -> tuple[str, ...]:

@@ -80,6 +80,7 @@ def _record(history: History, names: tuple[str, ...], pauses: list[Pause], forme
         else {"time": changed.time, "causes": changed.record["causes"], "actions": changed.record["actions"]},
         "error": said.get("error"),
         "hint": said.get("hint"),
+        "code": said.get("code"),
         "retry_at": None,
         "blocked_by": said.get("culprits", []),
         "watching": [],

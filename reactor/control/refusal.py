@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from reactor.errors import ReactorError
 
-class RefusedError(Exception):
+
+class RefusedError(ReactorError):
     """The converger, or the system, does not do what was asked. ``hint`` says how to mend that."""
 
-    def __init__(self, message: str, hint: str | None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+    code = "R0606"
 
     @classmethod
     def by_system(cls, error: OSError) -> RefusedError:

@@ -9,15 +9,15 @@ from typing import Any, NoReturn
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from reactor.errors import ReactorError
+
 _LARGEST_BODY = 65536
 
 
-class BadRequestError(Exception):
+class BadRequestError(ReactorError):
     """The request says something we can't do."""
 
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
+    code = "R0606"
 
 
 def refuse(message: str, hint: str) -> NoReturn:

@@ -16,11 +16,14 @@ from reactor.control.question import Question
 from reactor.engine.engine import Engine
 from reactor.engine.events import Result
 from reactor.engine.workers import SLICE
+from reactor.errors import ReactorError
 from reactor.metrics.tally import Tally
 
 
-class NoPausesError(Exception):
+class NoPausesError(ReactorError):
     """The run keeps no state, so nothing of it can be paused."""
+
+    code = "R0606"
 
 
 class Subject:

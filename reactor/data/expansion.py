@@ -79,7 +79,7 @@ class Expander:
 
 
 def _problem(error: ExpressionError, path: DocumentPath) -> DataProblem:
-    return DataProblem(path, error.message, error.hint, error.start, error.end)
+    return DataProblem(error.code, path, error.message, error.hint, error.start, error.end)
 
 
 def _whole(value: float) -> int | float:

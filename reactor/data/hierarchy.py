@@ -23,7 +23,7 @@ def read_hierarchy(section: Any, problems: list[DataProblem]) -> Hierarchy:
         return Hierarchy()
     if not isinstance(section, dict):
         hint = "write 'hierarchy: {order: [...]}', or leave it out"
-        problems.append(DataProblem(("hierarchy",), "hierarchy must be a map", hint))
+        problems.append(DataProblem("R0115", ("hierarchy",), "hierarchy must be a map", hint))
         return Hierarchy(())
     return Hierarchy(_order(section, problems), _merge(section, problems) == "deep")
 
@@ -33,12 +33,12 @@ def _order(section: dict[str, Any], problems: list[DataProblem]) -> tuple[str, .
     if not isinstance(order, list):
         where = ("hierarchy", "order") if "order" in section else ("hierarchy",)
         hint = "list the keys of overrides to look for, or leave the hierarchy out"
-        problems.append(DataProblem(where, "hierarchy.order must be a list", hint))
+        problems.append(DataProblem("R0115", where, "hierarchy.order must be a list", hint))
         return ()
     odd = [index for index, entry in enumerate(order) if not isinstance(entry, str)]
     for index in odd:
         message = "hierarchy.order must contain only strings"
-        problems.append(DataProblem(("hierarchy", "order", index), message, "put quotes around it"))
+        problems.append(DataProblem("R0115", ("hierarchy", "order", index), message, "put quotes around it"))
     return () if odd else tuple(order)
 
 
@@ -47,5 +47,7 @@ def _merge(section: dict[str, Any], problems: list[DataProblem]) -> str:
     mode = str(merge or "first").lower()
     if mode not in MERGES:
         hint = did_you_mean(mode, MERGES) or f"it is {' or '.join(MERGES)}"
-        problems.append(DataProblem(("hierarchy", "merge"), f"unsupported merge mode: {merge}", hint))
+        problems.append(
+            DataProblem("R0115", ("hierarchy", "merge"), f"unsupported merge mode: {merge}", hint)
+        )
     return mode

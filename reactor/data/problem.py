@@ -11,11 +11,12 @@ DocumentPath = tuple[str | int, ...]
 class DataProblem(NamedTuple):
     """One problem, for whoever knows the positions of the document to place.
 
-    ``path`` leads to the value that it is about. For an error within an expression, ``start`` and ``end`` are
+    ``code`` is its class of problems in `reactor.error_codes`. ``path`` leads to the value that it is about. For an error within an expression, ``start`` and ``end`` are
     offsets in the text of that value; for one about an annotation or a key, ``comment_at`` is the offset of
     the comment or key in the document.
     """
 
+    code: str
     path: DocumentPath
     message: str
     hint: str | None = None

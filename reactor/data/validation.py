@@ -36,7 +36,9 @@ def check(
             message = _broken(annotation, value, is_secret=is_secret)
             if message:
                 key = ".".join(path)
-                yield DataProblem(("data", *path), f'key "{key}" {message}', comment_at=annotation.at)
+                yield DataProblem(
+                    "R0116", ("data", *path), f'key "{key}" {message}', comment_at=annotation.at
+                )
 
 
 def unknown(annotations: Annotations) -> Iterator[DataProblem]:
@@ -45,7 +47,9 @@ def unknown(annotations: Annotations) -> Iterator[DataProblem]:
         for annotation in found:
             if not _is_known(annotation):
                 message = f"unknown annotation @{annotation.name} {annotation.argument}".rstrip()
-                yield DataProblem(("data", *path), message, _advice(annotation), comment_at=annotation.at)
+                yield DataProblem(
+                    "R0116", ("data", *path), message, _advice(annotation), comment_at=annotation.at
+                )
 
 
 def ignored(annotations: Sequence[Annotation]) -> Iterator[DataProblem]:
@@ -56,7 +60,7 @@ def ignored(annotations: Sequence[Annotation]) -> Iterator[DataProblem]:
     )
     for annotation in annotations:
         message = f"the annotation @{annotation.name} is ignored here"
-        yield DataProblem((), message, hint, comment_at=annotation.at)
+        yield DataProblem("R0116", (), message, hint, comment_at=annotation.at)
 
 
 def _is_known(annotation: Annotation) -> bool:

@@ -36,6 +36,20 @@ class Verdict(NamedTuple):
     """What it failed for the want of, as in a `ResourceError`."""
     drifted_again: str | None = None
     """What differs again, where all was done and something else has changed it since."""
+    code: str | None = None
+    """The code of ``error``."""
+
+    @classmethod
+    def failed(cls, error: ResourceError, actions: tuple[str, ...] = ()) -> Verdict:
+        """The verdict on a check that ``error`` has ended."""
+        return cls(
+            Outcome.FAILED,
+            actions,
+            error=error.message,
+            hint=error.hint,
+            missing=error.missing,
+            code=error.code,
+        )
 
 
 Apply = Callable[[Resource, Plan, list[str]], Awaitable[None]]
@@ -79,15 +93,15 @@ async def check(
             left, tried = await _carry_out(resource, plan, apply, done)
             return _judged(left, tried, tuple(done), await _texts(seen))
     except trio.TooSlowError:
-        error, hint = f"the check took longer than its timeout of {timeout:g} s", None
+        error, hint, code = f"the check took longer than its timeout of {timeout:g} s", None, "R0503"
     except ResourceError as failure:
-        error, hint, missing = failure.message, failure.hint, failure.missing
+        error, hint, missing, code = failure.message, failure.hint, failure.missing, failure.code
     except OSError as failure:
-        error, hint = _os_error_text(failure), None
+        error, hint, code = _os_error_text(failure), None, "R0502"
     except Exception as failure:  # noqa: BLE001 - a bug in one kind must not end the others' run
         error = f"the kind {resource.kind} failed unexpectedly: {type(failure).__name__}: {failure}"
-        hint = "this is a bug in the kind; please report it"
-    return Verdict(Outcome.FAILED, tuple(done), error=error, hint=hint, missing=missing)
+        hint, code = "this is a bug in the kind; please report it", "R0506"
+    return Verdict(Outcome.FAILED, tuple(done), error=error, hint=hint, missing=missing, code=code)
 
 
 async def examined(resource: Resource, verdict: Verdict) -> Verdict:
@@ -104,7 +118,7 @@ async def examined(resource: Resource, verdict: Verdict) -> Verdict:
         return verdict._replace(health=health)
     outcome = Outcome.FAILED if verdict.outcome is Outcome.FAILED else Outcome.UNHEALTHY
     error = problem if verdict.error is None else f"{verdict.error}\n{problem}"
-    return verdict._replace(outcome=outcome, error=error, health=health)
+    return verdict._replace(outcome=outcome, error=error, health=health, code=verdict.code or "R0507")
 
 
 def looked_at(resource: Resource) -> Iterator[str]:
@@ -160,7 +174,8 @@ def _judged(left: Plan, tried: Plan, done: tuple[str, ...], diffs: tuple[str, ..
     if all(action in proved or action not in tried for action in left):
         return Verdict(Outcome.CHANGED, done, diffs, drifted_again=wanted)
     text = f"the desired state was not reached; checked again: {wanted}"
-    return Verdict(Outcome.FAILED, done, diffs, text, "something else may be changing it at the same time")
+    hint = "something else may be changing it at the same time"
+    return Verdict(Outcome.FAILED, done, diffs, text, hint, code="R0504")
 
 
 async def _looked(resource: Resource, plan: Plan) -> tuple[Diff, ...]:

@@ -138,7 +138,7 @@ class Checking:
     ) -> Verdict:
         """The same where mounts may not answer, for a resource with late properties, or one that stands for others."""
         if not monitor_only and (silence := await self._silence(looked_at(resource))):
-            return Verdict(Outcome.FAILED, error=silence.message, hint=silence.hint)
+            return Verdict.failed(silence)
         if resource.late is None and not resource.members:
             return await self._verdict(vertex, resource, refresh, noop, monitor_only)
         return await self._foregone_verdict(vertex, refresh, noop, monitor_only)
@@ -169,7 +169,7 @@ class Checking:
                 apply=partial(self._gatherings.apply, vertex) if vertex in self._parties else None,
             )
             if verdict.outcome is _FAILED and not verdict.actions and (refused := self._refused(vertex)):
-                verdict = Verdict(_FAILED, error=refused.message, hint=refused.hint)
+                verdict = Verdict.failed(refused)
         if resource.health_checks:
             verdict = await self._examined(vertex, resource, verdict)
             if not looks_only:
@@ -249,18 +249,25 @@ class Checking:
         if await self._run.renew():
             return None
         message = f"{path} has been made, and can't be used"
-        return Verdict(Outcome.FAILED, error=message, hint="mend what was wrong with it when it was loaded")
+        return Verdict(
+            Outcome.FAILED,
+            error=message,
+            hint="mend what was wrong with it when it was loaded",
+            code="R0509",
+        )
 
     async def _published(self, resource: Resource, verdict: Verdict) -> Verdict:
         """Hand on what others take from ``resource``; those that rest are checked if it is news to them."""
         if self.fragile.by_point and (silence := await self._silence(looked_at(resource))):
-            return Verdict(Outcome.FAILED, verdict.actions, error=silence.message, hint=silence.hint)
+            return Verdict.failed(silence, verdict.actions)
         try:
             takers = await self._foregone.publish(resource)
         except ResourceError as error:
-            return Verdict(Outcome.FAILED, verdict.actions, error=error.message, hint=error.hint)
+            return Verdict.failed(error, verdict.actions)
         except OSError as error:
-            return Verdict(Outcome.FAILED, verdict.actions, error=f"its outputs can't be told: {error}")
+            return Verdict(
+                Outcome.FAILED, verdict.actions, error=f"its outputs can't be told: {error}", code="R0502"
+            )
         for taker in takers:
             if not self._scheduler.in_motion(taker):
                 self._run.mark(taker, Cause.INTENT)
@@ -347,7 +354,15 @@ class Checking:
         if self._run.options.watch or times < _MOST_ROUNDS:
             return verdict
         error = f"repaired {times} times, and changed again by something else: {verdict.drifted_again}"
-        return Verdict(_FAILED, verdict.actions, verdict.diffs, error, _HINT_AT_FIGHT, health=verdict.health)
+        return Verdict(
+            _FAILED,
+            verdict.actions,
+            verdict.diffs,
+            error,
+            _HINT_AT_FIGHT,
+            health=verdict.health,
+            code="R0504",
+        )
 
     def _repair_at_once(self, vertex: int, verdict: Verdict) -> None:
         """A run that ends refreshes once what is critical, unless it has just changed it."""

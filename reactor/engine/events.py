@@ -88,6 +88,7 @@ class Checked(Event):
     hint: str | None = None
     retry_in: float | None = None
     health: Health = ()
+    code: str | None = None
 
     def with_diffs(self, diffs: tuple[str, ...]) -> Checked:
         """The same event with these diffs. Takes a tenth of what ``dataclasses.replace`` does."""
@@ -253,4 +254,6 @@ def as_json(event: Event) -> dict[str, Any]:
             fields["health"] = [each._asdict() for each in event.health]
         else:
             del fields["health"]
+        if event.code is None:
+            del fields["code"]
     return {"event": type(event).__name__.lower(), **fields}

@@ -85,7 +85,7 @@ class Following:
         self._writers.add(vertex)
         text, hint = self._refusal()
         error = f"{text}: {', '.join(sorted(files))}"
-        return verdict._replace(outcome=Outcome.FAILED, error=error, hint=hint)
+        return verdict._replace(outcome=Outcome.FAILED, error=error, hint=hint, code="R0509")
 
     async def take(self) -> bool:
         """Nothing is left to do: see whether the manifest has changed. Returns whether another version is in force."""

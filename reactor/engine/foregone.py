@@ -74,9 +74,9 @@ class Foregone:
             if self._roster.resources[vertex].late is late:  # a reload may have come in between
                 self._roster.resources[vertex] = resource
         except ResourceError as error:
-            return Verdict(Outcome.FAILED, error=error.message, hint=error.hint, missing=error.missing)
+            return Verdict.failed(error)
         except OSError as error:
-            return Verdict(Outcome.FAILED, error=f"its values can't be told: {error.strerror}")
+            return Verdict(Outcome.FAILED, error=f"its values can't be told: {error.strerror}", code="R0502")
         finally:
             if watches != _watches(resource):
                 self._changed(vertex)
@@ -131,7 +131,7 @@ class Foregone:
             text = f"child manifest had {len(bad)} failed resources"
             names = [self._roster.refs[vertex] for vertex in bad[:_NAMED]]
             more = ", ..." if len(bad) > _NAMED else ""
-            return Verdict(Outcome.FAILED, error=text, hint=f"see {', '.join(names)}{more}")
+            return Verdict(Outcome.FAILED, error=text, hint=f"see {', '.join(names)}{more}", code="R0508")
         if Result.WOULD_CHANGE in results.values():
             return Verdict(Outcome.WOULD_CHANGE, ("Would have changed resources of the child manifest",))
         if refresh and noop:

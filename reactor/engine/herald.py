@@ -63,7 +63,7 @@ class Herald:
         self._emit(
             Checked(
                 now, ref, result, causes, duration,
-                verdict.actions, verdict.diffs, verdict.error, verdict.hint, retry_in, verdict.health,
+                verdict.actions, verdict.diffs, verdict.error, verdict.hint, retry_in, verdict.health, verdict.code,
             )
         )  # fmt: skip
         if result is _CHANGED and causes is Cause.AUDIT:

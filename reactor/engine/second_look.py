@@ -71,7 +71,9 @@ class SecondLook:
         more = ", ..." if len(names) > _NAMED else ""
         since = f", since {', '.join(names[:_NAMED])}{more} was changed" if names else ""
         left = verdict.error or "; ".join(verdict.actions)
-        return Verdict(Outcome.FAILED, error=f"as desired at first, and no more{since}: {left}", hint=_HINT)
+        return Verdict(
+            Outcome.FAILED, error=f"as desired at first, and no more{since}: {left}", hint=_HINT, code="R0504"
+        )
 
 
 async def _never(_: Any) -> None:

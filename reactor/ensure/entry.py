@@ -44,10 +44,10 @@ def load_entry(problems: Problems, kind: str, body: Mapping, inputs: Inputs) -> 
     return Entry(resource, program, require, subscribe)
 
 
-def unknown(problems: Problems, body: Mapping, name: str, hint: str) -> ManifestError:
+def unknown(problems: Problems, body: Mapping, name: str, hint: str | None) -> ManifestError:
     """The error for a reference in ``body`` to what no session has done."""
     at = next(body.value_at(key) for key in _ON_OTHERS if name in str(body.get(key, "")))
-    problems.add(f"nothing in this session is called {name}", at, hint)
+    problems.add("R0202", f"nothing in this session is called {name}", at, hint)
     return ManifestError(problems.sorted())
 
 
@@ -57,7 +57,7 @@ def _refuse_bytes(problems: Problems, body: Mapping) -> None:
         json.dumps(body, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError as error:
         message = "there is something in it that is not UTF-8 text"
-        problems.add(message, body.at, "names and values are texts, as in a manifest")
+        problems.add("R0102", message, body.at, "names and values are texts, as in a manifest")
         raise ManifestError(problems.sorted()) from error
 
 
@@ -66,7 +66,9 @@ def _references(problems: Problems, body: Mapping, key: str) -> tuple[str, ...]:
         return _REFERENCES.validate_python(body.get(key) or ())
     except ValidationError as error:
         for details in error.errors():
-            problems.add(f"{key}: {details['msg'].removeprefix('Value error, ')}", body.value_at(key))
+            problems.add(
+                "R0111", f"{key}: {details['msg'].removeprefix('Value error, ')}", body.value_at(key)
+            )
         return ()
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from reactor.engine.events import Checked, Result
 from reactor.ensure.ccm_status import type_fields
 from reactor.ensure.sessions import Ensured
+from reactor.errors import ReactorError
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.source import Problems, Source
 from reactor.manifest.tree import MAX_DEPTH, parse
@@ -28,8 +29,10 @@ _FILE = "request"
 """What stands for the file in places. Relative paths start at the current directory."""
 
 
-class RequestError(Exception):
+class RequestError(ReactorError):
     """There is something wrong with the request as a whole."""
+
+    code = "R0606"
 
 
 class Request(NamedTuple):

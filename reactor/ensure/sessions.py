@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from reactor.engine.events import Event, Result
+from reactor.errors import ReactorError
 from reactor.journal.history import History
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
@@ -46,13 +47,14 @@ class Outlook(NamedTuple):
     refresh: bool = False
 
 
-class UnknownNameError(Exception):
+class UnknownNameError(ReactorError):
     """A session has done nothing that is called like this. ``name`` is it; ``hint`` may tell what was meant."""
 
+    code = "R0605"
+
     def __init__(self, name: str, hint: str) -> None:
-        super().__init__(f"nothing in this session is called {name}")
+        super().__init__(f"nothing in this session is called {name}", hint)
         self.name = name
-        self.hint = hint
 
 
 class Session:

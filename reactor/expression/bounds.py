@@ -36,6 +36,7 @@ def allow_work(text: str, most: int = MAX_WORKED) -> None:
         raise FunctionError(
             f"memory budget exceeded: a text of {len(text)} characters is too long to work on",
             f"the most is {most}; split it into smaller files",
+            code="R0305",
         )
 
 
@@ -43,7 +44,9 @@ def allow_text(characters: int) -> None:
     """Refuse to make a text of so many ``characters``; called before it is made."""
     if characters > MAX_TEXT:
         raise FunctionError(
-            f"memory budget exceeded: a text of {characters} characters", f"the most is {MAX_TEXT}"
+            f"memory budget exceeded: a text of {characters} characters",
+            f"the most is {MAX_TEXT}",
+            code="R0305",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from reactor.expression.errors import ExpressionError
+from reactor.expression.errors import ExpressionSyntaxError
 from reactor.expression.lexer import Token
 
 
@@ -44,9 +44,9 @@ class Cursor:
         """Raise the error that the token here should not be here."""
         token = self.current
         if token.kind == "end":
-            raise ExpressionError(
+            raise ExpressionSyntaxError(
                 "unexpected end of the expression", max(token.start - 1, 0), token.end, hint
             )
         if token.value == "=":
             hint = "compare with =="
-        raise ExpressionError(f"unexpected token {token.value!r}", token.start, token.end, hint)
+        raise ExpressionSyntaxError(f"unexpected token {token.value!r}", token.start, token.end, hint)

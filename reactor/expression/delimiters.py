@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reactor.expression.errors import ExpressionError
+from reactor.expression.errors import ExpressionSyntaxError
 
 _OPENER = re.compile(r"\{\{|\$\{(?!\{)")
 _QUOTED = r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|`[^`]*+`"""
@@ -45,7 +45,7 @@ def pieces(text: str) -> Iterator[Piece]:
         position = inner
         searched += len(text) - inner
         if searched > _MOST_SEARCHED:
-            raise ExpressionError("too many openers without an end", start, inner, "close the quotes")
+            raise ExpressionSyntaxError("too many openers without an end", start, inner, "close the quotes")
 
 
 def _end_of_braces(text: str, position: int) -> int | None:

@@ -7,7 +7,7 @@ import sys
 from typing import Any, NamedTuple
 
 from reactor.expression.bounds import MAX_TOKENS
-from reactor.expression.errors import ExpressionError
+from reactor.expression.errors import ExpressionSyntaxError
 
 _TOKEN = re.compile(
     r"""
@@ -64,7 +64,9 @@ def tokens(text: str) -> list[Token]:
         if group != "space":
             found.append(_token(str(group), match.group(), start, position))
             if len(found) > MAX_TOKENS:
-                raise ExpressionError(f"the expression has more than {MAX_TOKENS} tokens", 0, position)
+                raise ExpressionSyntaxError(
+                    f"the expression has more than {MAX_TOKENS} tokens", 0, position, code="R0305"
+                )
     found.append(Token("end", "", len(text), len(text)))
     return found
 
@@ -87,9 +89,9 @@ def _number(text: str, start: int, end: int) -> int | float:
     try:
         value = float(digits) if set(".eE") & set(digits) and digits[:2].lower() != "0x" else _integer(digits)
     except ValueError:
-        raise ExpressionError(f"bad number syntax: {text!r}", start, end) from None
+        raise ExpressionSyntaxError(f"bad number syntax: {text!r}", start, end) from None
     if value > (1 << 63) - 1 if isinstance(value, int) else value == float("inf"):
-        raise ExpressionError(f"the number {text[:40]} is too large", start, end)
+        raise ExpressionSyntaxError(f"the number {text[:40]} is too large", start, end)
     return value
 
 
@@ -109,17 +111,17 @@ def _unescaped(text: str, start: int) -> str:
         if number is None or number > sys.maxunicode or 0xD800 <= number < 0xE000:  # noqa: PLR2004 - the surrogates
             at = start + match.start()
             hint = "a backslash is written twice: \\\\"
-            raise ExpressionError(f"unknown escape {match.group()}", at, at + len(match.group()), hint)
+            raise ExpressionSyntaxError(f"unknown escape {match.group()}", at, at + len(match.group()), hint)
         return chr(number)
 
     return _ESCAPE.sub(character, text)
 
 
-def _unreadable(text: str, position: int) -> ExpressionError:
+def _unreadable(text: str, position: int) -> ExpressionSyntaxError:
     sign = text[position]
     if sign in _OPENING and (sign != "/" or text.startswith("/*", position)):
-        return ExpressionError(f"{_OPENING[sign]} is not terminated", position, len(text), "close it")
+        return ExpressionSyntaxError(f"{_OPENING[sign]} is not terminated", position, len(text), "close it")
     number = _NUMBER_LIKE.match(text, position)
     if number is not None:
-        return ExpressionError(f"bad number syntax: {number.group()!r}", *number.span())
-    return ExpressionError(f"unrecognized character: {sign!r}", position, position + 1)
+        return ExpressionSyntaxError(f"bad number syntax: {number.group()!r}", *number.span())
+    return ExpressionSyntaxError(f"unrecognized character: {sign!r}", position, position + 1)

@@ -109,7 +109,7 @@ def slip(member: Member, roots: Mapping[str, Any]) -> ExpressionError | None:
             if step.may_be_missing:
                 return None
             error = no_such_key(step, value, key)
-            return ExpressionError(error.message, step.key.start, step.key.end, error.hint)
+            return ExpressionError(error.message, step.key.start, step.key.end, error.hint, code=error.code)
         value = found
     return None
 
@@ -121,7 +121,7 @@ def no_such_key(node: Member, value: Any, key: Any) -> FunctionError:
     near = get_close_matches(key, known, 1, _ALIKE) if isinstance(key, str) else []
     same = [each for each in known if isinstance(key, str) and each.lower() == key.lower()]
     hint = f"did you mean {(same or near)[0]}?" if same or near else _default(node)
-    return FunctionError(f"{_named(node.value) or 'the map'} has no key {written}", hint)
+    return FunctionError(f"{_named(node.value) or 'the map'} has no key {written}", hint, code="R0304")
 
 
 def in_ccm(error: ExpressionError, found: Any) -> ExpressionError:

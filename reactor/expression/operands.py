@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 from reactor.expression.builtins import BUILTINS, PREDICATES, arguments_problem
 from reactor.expression.cursor import Cursor
-from reactor.expression.errors import ExpressionError
+from reactor.expression.errors import ExpressionSyntaxError
 from reactor.expression.lexer import Token
 from reactor.expression.nodes import (
     Call,
@@ -85,7 +85,7 @@ class Operands(Cursor, ABC):
         token = self.current
         if not self.predicates:
             hint = "# is an element, inside filter(list, # > 1) and its like"
-            raise ExpressionError(
+            raise ExpressionSyntaxError(
                 "cannot use pointer accessor outside predicate", token.start, token.end, hint
             )
         if token.kind == "operator":
@@ -93,7 +93,7 @@ class Operands(Cursor, ABC):
         self.advance()
         if token.value not in ("", "acc", "index"):
             hint = "there are #, #index and #acc"
-            raise ExpressionError(f"unknown pointer #{token.value}", token.start, token.end, hint)
+            raise ExpressionSyntaxError(f"unknown pointer #{token.value}", token.start, token.end, hint)
         return Pointer(token.start, token.end, token.value)
 
     def name(self) -> Node:
@@ -189,7 +189,7 @@ class Operands(Cursor, ABC):
         arguments, end = self.arguments(piped)
         problem = arguments_problem(name.value, len(arguments))
         if problem is not None:
-            raise ExpressionError(problem, name.start, end)
+            raise ExpressionSyntaxError(problem, name.start, end)
         call = Call(start, end, name.value, arguments)
         if name.value not in BUILTINS:
             self.outer.append(call)
@@ -218,7 +218,7 @@ class Operands(Cursor, ABC):
         end = self.expect(")").end
         problem = arguments_problem(name.value, 1 + (body is not None) + (extra is not None))
         if problem is not None:
-            raise ExpressionError(problem, name.start, end)
+            raise ExpressionSyntaxError(problem, name.start, end)
         return Predicate(start, end, name.value, items, body, extra)
 
     def body(self) -> Node:

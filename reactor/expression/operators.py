@@ -123,7 +123,9 @@ def range_length(low: Any, high: Any) -> int:
         raise _invalid(low, "..", high)
     if high - low >= STEPS:
         raise FunctionError(
-            f"memory budget exceeded: a range of {high - low + 1} numbers", f"the most is {STEPS}"
+            f"memory budget exceeded: a range of {high - low + 1} numbers",
+            f"the most is {STEPS}",
+            code="R0305",
         )
     return max(0, int(high - low) + 1)
 

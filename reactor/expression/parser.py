@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from reactor.expression.bounds import MAX_NESTING
 from reactor.expression.builtins import BUILTINS, PREDICATES
-from reactor.expression.errors import ExpressionError
+from reactor.expression.errors import ExpressionSyntaxError
 from reactor.expression.lexer import Token, tokens
 from reactor.expression.nodes import Binary, Call, Conditional, Let, Node, Root, Series, Unary
 from reactor.expression.operands import Operands
@@ -37,7 +37,7 @@ def parse(text: str) -> Parsed:
     """The tree of ``text``; raises ExpressionError with the position of the first thing that is wrong."""
     parser = _Parser(tokens(text))
     if parser.current.kind == "end":
-        raise ExpressionError(
+        raise ExpressionSyntaxError(
             "the expression is empty", 0, len(text), "write one, or leave the delimiters out"
         )
     tree = parser.series()
@@ -60,7 +60,9 @@ class _Parser(Operands):
         """An expression of operators that bind at least as strongly as ``precedence``."""
         self.depth += 1
         if self.depth > MAX_NESTING:
-            raise ExpressionError("the expression is nested too deeply", self.current.start, self.current.end)
+            raise ExpressionSyntaxError(
+                "the expression is nested too deeply", self.current.start, self.current.end, code="R0305"
+            )
         if precedence == 0 and self.at("let"):
             node = self.let()
         elif precedence == 0 and self.at("if"):
@@ -86,7 +88,7 @@ class _Parser(Operands):
             if previous == "??" and token.value not in ("??", "|"):
                 hint = "put one of them into parentheses"
                 message = f"operator ({token.value}) and coalesce expressions (??) cannot be mixed"
-                raise ExpressionError(message, token.start, token.end, hint)
+                raise ExpressionSyntaxError(message, token.start, token.end, hint)
             if negated:
                 self.advance()
             self.advance()
@@ -159,7 +161,7 @@ class _Parser(Operands):
         name = self.expect_name()
         if name.value in self.variables or name.value in BUILTINS or name.value in PREDICATES:
             what = "variable" if name.value in self.variables else "builtin"
-            raise ExpressionError(
+            raise ExpressionSyntaxError(
                 f"cannot redeclare {what} {name.value}", name.start, name.end, "take another name"
             )
         self.expect("=")

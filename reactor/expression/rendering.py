@@ -64,7 +64,7 @@ class Expression:
             allow(self._tree)
             self._evaluate = compiled(self._tree)
         except RecursionError:
-            raise ExpressionError("the expression is nested too deeply", 0, len(text)) from None
+            raise ExpressionError("the expression is nested too deeply", 0, len(text), code="R0305") from None
 
     def evaluate(self, scope: Scope) -> Any:
         """Its value, in plain lists and maps; texts are SecretText when a secret was touched."""
@@ -92,7 +92,7 @@ class Expression:
         if found is not None and any(
             _inside(path, secret) for path in reads(member) for secret in scope.secrets
         ):
-            return ExpressionError(found.message, found.start, found.end)
+            return ExpressionError(found.message, found.start, found.end, code=found.code)
         return found
 
     def run(self, run: Run) -> Any:
@@ -217,7 +217,9 @@ class Template:
         try:
             shown = run.shown(value)
         except FunctionError as error:
-            raise ExpressionError(error.message, start, start + len(expression.text), error.hint) from None
+            raise ExpressionError(
+                error.message, start, start + len(expression.text), error.hint, code=error.code
+            ) from None
         if run.tainted and kind(value) not in ("nil", "bool"):
             _hide(expression, shown, run.scope)
         return shown
@@ -236,13 +238,13 @@ def _guarded(run: Run, evaluate: Callable[[], Any], length: int) -> Any:
     except ExpressionError as failure:
         error = failure
     except FunctionError as failure:
-        error = ExpressionError(failure.message, 0, length, failure.hint)
+        error = ExpressionError(failure.message, 0, length, failure.hint, code=failure.code)
     except RecursionError:
-        error = ExpressionError("the value is nested too deeply", 0, length)
+        error = ExpressionError("the value is nested too deeply", 0, length, code="R0305")
     finally:
         if run.scope.left is not None:
             run.scope.left = run.left
-    raise ExpressionError(_HIDDEN, error.start, error.end) if run.tainted else error
+    raise ExpressionError(_HIDDEN, error.start, error.end, code=error.code) if run.tainted else error
 
 
 def _hide(expression: Expression, value: Any, scope: Scope) -> None:
@@ -268,7 +270,9 @@ def _note_nil(run: Run, expression: Expression, start: int, *, known: bool) -> N
     """A text is about to get nil for a piece: an error where the scope is strict."""
     hint = "give it a default: ... ?? 'default'"
     end = start + len(expression.text)
-    error = ExpressionError("the expression gives nil, which would be written <nil>", start, end, hint)
+    error = ExpressionError(
+        "the expression gives nil, which would be written <nil>", start, end, hint, code="R0304"
+    )
     if run.scope.strict:
         raise error
     if not known:
@@ -329,7 +333,7 @@ def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
             or _meant(node.name, (*scope.names, "let", "nil"))
             or _bare(node.name, scope)
         )
-    return ExpressionError(f"unknown name {node.name}", node.start, node.end, hint)
+    return ExpressionError(f"unknown name {node.name}", node.start, node.end, hint, code="R0302")
 
 
 def _bare(name: str, scope: Scope) -> str:

@@ -62,7 +62,7 @@ class Run:
             if self.scope.is_brief:
                 raise NotBrieflyError
             hint = f"an expression may do {self.scope.steps} steps; make it smaller, or move it into a file"
-            raise FunctionError("memory budget exceeded: the expression is too much work", hint)
+            raise FunctionError("memory budget exceeded: the expression is too much work", hint, code="R0305")
 
     def measure(self, value: Any, levels: int = MAX_NESTING) -> None:
         """Pay for looking at all of ``value``, and note a secret in it."""
@@ -79,7 +79,9 @@ class Run:
             return
         if levels == 0:
             raise FunctionError(
-                "the value is nested too deeply", f"at most {MAX_NESTING} lists and maps in each other"
+                "the value is nested too deeply",
+                f"at most {MAX_NESTING} lists and maps in each other",
+                code="R0305",
             )
         self.charge(1 + len(value))
         for item in value if what == "array" else map(value.__getitem__, value):
@@ -93,7 +95,7 @@ class Run:
         self.measure(value)
         if before - self.left > MAX_TAKEN:
             hint = f"a function takes lists of up to {MAX_TAKEN} elements"
-            raise FunctionError("memory budget exceeded: the list is too long to work on", hint)
+            raise FunctionError("memory budget exceeded: the list is too long to work on", hint, code="R0305")
 
     def made(self, value: Any) -> Any:
         """``value``, paid for by its size: an operator or a function made it of parts that were paid for."""

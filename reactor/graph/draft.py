@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from reactor.errors import Place
 from reactor.graph.globs import covers
 from reactor.graph.graph import EdgeKind
 from reactor.graph.names import Names
 from reactor.resource.base import Resource
 from reactor.resource.claim import PATHS, Claim
-from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
+from reactor.resource.diagnostic import Diagnostic, PropertyPath
 from reactor.resource.real_paths import RealPaths
 from reactor.resource.subscription import Quiet
 

@@ -59,7 +59,9 @@ def around(graph: Graph, name: str, depth: int) -> Graph:
     """
     names = Names(graph.resources.values(), graph.refs)
     if (vertex := names.find(name)) is None:
-        raise ManifestError([Diagnostic(f"there is no {name} in the manifest", hint=names.hint(name))])
+        raise ManifestError(
+            [Diagnostic("R0206", f"there is no {name} in the manifest", hint=names.hint(name))]
+        )
     near = {graph.refs[vertex]}
     for _ in range(depth):
         further = {n for ref in near for n in (*graph.dag.pred[ref], *graph.dag.succ[ref])} - near
@@ -151,4 +153,4 @@ def _matches(graph: Graph, names: Names, pattern: str) -> set[str]:
 
 def _no_match(names: Names, option: str, pattern: str) -> Diagnostic:
     hint = None if set(pattern) & set("*?[") else names.hint(pattern)
-    return Diagnostic(f"--{option} {pattern}: no resource matches", hint=hint or HOW_TO_WRITE)
+    return Diagnostic("R0206", f"--{option} {pattern}: no resource matches", hint=hint or HOW_TO_WRITE)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from reactor.errors import ReactorError
+
 _LONGEST = 200
 """Characters of a reason: some quote what the server has sent."""
 
 
-class HttpError(Exception):
+class HttpError(ReactorError):
     """A request that has no answer, or one that is refused. The text is for people."""
+
+    code = "R0404"
 
 
 class ConnectionLostError(HttpError):

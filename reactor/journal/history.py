@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from reactor.errors import ReactorError
 from reactor.journal.schema import (
     FILE_NAME,
     KNOWN,
@@ -67,8 +68,10 @@ SELECT ref FROM (
 _DIFFS = "SELECT texts FROM diffs WHERE event = :event"
 
 
-class HistoryError(Exception):
+class HistoryError(ReactorError):
     """There is no journal, or it can't be read."""
+
+    code = "R0603"
 
 
 class NoHistoryError(HistoryError):

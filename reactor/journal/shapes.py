@@ -40,8 +40,8 @@ _SHAPES: Final[dict[str, Callable[[Any], bool]]] = {
 }
 """What JSON makes of each type that a field of an event may have."""
 
-_LEFT_OUT: Final = "Health"
-"""The type of what is in a record only where there is any."""
+_LEFT_OUT: Final = {"health", "code"}
+"""The fields that are in a record only where there is something to tell."""
 
 _OTHERS: Final = {"recordslost": {"count": "int"}, "ensured": {"culprits": "tuple[str, ...]"}}
 """Records of the journal's own, and of those whom it does not know."""
@@ -64,5 +64,5 @@ def sound(record: Any) -> dict[str, Any]:
 def _fields(event: str) -> dict[str, str]:
     for kind in Event.__subclasses__():
         if kind.__name__.lower() == event:
-            return {field.name: str(field.type) for field in fields(kind) if field.type != _LEFT_OUT}
+            return {field.name: str(field.type) for field in fields(kind) if field.name not in _LEFT_OUT}
     return _OTHERS.get(event, {})

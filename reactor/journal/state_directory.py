@@ -11,6 +11,7 @@ import time
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from reactor.errors import ReactorError
 from reactor.trust.inputs import require_own_directory
 from reactor.trust.rule import DistrustedError
 
@@ -23,13 +24,13 @@ ANOTHER = f"name another one with --state-dir or {ENVIRONMENT_VARIABLE}"
 _SICK_DISK = {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 
 
-class StateDirectoryError(Exception):
+class StateDirectoryError(ReactorError):
     """The state directory can't be used. ``sick_disk``: the disk is read-only, full or broken, not the choice."""
 
-    def __init__(self, message: str, hint: str, *, sick_disk: bool = False) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+    code = "R0602"
+
+    def __init__(self, message: str, hint: str, *, sick_disk: bool = False, code: str | None = None) -> None:
+        super().__init__(message, hint, code=code)
         self.sick_disk = sick_disk
 
     @classmethod
@@ -40,10 +41,10 @@ class StateDirectoryError(Exception):
         return cls(f"{what}: {error.strerror or error}", hint, sick_disk=sick)
 
 
-class LockedError(Exception):
+class LockedError(ReactorError):
     """Another run holds the state directory; the text says which."""
 
-    hint = f"end that one, or {ANOTHER}"
+    code = "R0601"
 
 
 class Location(NamedTuple):
@@ -100,7 +101,7 @@ class StateDirectory:
             require_own_directory(path)
         except DistrustedError as error:
             words = f"the state directory {path} can't be trusted: {error}"
-            raise StateDirectoryError(words, f"{error.fix}; or {ANOTHER}") from error
+            raise StateDirectoryError(words, f"{error.fix}; or {ANOTHER}", code="R0401") from error
         except OSError as error:
             raise StateDirectoryError.of(error, f"can't make the state directory {path}") from error
         return cls(path)
@@ -123,7 +124,7 @@ class StateDirectory:
         except BlockingIOError:
             text = f"{_holder(descriptor)} uses the state directory {self.path}"
             os.close(descriptor)
-            raise LockedError(text) from None
+            raise LockedError(text, f"end that one, or {ANOTHER}") from None
         except OSError as error:
             os.close(descriptor)
             raise StateDirectoryError.of(error, f"can't lock {path}") from error

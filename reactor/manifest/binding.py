@@ -43,7 +43,7 @@ class Binder:
                     f"an entry of resources maps a kind to its resources; this is {shown(entry or None)}"
                 )
                 self._problems.add(
-                    message, entries.value_at(index), "write '- file:' and what belongs to it below"
+                    "R0105", message, entries.value_at(index), "write '- file:' and what belongs to it below"
                 )
 
     def _bind_entry(self, entry: Mapping) -> None:
@@ -53,7 +53,7 @@ class Binder:
             if isinstance(self._find(others[0]), type):
                 hint = f"start a new entry: '- {others[0]}:'"
             message = f"an entry declares one kind; this one has {listed((first, *others), 'and')}"
-            self._problems.add(message, entry.key_at(others[0]), hint)
+            self._problems.add("R0105", message, entry.key_at(others[0]), hint)
         for kind in entry:
             model = self._find(kind)
             if isinstance(model, type):
@@ -69,14 +69,16 @@ class Binder:
             self._collection.broken.update(f"{kind}#{name}" for name in node)
             first = next(iter(node))
             message = f"{kind} wants a list of resources, or the property 'name' of one"
-            self._problems.add(message, node.key_at(first), f"write '- {first}:', and so each of them")
+            self._problems.add(
+                "R0105", message, node.key_at(first), f"write '- {first}:', and so each of them"
+            )
         elif isinstance(node, Mapping):
             values = self._reader.read(node, model)
             self._maker.make(model, Declaration(_name_at(node, entry.key_at(kind)), node), values)
         elif node is not BROKEN and len(entry) == 1:
             hint = "list them below it, each as '- NAME:'"
             self._problems.add(
-                f"{kind} wants a list of resources, not {shown(node)}", entry.key_at(kind), hint
+                "R0105", f"{kind} wants a list of resources, not {shown(node)}", entry.key_at(kind), hint
             )
 
     def _bind_list(self, model: type[Resource], items: Sequence) -> None:
@@ -95,7 +97,7 @@ class Binder:
             self._collection.broken.add(f"{model.kind}#{name}")
             if body is not BROKEN:
                 message = f"the properties of {shown(name)} are a map, not {shown(body)}"
-                self._problems.add(message, item.value_at(name), "write each as 'property: value'")
+                self._problems.add("R0105", message, item.value_at(name), "write each as 'property: value'")
 
     def _bind_item(self, model: type[Resource], key: str, declaration: Declaration, common: Values) -> None:
         """Bind one ``NAME: properties`` of a list."""
@@ -103,7 +105,9 @@ class Binder:
         values = (Values() if body is None else self._reader.read(body, model)).over(common)
         if body is not None and "name" in body:
             at = body.key_at("name")
-            self._problems.add("the name is given twice", at, f"the key {shown(key)} is the name already")
+            self._problems.add(
+                "R0104", "the name is given twice", at, f"the key {shown(key)} is the name already"
+            )
         self._reader.read_name(values, key, declaration.at)
         self._maker.make(model, declaration, values)
 
@@ -113,14 +117,18 @@ class Binder:
         for another in found[1:]:
             notes = [("first given here", found[0].at)]
             message = f"the list of {model.kind} resources has defaults already"
-            self._problems.add(message, another.at, "keep one of the two, or start a new list", notes)
+            self._problems.add(
+                "R0104", message, another.at, "keep one of the two, or start a new list", notes
+            )
         defaults = found[0][_DEFAULTS] if found else None
         if not isinstance(defaults, Mapping):
             if defaults is not None and defaults is not BROKEN:
-                self._problems.add(f"defaults are a map, not {shown(defaults)}", found[0].value_at(_DEFAULTS))
+                self._problems.add(
+                    "R0105", f"defaults are a map, not {shown(defaults)}", found[0].value_at(_DEFAULTS)
+                )
             return None
         if "name" in defaults:
-            self._problems.add("defaults can't give a name", defaults.key_at("name"), "remove it")
+            self._problems.add("R0105", "defaults can't give a name", defaults.key_at("name"), "remove it")
         return defaults
 
     def _report_item(self, model: type[Resource], item: Any, at: int) -> None:
@@ -135,11 +143,14 @@ class Binder:
             if named and isinstance(named[0], str) and named[0].isprintable():
                 hint = f"write the name before the colon: '- {named[0]}:', and the properties below it"
             message = f"an item of the list is one name with its properties; this one has {len(item)} keys"
-            self._problems.add(message, item.key_at(second), hint)
+            self._problems.add("R0105", message, item.key_at(second), hint)
         else:
             hint = f"write '- {item}:'" if isinstance(item, str) and item.isprintable() else "write '- NAME:'"
             self._problems.add(
-                f"an item of the list is a name with its properties, not {shown(item or None)}", at, hint
+                "R0105",
+                f"an item of the list is a name with its properties, not {shown(item or None)}",
+                at,
+                hint,
             )
 
     def _find(self, kind: str) -> type[Resource] | UnusableKind:
@@ -148,7 +159,7 @@ class Binder:
         return self._found[kind]
 
     def _report_kind(self, entry: Mapping, kind: str, reason: UnusableKind) -> None:
-        self._problems.add(reason.message, entry.key_at(kind), reason.hint)
+        self._problems.add(reason.code, reason.message, entry.key_at(kind), reason.hint)
         for name in _names_below(entry[kind]):
             self._collection.broken.update(f"{each}#{name}" for each in (kind, reason.meant) if each)
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from reactor.errors import Place
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.source import LineMap, Problems, Source
 from reactor.resource.base import Resource, numbered
-from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
+from reactor.resource.diagnostic import Diagnostic, PropertyPath
 
 _Spot = tuple[LineMap, int, int]
 """An offset in one of the files, and the part that was read then: a place is looked up only for a problem."""
@@ -70,7 +71,7 @@ class Collection:
                 [],
                 "its manifest is applied twice: apply it once, or make the name of what is in its data",
             )
-        problems.add(f"{ref} is declared twice", at, hint, notes)
+        problems.add("R0201", f"{ref} is declared twice", at, hint, notes)
         return False
 
     def is_of_other_part(self, ref: str) -> bool:

@@ -27,13 +27,13 @@ def manifests_in(directory: str) -> list[str]:
         names = manifest_names(directory)
     except DistrustedError as error:
         message = f"the manifests in {directory} can't be trusted: {error}"
-        raise ManifestError([Diagnostic(message, None, error.hint)], known) from error
+        raise ManifestError([Diagnostic("R0401", message, None, error.hint)], known) from error
     except OSError as error:
         message = f"can't read the directory {directory}: {error.strerror}"
-        raise ManifestError([Diagnostic(message, None)], known) from error
+        raise ManifestError([Diagnostic("R0101", message, None)], known) from error
     if not names:
         hint = "the name of a manifest ends with .yaml or .yml, and does not begin with a dot"
-        raise ManifestError([Diagnostic(f"there is no manifest in {directory}", None, hint)], known)
+        raise ManifestError([Diagnostic("R0101", f"there is no manifest in {directory}", None, hint)], known)
     return [os.path.join(directory, name) for name in names]
 
 

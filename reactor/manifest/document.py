@@ -120,13 +120,13 @@ def is_ccm(root: Any) -> bool:
 def read_document(root: Any, problems: Problems) -> Document:
     """Understand the outline of the tree ``root``; everything wrong with it is added to ``problems``."""
     if root is None and not problems:
-        problems.add("the manifest is empty", 0, "declare something under 'resources:'")
+        problems.add("R0105", "the manifest is empty", 0, "declare something under 'resources:'")
     if root is None or root is BROKEN:
         return NO_DOCUMENT
     if not isinstance(root, Mapping):
         at = root.at if isinstance(root, Sequence) else 0
         hint = "put the list under 'resources:'" if isinstance(root, Sequence) else "start with 'resources:'"
-        problems.add(f"a manifest is a map with the key 'resources', not {shown(root)}", at, hint)
+        problems.add("R0105", f"a manifest is a map with the key 'resources', not {shown(root)}", at, hint)
         return NO_DOCUMENT
     return _Outline(root, problems).read()
 
@@ -165,7 +165,7 @@ class _Outline:
         jet_file = options.resources_jet_file
         if jet_file is not None and "resources" in block:
             message = "jet_file and resources cannot be used together"
-            self._problems.add(message, block.key_at(_JET_FILE), "keep one of the two")
+            self._problems.add("R0105", message, block.key_at(_JET_FILE), "keep one of the two")
         is_block = found is None or found is block  # of anything else it is known that it is wrong
         return Document(
             settings=self._ccm_settings(options),
@@ -190,17 +190,21 @@ class _Outline:
         """The list under ``resources``, or None when there is nothing to go on with."""
         if "resources" not in holder:
             if not any(did_you_mean(key, ["resources"]) for key in holder):
-                self._problems.add("the manifest declares no resources", at, "add a list under 'resources:'")
+                self._problems.add(
+                    "R0105", "the manifest declares no resources", at, "add a list under 'resources:'"
+                )
             return None
         entries = holder["resources"]
         if isinstance(entries, Sequence) and (entries or may_be_empty):
             return entries
         hint = "start each entry with '- ', as in '- file:'"
         if not entries:
-            self._problems.add("the manifest declares no resources", holder.key_at("resources"), hint)
+            self._problems.add(
+                "R0105", "the manifest declares no resources", holder.key_at("resources"), hint
+            )
         elif entries is not BROKEN:
             message = f"resources wants a list, not {shown(entries)}"
-            self._problems.add(message, holder.value_at("resources"), hint)
+            self._problems.add("R0105", message, holder.value_at("resources"), hint)
         return None
 
     def _check_keys(self, known: Collection[str]) -> None:
@@ -210,7 +214,7 @@ class _Outline:
             hint = did_you_mean(key, known) or f"a manifest takes {listed(known, 'and')}"
             if key == "ccm":
                 hint = "a manifest has either 'ccm:' or 'resources:' at the top"
-            self._problems.add(f"unknown key {shown(key)}", self._root.key_at(key), hint)
+            self._problems.add("R0106", f"unknown key {shown(key)}", self._root.key_at(key), hint)
 
     def check_data(self, hierarchy: type[Hierarchy]) -> None:
         """Check the outline of the sections of data."""
@@ -223,7 +227,7 @@ class _Outline:
         if isinstance(value, Mapping):
             return value
         if value is not None and value is not BROKEN:
-            self._problems.add(f"{key} wants a map, not {shown(value)}", holder.value_at(key))
+            self._problems.add("R0109", f"{key} wants a map, not {shown(value)}", holder.value_at(key))
         return None
 
     def _section(self, key: str, model: type[_Model], *, leave: Collection[str] = ()) -> _Model | None:

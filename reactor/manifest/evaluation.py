@@ -101,7 +101,7 @@ def report_expression(error: ExpressionError, problems: Problems, at: int, text:
     """Add what is wrong with an expression in the value ``text``, written at the offset ``at``."""
     for each in (error, *error.others):
         where = offset_in_source(problems.source, at, text, each.start, each.end)
-        problems.add(each.message, where, each.hint)
+        problems.add(each.code, each.message, where, each.hint)
 
 
 def offset_in_source(source: Source, at: int, text: str, start: int, end: int) -> int:

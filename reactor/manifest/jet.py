@@ -44,8 +44,8 @@ def render(
         if loader.awaited is not None:
             raise NotYetError from loader.awaited
         if data.has_secrets:
-            raise FunctionError(str(error.without_words())) from None
-        raise FunctionError(str(error), error.hint or None) from error
+            raise FunctionError(str(error.without_words()), code=error.code) from None
+        raise FunctionError(str(error), error.hint or None, code=error.code) from error
     for each in absence.told:
         note(str(each))
     return SecretText(text) if data.has_secrets else text

@@ -33,6 +33,7 @@ INSTALLED = Kinds()
 class UnusableKind(NamedTuple):
     """Why there is no class for a kind, and how to mend it. ``meant`` is what it may be a misspelling of."""
 
+    code: str
     message: str
     hint: str
     meant: str | None = None
@@ -47,11 +48,11 @@ def look_up(kinds: Kinds, name: str) -> type[Resource] | UnusableKind:
         kind, _, called = name.partition("#")
         if called and kind in names:
             hint = f"a kind has a list of names: write '{kind}:', and '- {called}:' below it"
-            return UnusableKind(f"unknown kind {shown(name)}", hint)
+            return UnusableKind("R0107", f"unknown kind {shown(name)}", hint)
         suggestion = did_you_mean(name, names)
         meant = next((each for each in names if suggestion and repr(each) in suggestion), None)
         hint = suggestion or (f"the kinds are {listed(names, 'and')}" if names else "no kind is installed")
-        return UnusableKind(f"unknown kind {shown(name)}", hint, meant)
+        return UnusableKind("R0107", f"unknown kind {shown(name)}", hint, meant)
     except (ImportError, AttributeError) as error:
         hint = "check the installation of the package that provides it"
-        return UnusableKind(f"the kind {name!r} can't be loaded: {error}", hint)
+        return UnusableKind("R0107", f"the kind {name!r} can't be loaded: {error}", hint)

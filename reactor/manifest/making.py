@@ -113,7 +113,7 @@ class Maker:
         for key in values.secret & _NAMES:
             message = f"the {key} of a resource is shown everywhere, and must not hold a secret"
             hint = "name it otherwise, and give the secret as a property: exec, for one, has command"
-            self._problems.add(message, declaration.find(model, (key,)).at, hint)
+            self._problems.add("R0402", message, declaration.find(model, (key,)).at, hint)
             self._collection.broken.add(f"{model.kind}#{values.plain.get('name')}")
             values.spoilt.add("name")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from reactor.errors import Place
 from reactor.manifest.collection import Collection, Origin
 from reactor.manifest.document import Message, Settings, joined
 from reactor.manifest.inputs import NO_INPUTS, Inputs
@@ -15,7 +16,7 @@ from reactor.manifest.reading import Part, Reading
 from reactor.manifest.source import Problems
 from reactor.resource.base import Resource
 from reactor.resource.collector import collector_paused
-from reactor.resource.diagnostic import Diagnostic, Place, PropertyPath
+from reactor.resource.diagnostic import Diagnostic, PropertyPath
 
 
 @dataclass(eq=False, repr=False)

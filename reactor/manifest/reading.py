@@ -6,6 +6,7 @@ import os.path
 from typing import Any, NamedTuple
 
 from reactor.data.resolve import Layer, Resolved
+from reactor.errors import Place
 from reactor.expression.errors import ExpressionError, FunctionError
 from reactor.expression.secret import SecretText, paths_of_secrets
 from reactor.manifest.binding import Binder
@@ -23,7 +24,7 @@ from reactor.manifest.tree import parse
 from reactor.manifest.wording import shown
 from reactor.manifest.world import World
 from reactor.resource.composite import Composite
-from reactor.resource.diagnostic import Diagnostic, ManifestError, Place
+from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 MAX_DEPTH = 10
 """Manifests that apply each other."""
@@ -146,7 +147,9 @@ class Reading:
         """Add the resources of the manifest that ``composite`` applies, unless its conditions are against that."""
         if (late := composite.late) is not None and not late.is_decided:
             hint = "put the condition on the resources of that manifest"
-            problems.add("whether a manifest is applied must be known when this one is loaded", at, hint)
+            problems.add(
+                "R0114", "whether a manifest is applied must be known when this one is loaded", at, hint
+            )
         elif late is None or not late.is_declined:
             self._find(composite, at, problems, data)
 
@@ -156,14 +159,14 @@ class Reading:
         self._collection.files[path] = None
         if path in self._chain:
             names = " -> ".join([*list(self._chain)[list(self._chain).index(path) :], path])
-            problems.add(f"a manifest applies itself: {names}", at, "take this apply away")
+            problems.add("R0114", f"a manifest applies itself: {names}", at, "take this apply away")
         elif len(self._above) == MAX_DEPTH:
             hint = "apply fewer manifests from each other"
-            problems.add(f"maximum apply depth of {MAX_DEPTH} exceeded", at, hint)
+            problems.add("R0114", f"maximum apply depth of {MAX_DEPTH} exceeded", at, hint)
         elif not os.path.exists(path):
             composite.refuse(f"open {path}: no such file or directory", is_missing=True)
         elif not (os.path.isfile(path) or os.path.isdir(path)):  # to open a pipe is to wait for its writer
-            problems.add(f"can't read the manifest: {path} is not a regular file", at, "name a file")
+            problems.add("R0101", f"can't read the manifest: {path} is not a regular file", at, "name a file")
         elif isinstance(source := read_source(path), Diagnostic):
             self._collection.problems.append(source)
             self._collection.unread = True
@@ -230,7 +233,7 @@ class Reading:
                 file if file.endswith(".jet") else world.surroundings.read_file(file)
             )
         except FunctionError as error:
-            problems.add(f"resources_jet_file: {error.message}", at, error.hint)
+            problems.add("R0307", f"resources_jet_file: {error.message}", at, error.hint)
             return None, problems
         finally:
             world.scope.slips.settle(at, file)
@@ -240,9 +243,11 @@ class Reading:
         entries = parse(rendered)
         if not entries and not rendered:
             hint = "check it for syntax errors: [[ ]] are its delimiters"
-            problems.add("resources jet template produced no output, check for syntax errors", at, hint)
+            problems.add(
+                "R0307", "resources jet template produced no output, check for syntax errors", at, hint
+            )
         elif entries is not None and not isinstance(entries, Sequence):
-            rendered.add(f"the template must give a list of resources, not {shown(entries)}", 0)
+            rendered.add("R0105", f"the template must give a list of resources, not {shown(entries)}", 0)
         return (entries if isinstance(entries, Sequence) else None), rendered
 
 

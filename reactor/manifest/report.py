@@ -6,8 +6,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from reactor.errors import Place
 from reactor.manifest.source import with_line_feeds
-from reactor.resource.diagnostic import Diagnostic, Place
+from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.secrecy import scrub
 
 _WIDTH = 100
@@ -48,7 +49,7 @@ class _Report:
         self._files[name] = with_line_feeds(text).split("\n")
 
     def diagnostic(self, diagnostic: Diagnostic) -> Iterator[str]:
-        yield from self._finding("error", diagnostic.message, diagnostic.place)
+        yield from self._finding(f"error[{diagnostic.code}]", diagnostic.message, diagnostic.place)
         if diagnostic.hint:
             yield f"{self._paint('hint:', 'hint')} {_printable(diagnostic.hint)}"
         for message, place in diagnostic.notes:
@@ -61,7 +62,7 @@ class _Report:
 
     def _finding(self, word: str, message: str, place: Place | None) -> Iterator[str]:
         where = f"{self._paint(_printable(str(place)) + ':', 'place')} " if place else ""
-        yield f"{where}{self._paint(f'{word}:', word)} {_printable(message)}"
+        yield f"{where}{self._paint(f'{word}:', word.partition('[')[0])} {_printable(message)}"
         if place:
             yield from self._excerpt(place)
 

@@ -79,7 +79,7 @@ def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
         if not isinstance(overrides[key], Mapping | None):
             message = f"the override {key} is skipped: it is no map"
             hint = "write 'key: value' below it"
-            yield DataProblem(("overrides", key), message, hint, comment_at=at)
+            yield DataProblem("R0115", ("overrides", key), message, hint, comment_at=at)
 
 
 def secrets_among(values: dict[str, Any], source: Source) -> tuple[frozenset[Path], tuple[str, ...]]:
@@ -95,7 +95,7 @@ def add_problem(problem: DataProblem, root: Mapping, problems: Problems) -> None
     """Add what is wrong with the data of ``root``, at its place."""
     if problem.path[0] == "hierarchy" and problem.start is None and problems:
         return  # whoever read the outline has said so
-    problems.add(problem.message, _offset(root, problem, problems), problem.hint)
+    problems.add(problem.code, problem.message, _offset(root, problem, problems), problem.hint)
 
 
 def warning(problem: DataProblem, source: Source) -> str:
@@ -108,7 +108,7 @@ def sections_of(problems: Problems) -> Mapping:
     root = parse(problems)
     if not isinstance(root, Mapping):
         if root is not None and root is not BROKEN:
-            problems.add(f"a map with the key 'data' is wanted here, not {shown(root)}", 0)
+            problems.add("R0105", f"a map with the key 'data' is wanted here, not {shown(root)}", 0)
         root = Mapping(0)
     check_data(root, problems)
     return root

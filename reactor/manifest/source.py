@@ -12,7 +12,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from reactor.resource.diagnostic import Diagnostic, Place
+from reactor.errors import Place
+from reactor.resource.diagnostic import Diagnostic
 from reactor.resource.properties import did_you_mean
 from reactor.trust.inputs import open_input
 from reactor.trust.rule import DistrustedError
@@ -69,12 +70,17 @@ class Problems:
         return bool(self._found)
 
     def add(
-        self, message: str, at: int, hint: str | None = None, notes: Iterable[tuple[str, int | Place]] = ()
+        self,
+        code: str,
+        message: str,
+        at: int,
+        hint: str | None = None,
+        notes: Iterable[tuple[str, int | Place]] = (),
     ) -> None:
-        """Note a problem at the offset ``at``; ``notes`` are further offsets, or places elsewhere, that belong to it."""
+        """Note a problem of the class ``code`` at the offset ``at``; ``notes`` are offsets, or places elsewhere, that belong to it."""
         place = self.source.lines.place
         placed = tuple((note, place(spot) if isinstance(spot, int) else spot) for note, spot in notes)
-        self._found[Diagnostic(message, place(at), hint, placed)] = None
+        self._found[Diagnostic(code, message, place(at), hint, placed)] = None
 
     def sorted(self) -> list[Diagnostic]:
         """All problems, in the order of their places."""
@@ -91,12 +97,12 @@ def read_source(path: str | os.PathLike[str], what: str = "the manifest") -> Sou
         with open(file, "rb", opener=open_input) as stream:
             content = stream.read(MAX_BYTES + 1)
     except DistrustedError as error:  # without a place: its text is not for showing
-        return Diagnostic(f"{what} {file} can't be trusted: {error}", None, error.hint)
+        return Diagnostic("R0401", f"{what} {file} can't be trusted: {error}", None, error.hint)
     except (OSError, ValueError) as error:
         return _unreadable(file, what, error)
     if len(content) > MAX_BYTES:
         hint = "is this the right file? One this large must be split"
-        return Diagnostic(f"{what} is larger than {MAX_BYTES // 2**20} MiB", Place(file, 1, 1), hint)
+        return Diagnostic("R0113", f"{what} is larger than {MAX_BYTES // 2**20} MiB", Place(file, 1, 1), hint)
     try:
         return Source(file, with_line_feeds(content.decode("utf-8-sig")))
     except UnicodeDecodeError as error:
@@ -119,7 +125,7 @@ def _unreadable(file: str, what: str, error: OSError | ValueError) -> Diagnostic
     elif isinstance(error, PermissionError):
         hint = "check the permissions of the file and of the directories above it"
     reason = error.strerror if isinstance(error, OSError) else str(error)
-    return Diagnostic(f"can't read {what}: {reason}", Place(file, 1, 1), hint)
+    return Diagnostic("R0101", f"can't read {what}: {reason}", Place(file, 1, 1), hint)
 
 
 def _sibling_hint(path: Path) -> str | None:
@@ -135,6 +141,6 @@ def _not_text(file: str, what: str, content: bytes, error: UnicodeDecodeError) -
     place = Place(file, before.count(b"\n") + 1, len(before[line_start:].decode(errors="replace")) + 1)
     message = f"{what} is not UTF-8 text: byte 0x{content[error.start]:02x} at offset {error.start}"
     if content.startswith(_UTF16_MARKS):
-        return Diagnostic(message, place, "the file looks like UTF-16: save it as UTF-8")
+        return Diagnostic("R0102", message, place, "the file looks like UTF-16: save it as UTF-8")
     hint = "this looks like a binary file" if b"\0" in content else "save the file as UTF-8"
-    return Diagnostic(message, place, hint)
+    return Diagnostic("R0102", message, place, hint)

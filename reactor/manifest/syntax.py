@@ -75,7 +75,7 @@ def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
     if text[at : at + 1] == ":" and (key_at := _impossible_key(error, text, at)) is not None:
         length = at - key_at
         what = f"of {length:,} characters" if length > _LONGEST_KEY else "over several lines"
-        problems.add(f"bad YAML: a key {what}", key_at, _SHORTER)
+        problems.add("R0103", f"bad YAML: a key {what}", key_at, _SHORTER)
         return
     message, hint = _explain(str(getattr(error, "problem", None) or error), text[at : at + 1])
     notes = []
@@ -83,7 +83,7 @@ def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
         at = context  # what is never closed is best shown where it opens
     elif context is not None and "\n" in text[context:at]:
         notes = [(f"{getattr(error, 'context', 'parsing')}, begun here", context)]
-    problems.add(f"bad YAML: {message}", at, hint, notes)
+    problems.add("R0103", f"bad YAML: {message}", at, hint, notes)
 
 
 def _impossible_key(error: yaml.YAMLError, text: str, colon: int) -> int | None:
@@ -135,4 +135,4 @@ def _report_unprintable(text: str, problems: Problems) -> None:
     hint = 'write it as an escape, within "..."'
     if "\0" in text:
         hint = "this looks like a binary file"
-    problems.add(f"the character U+{ord(text[at]):04X} is not allowed in YAML", at, hint)
+    problems.add("R0102", f"the character U+{ord(text[at]):04X} is not allowed in YAML", at, hint)

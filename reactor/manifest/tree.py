@@ -76,7 +76,7 @@ def parse(problems: Problems, loader: Callable[[str], Any] = LOADER) -> Any:
     except yaml.YAMLError as error:
         report_syntax(error, problems)
     except _LimitError as error:
-        problems.add(error.message, error.at, error.hint)
+        problems.add("R0113", error.message, error.at, error.hint)
     finally:
         parser.dispose()
     return None
@@ -111,7 +111,7 @@ class _Builder:
         at = event.start_mark.index
         if event.__class__ is DocumentStartEvent:
             hint = "a manifest is one document: remove the '---' or split the file"
-            self._problems.add("a second YAML document starts here", at, hint)
+            self._problems.add("R0105", "a second YAML document starts here", at, hint)
         return root
 
     def _node(self, event: Any, depth: int) -> tuple[Any, str | None]:
@@ -235,21 +235,25 @@ class _Builder:
                 node.merge(source)
             elif source is not BROKEN:
                 self._problems.add(
-                    "'<<' wants a map or a list of maps", at, "name the map with an alias: <<: *name"
+                    "R0103", "'<<' wants a map or a list of maps", at, "name the map with an alias: <<: *name"
                 )
                 return False
         return BROKEN not in sources
 
     def _unusable(self, message: str, at: int, hint: str) -> Broken:
-        self._problems.add(message, at, hint)
+        self._problems.add("R0103", message, at, hint)
         return BROKEN
 
     def _report_duplicate(self, key: str, at: int, first_at: int) -> None:
         hint = "keep one of the two"
-        self._problems.add(f"duplicate key {key!r}", at, hint, [("first given here", first_at)])
+        self._problems.add("R0104", f"duplicate key {key!r}", at, hint, [("first given here", first_at)])
 
     def _report_complex_key(self, at: int) -> None:
         if self._problems.source.text[at - 1 : at + 1] == "{{":
-            self._problems.add("a text that starts with '{{' must be quoted", at - 1, "put quotes around it")
+            self._problems.add(
+                "R0103", "a text that starts with '{{' must be quoted", at - 1, "put quotes around it"
+            )
         else:
-            self._problems.add("a key must be a text, not a map or a list", at, "quote it if it is a text")
+            self._problems.add(
+                "R0103", "a key must be a text, not a map or a list", at, "quote it if it is a text"
+            )

@@ -57,7 +57,7 @@ class Inspector:
         for problem in self._untested_conflicts(values) if self._doubtful else conflicts:
             if not (problem.path and self._is_doubtful(problem.path[0])):
                 at = self._declaration.find(self._model, problem.path).at
-                self._problems.add(problem.message, at, problem.hint)
+                self._problems.add("R0112", problem.message, at, problem.hint)
 
     def _report_field(self, kind: str, path: PropertyPath, details: Any) -> None:
         if kind == "missing":
@@ -72,7 +72,7 @@ class Inspector:
             self._report_choice(path, details["ctx"]["expected"], details["input"])
         else:
             spot = self._declaration.find(self._model, path)
-            self._problems.add(f"{spot.label or self._subject}: {_cleaned(details['msg'])}", spot.at)
+            self._problems.add("R0111", f"{spot.label or self._subject}: {_cleaned(details['msg'])}", spot.at)
         self._doubt(*path[:1])
 
     def _report_missing(self, path: PropertyPath) -> None:
@@ -82,7 +82,7 @@ class Inspector:
         choices = self._shape_at(path).choices
         hint = f"add '{path[-1]}: ...'" + (f" with {listed(choices)}" if choices else "")
         name = f"{holder.label}.{path[-1]}" if holder.label else str(path[-1])
-        self._problems.add(f"{self._subject} needs the property {name!r}", holder.at, hint)
+        self._problems.add("R0108", f"{self._subject} needs the property {name!r}", holder.at, hint)
 
     def _report_unknown(self, path: PropertyPath) -> None:
         word, known = str(path[-1]), sorted(self._shape_at(path[:-1]).fields)
@@ -90,20 +90,24 @@ class Inspector:
         hint = suggestion or (f"it takes {listed(known, 'and')}" if known else None)
         subject = self._declaration.find(self._model, path[:-1]).label or self._subject
         at = self._declaration.find(self._model, path).key_at
-        self._problems.add(f"{subject} has no property {shown(word)}", at, hint)
+        self._problems.add("R0106", f"{subject} has no property {shown(word)}", at, hint)
         if len(path) == 1:
             self._doubt(*(name for name in known if suggestion and repr(name) in suggestion))
 
     def _report_choice(self, path: PropertyPath, expected: str, found: Any) -> None:
         spot = self._declaration.find(self._model, path)
         hint = did_you_mean(str(found), re.findall(r"'([^']*)'", expected))
-        self._problems.add(f"{spot.label} must be {expected}, not {spot.raw or shown(found)}", spot.at, hint)
+        self._problems.add(
+            "R0110", f"{spot.label} must be {expected}, not {spot.raw or shown(found)}", spot.at, hint
+        )
 
     def _report_wants(self) -> None:
         """One message a value, also where it fits none of several types."""
         for spot, (wanted, found) in self._wants.items():
             if found is None:
-                self._problems.add(f"{spot.label} has no value", spot.at, "give it one, or remove the line")
+                self._problems.add(
+                    "R0109", f"{spot.label} has no value", spot.at, "give it one, or remove the line"
+                )
                 continue
             hint = None
             if "true or false" in wanted and str(found).lower() in _YAML_1_1_FLAGS:
@@ -111,7 +115,7 @@ class Inspector:
             types, given = " or ".join(dict.fromkeys(wanted)), spot.raw or shown(found)
             if types == "a list" and isinstance(found, (str, int, float)):
                 hint = f"put it in brackets: [{given}]"
-            self._problems.add(f"{spot.label} wants {types}, not {given}", spot.at, hint)
+            self._problems.add("R0109", f"{spot.label} wants {types}, not {given}", spot.at, hint)
 
     def _untested_conflicts(self, values: Values) -> list[PropertyProblem]:
         """The conflicts among properties not in doubt; a rule that reads one in doubt ends the search."""

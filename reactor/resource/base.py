@@ -9,9 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from reactor.errors import Place
 from reactor.resource.claim import Claim, Exclusion
 from reactor.resource.control import Control
-from reactor.resource.diagnostic import InvalidPropertiesError, Place, PropertyProblem
+from reactor.resource.diagnostic import InvalidPropertiesError, PropertyProblem
 from reactor.resource.health import HealthCheck
 from reactor.resource.late import Late
 from reactor.resource.model import FrozenModel, Model

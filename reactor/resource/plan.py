@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from reactor.errors import ReactorError
+
 Diff = Callable[[], Awaitable[str]]
 """Makes a unified diff of what was seen before a change. It may be called after it."""
 
@@ -51,7 +53,7 @@ Plan = tuple[Action, ...]
 """The steps to the desired state, in order. An empty plan means: as desired."""
 
 
-class ResourceError(Exception):
+class ResourceError(ReactorError):
     """A resource could not be observed or changed. It is the state of one vertex, never the end of a run.
 
     ``hint`` says how to mend it, when the kind knows. ``missing`` is what is not there, and may yet come by something
@@ -59,10 +61,17 @@ class ResourceError(Exception):
     that no repository offers, or what an expression reads. A rehearsal then can't tell.
     """
 
-    def __init__(self, message: str, hint: str | None = None, *, missing: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+    code = "R0501"
+
+    def __init__(
+        self,
+        message: str,
+        hint: str | None = None,
+        *,
+        missing: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message, hint, code=code or (None if missing is None else "R0505"))
         self.missing = missing
 
 

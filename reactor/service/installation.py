@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 
+from reactor.errors import ReactorError
 from reactor.replacing import replace_file
 from reactor.service.unit import MARK
 
@@ -16,13 +17,10 @@ _UNTIL_BOOT = "/run"
 _WANTS = "multi-user.target.wants"
 
 
-class InstallationError(Exception):
+class InstallationError(ReactorError):
     """It can't be done; ``hint`` says how to mend that."""
 
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+    code = "R0609"
 
 
 def require_root() -> None:

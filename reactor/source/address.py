@@ -61,4 +61,4 @@ def _parse(text: str, what: str, hint: str) -> Address:
 
 
 def _refused(message: str, hint: str) -> ManifestError:
-    return ManifestError([Diagnostic(message, None, hint)])
+    return ManifestError([Diagnostic("R0403", message, None, hint)])

@@ -74,15 +74,15 @@ def _refuse_shared(directory: Path) -> None:
     except DistrustedError as error:
         message = f"the cache {directory} can't be trusted: {error}"
         hint = f"{error.fix}; or name another directory with --cache"
-        raise ManifestError([Diagnostic(message, None, hint)]) from error
+        raise ManifestError([Diagnostic("R0401", message, None, hint)]) from error
 
 
 def _told(error: Exception, home: Path) -> Diagnostic:
     """Why there is nothing: the cache is of no use, or what is behind the URL."""
     if isinstance(error, OSError) and str(error.filename or "").startswith(str(home)):
         message = f"can't keep what is fetched in {error.filename}: {error.strerror}"
-        return Diagnostic(message, None, "name another directory with --cache")
-    return Diagnostic(str(error), None, "check the URL, and that the host can be reached")
+        return Diagnostic("R0404", message, None, "name another directory with --cache")
+    return Diagnostic("R0404", str(error), None, "check the URL, and that the host can be reached")
 
 
 def _put_alone(address: Address, fault: Callable[[Path], str | None], file: Path, into: Path) -> str:

@@ -6,6 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
+from reactor.errors import ReactorError
 from reactor.http.errors import HttpError
 from reactor.http.request import HttpLimits, HttpRequest
 from reactor.source.address import Address, is_archive
@@ -36,8 +37,10 @@ class Version:
         return {name: value for name, value in asked.items() if value}
 
 
-class DownloadError(Exception):
+class DownloadError(ReactorError):
     """What was asked for could not be fetched, or is of no use."""
+
+    code = "R0404"
 
 
 def download(address: Address, known: Version, to: IO[bytes]) -> Version | None:

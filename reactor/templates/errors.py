@@ -9,24 +9,34 @@
 
 from __future__ import annotations
 
+from reactor.errors import Place, ReactorError
 from reactor.expression.errors import FunctionError
 
 
-class TemplateError(Exception):
+class TemplateError(ReactorError):
     """A template that can't be compiled or rendered. ``line`` and ``column`` count from 1."""
 
-    def __init__(self, message: str, name: str, line: int, column: int, hint: str | None = None) -> None:
-        super().__init__(message, name, line, column, hint)
-        self.message = message
+    code = "R0307"
+
+    def __init__(
+        self,
+        message: str,
+        name: str,
+        line: int,
+        column: int,
+        hint: str | None = None,
+        *,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message, hint, place=Place(name, line, column), code=code)
         self.name = name
         self.line = line
         self.column = column
-        self.hint = hint
 
     def without_words(self) -> TemplateError:
         """The same error for those who may not see the data, which its words may quote."""
         words = "the template failed, and why is not shown: the data hold secrets"
-        return TemplateError(words, self.name, self.line, self.column)
+        return TemplateError(words, self.name, self.line, self.column, code=self.code)
 
     def __str__(self) -> str:
         return f"{self.name}:{self.line}:{self.column}: {self.message}"
@@ -34,6 +44,8 @@ class TemplateError(Exception):
 
 class TemplateSourceError(TemplateError):
     """A source that is no template. Its words quote the source, and no data."""
+
+    code = "R0306"
 
     def without_words(self) -> TemplateError:
         """Itself: whoever may see the place may see these words."""
@@ -51,6 +63,8 @@ class Fault(FunctionError):  # noqa: N818  half of an error: the other half is t
 class BoundFault(Fault):
     """A bound was reached."""
 
+    code = "R0308"
+
 
 def located(
     fault: FunctionError, name: str, source: str, offset: int, error: type[TemplateError] = TemplateError
@@ -59,4 +73,5 @@ def located(
     own = fault.offset if isinstance(fault, Fault) else None
     at = offset if own is None else own
     line = source.count("\n", 0, at) + 1
-    return error(fault.message, name, line, at - source.rfind("\n", 0, at), fault.hint)
+    code = fault.code if isinstance(fault, BoundFault) else None
+    return error(fault.message, name, line, at - source.rfind("\n", 0, at), fault.hint, code=code)

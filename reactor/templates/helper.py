@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from reactor.templates.answers import Answers, plain
 from reactor.templates.bounds import Bounds
 from reactor.templates.channel import Channel, ChannelError, Message
-from reactor.templates.errors import TemplateError, TemplateSourceError
+from reactor.templates.errors import BoundFault, TemplateError, TemplateSourceError
 from reactor.templates.interface import Delimiters, Loader
 
 _READY_SECONDS: Final = 30.0
@@ -133,7 +133,9 @@ class Helper:
             done = True
             raise
         except TimeoutError as error:
-            raise TemplateError("the template takes too long", work.templates[0][0], 1, 1, _HINT) from error
+            raise TemplateError(
+                "the template takes too long", work.templates[0][0], 1, 1, _HINT, code=BoundFault.code
+            ) from error
         except (ChannelError, TypeError, ValueError, RecursionError) as error:
             words = f"the process that renders templates has failed: {error}"
             raise TemplateError(words, work.templates[0][0], 1, 1) from error
@@ -194,11 +196,11 @@ class Helper:
             except TimeoutError as error:
                 self.end()
                 words = f"the template takes longer than {work.bounds.seconds:g} s"
-                raise TemplateError(words, name, 1, 1, _HINT) from error
+                raise TemplateError(words, name, 1, 1, _HINT, code=BoundFault.code) from error
             except ChannelError as error:
                 words = f"the template ended the process that renders it: {self._how_it_ended()}"
                 self.end()
-                raise TemplateError(words, name, 1, 1, _HINT) from error
+                raise TemplateError(words, name, 1, 1, _HINT, code=BoundFault.code) from error
 
     def _how_it_ended(self) -> str:
         deadline = time.monotonic() + 1.0
@@ -217,8 +219,9 @@ def _error(message: dict[str, Any]) -> TemplateError:
 
 
 def _spelled_out(error: list[Any], kind: type[TemplateError] = TemplateError) -> TemplateError:
-    words, name, line, column, hint = error
-    return kind(str(words), str(name), int(line), int(column), None if hint is None else str(hint))
+    words, name, line, column, hint, code = error
+    shown = None if hint is None else str(hint)
+    return kind(str(words), str(name), int(line), int(column), shown, code=str(code))
 
 
 def _start_and_reap(

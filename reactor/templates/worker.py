@@ -18,7 +18,7 @@ from reactor.templates.bounds import Bounds, Relief, spending
 from reactor.templates.channel import Channel, ChannelError
 from reactor.templates.confinement import RECYCLED, Confinement
 from reactor.templates.engines import ENGINES, template_engine
-from reactor.templates.errors import TemplateError, TemplateSourceError
+from reactor.templates.errors import BoundFault, TemplateError, TemplateSourceError
 from reactor.templates.questions import AbortedError, Questions
 from reactor.templates.tree import Tree
 
@@ -118,15 +118,16 @@ def _failure(error: TemplateError) -> dict[str, Any]:
     cause = error.__cause__
     message = _NO_MEMORY if isinstance(cause, MemoryError) else error.message
     hint = _HINT if isinstance(cause, MemoryError) else error.hint
+    code = BoundFault.code if isinstance(cause, MemoryError) else error.code
     return {
-        "failed": [message, *_spelt(error)[1:4], hint],
+        "failed": [message, *_spelt(error)[1:4], hint, code],
         "is_source": isinstance(error, TemplateSourceError),
     }
 
 
 def _spelt(error: TemplateError) -> list[Any]:
     """The arguments of an equal one."""
-    return [error.message, error.name, error.line, error.column, error.hint]
+    return [error.message, error.name, error.line, error.column, error.hint, error.code]
 
 
 def main() -> None:

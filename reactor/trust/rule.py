@@ -18,6 +18,7 @@ import stat
 import time
 from collections.abc import Iterable
 
+from reactor.errors import ReactorError
 from reactor.trust.groups import has_access_list, is_private
 
 _MOST_SYMLINKS = 40
@@ -27,17 +28,20 @@ _REMEMBERED = 1.0
 _KEEP_ELSEWHERE = "keep it in a directory that only root, or you, can change"
 
 
-class DistrustedError(OSError):
+class DistrustedError(ReactorError, OSError):
     """Somebody else could change what is read.
 
     ``fix`` takes the right away from them, in words or as a command. ``hint`` offers besides to trust them, where that
     would help.
     """
 
+    code = "R0401"
+
     def __init__(self, path: str, reason: str, fix: str, owner: str | None = None) -> None:
-        super().__init__(errno.EPERM, f"{path} {reason}", path)
+        hint = fix if owner is None else f"{fix}; or trust them: --trust-owner {owner}"
+        super().__init__(f"{path} {reason}", hint)
+        OSError.__init__(self, errno.EPERM, self.message, path)
         self.fix = fix
-        self.hint = fix if owner is None else f"{fix}; or trust them: --trust-owner {owner}"
 
     def __str__(self) -> str:
         return str(self.strerror)

@@ -160,8 +160,8 @@ def _seconds(body: dict[str, Any]) -> float:
 # ---- errors ----
 
 
-def _error(status: int, message: str, hint: str | None) -> Response:
-    return _json({"error": message, "hint": hint}, status)
+def _error(status: int, message: str, hint: str | None, code: str | None) -> Response:
+    return _json({"error": message, "hint": hint, "code": code}, status)
 
 
 async def _no_pauses(_request: Request, error: NoPausesError) -> Response:
@@ -169,8 +169,9 @@ async def _no_pauses(_request: Request, error: NoPausesError) -> Response:
         409,
         str(error),
         "pauses are kept in the state directory, and a run with --noop or --monitor-only has none",
+        error.code,
     )
 
 
 async def _busy(_request: Request, error: DrawingError) -> Response:
-    return _error(503, str(error), "reactor status tells the same in a terminal")
+    return _error(503, str(error), "reactor status tells the same in a terminal", error.code)

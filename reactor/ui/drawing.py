@@ -10,6 +10,7 @@ from json.encoder import encode_basestring_ascii as quote
 import trio
 
 from reactor.engine.engine import Engine
+from reactor.errors import ReactorError
 from reactor.graph.graph import Edge, Graph
 from reactor.graph.reversal import with_reversals
 from reactor.resource.threads import in_thread
@@ -21,8 +22,10 @@ PATIENCE = 120.0
 _PROGRAM = "reactor.ui.scene"
 
 
-class DrawingError(Exception):
+class DrawingError(ReactorError):
     """There is no picture; the text says why."""
+
+    code = "R0606"
 
 
 class Drawing:

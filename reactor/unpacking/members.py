@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import IO
 
+from reactor.errors import ReactorError
 
-class UnpackingError(Exception):
+
+class UnpackingError(ReactorError):
     """The archive is damaged, or holds something that it must not; ``hint`` says how to mend it, where that is known."""
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+    code = "R0405"
 
 
 class MemberType(Enum):

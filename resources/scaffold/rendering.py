@@ -147,7 +147,7 @@ class Renderer:
 
     def _explained(self, error: TemplateError) -> ResourceError:
         error = error.without_words() if self._is_secret else error
-        return ResourceError(f"{self._place(error)}: {error.message}", error.hint)
+        return ResourceError(f"{self._place(error)}: {error.message}", error.hint, code=error.code)
 
     def _remark(self, missing: Iterable[TemplateError]) -> None:
         for each in missing:

@@ -108,7 +108,7 @@ def test_no_form_shows_a_secret(reactor, site):
 def test_a_broken_promise_is_shown_where_it_was_made(reactor, site):
     done = reactor("data", site, "--data", "web.port=many")
     assert (done.code, done.out) == (2, "")
-    assert f'{site}:9:14: error: key "web.port" failed validation "isInt(value)"' in done.err
+    assert f'{site}:9:14: error[R0116]: key "web.port" failed validation "isInt(value)"' in done.err
 
 
 def test_an_annotation_that_means_nothing_is_a_warning(reactor, manifest):
@@ -122,7 +122,7 @@ def test_an_error_in_an_expression_is_shown_in_its_place(reactor, manifest):
     path = manifest('data:\n  a: "x ${ nope }"\nresources: []\n')
     done = reactor("data", path)
     assert done.code == 2
-    assert f"{path}:2:12: error: unknown name nope" in done.err
+    assert f"{path}:2:12: error[R0302]: unknown name nope" in done.err
 
 
 def test_what_the_data_can_not_hold_is_told_once_and_breaks_no_promise(reactor, manifest):
@@ -141,7 +141,7 @@ def test_what_the_data_of_a_site_can_not_hold_breaks_no_promise_of_the_manifest(
     path = manifest("data:\n  # @validate isIP(value)\n  a: 1.2.3.4\nresources: []\n")
     done = reactor("validate", path, "--hiera", tmp_path / "site-data.yaml")
     assert done.code == 2
-    assert f"{tmp_path}/site-data.yaml:1:11: error: unknown tag !foo" in done.err
+    assert f"{tmp_path}/site-data.yaml:1:11: error[R0103]: unknown tag !foo" in done.err
     assert "1 error in 1 file" in done.err
 
 
@@ -150,7 +150,7 @@ def test_what_is_no_text_is_no_manifest_either_but_has_a_place(reactor, site, tm
     (tmp_path / "latin.yaml").write_bytes("data:\n  who: Zoë\n".encode("latin-1"))
     done = reactor("data", site, option, tmp_path / "latin.yaml")
     assert done.code == 2
-    assert f"{tmp_path}/latin.yaml:2:10: error: the " in done.err
+    assert f"{tmp_path}/latin.yaml:2:10: error[R0102]: the " in done.err
     assert "is not UTF-8 text: byte 0xeb at offset 15" in done.err
     assert "manifest is not" not in done.err
     assert "hint: save the file as UTF-8" in done.err

@@ -107,7 +107,7 @@ def test_a_fact_must_be_a_pair(reactor, fact):
 def test_a_file_of_facts_that_never_ends_is_refused(reactor):
     done = reactor("facts", "--facts", "/dev/zero")
     assert (done.code, done.out) == (2, "")
-    assert "/dev/zero:1:1: error: the file is larger than 64 MiB" in done.err
+    assert "/dev/zero:1:1: error[R0113]: the file is larger than 64 MiB" in done.err
 
 
 def test_a_bad_file_of_facts_is_shown_with_its_place(reactor, tmp_path):
@@ -115,5 +115,5 @@ def test_a_bad_file_of_facts_is_shown_with_its_place(reactor, tmp_path):
     bad.write_text("a: 1\na: 2\n")
     done = reactor("facts", "--facts", bad)
     assert done.code == 2
-    assert f"{bad}:2:1: error: duplicate key 'a'" in done.err
+    assert f"{bad}:2:1: error[R0104]: duplicate key 'a'" in done.err
     assert reactor("facts", "--facts", tmp_path / "missing.yaml").code == 2

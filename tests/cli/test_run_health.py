@@ -162,12 +162,12 @@ def test_what_is_wrong_with_a_check_is_shown_where_it_stands(tmp_path):
     assert [
         line.removeprefix(f"{path}:") for line in done.err.splitlines() if line.startswith(str(path))
     ] == [
-        "5:25: error: health_checks[0].command: unterminated single quote",
-        "5:45: error: health_checks[0].tries: it must be greater than or equal to 1",
-        "6:61: error: health_checks[1].goss_rules.file./x has no property 'exist'",
-        "7:15: error: health_checks[2]: 'command' or 'goss_rules' are mutually exclusive: make them two health checks",
-        "8:15: error: health_checks[3]: 'format' must be 'nagios' when using 'command': remove it",
-        "9:26: error: health_checks[4].interval: a duration needs a unit: write 5s for seconds",
+        "5:25: error[R0111]: health_checks[0].command: unterminated single quote",
+        "5:45: error[R0111]: health_checks[0].tries: it must be greater than or equal to 1",
+        "6:61: error[R0106]: health_checks[1].goss_rules.file./x has no property 'exist'",
+        "7:15: error[R0111]: health_checks[2]: 'command' or 'goss_rules' are mutually exclusive: make them two health checks",
+        "8:15: error[R0111]: health_checks[3]: 'format' must be 'nagios' when using 'command': remove it",
+        "9:26: error[R0111]: health_checks[4].interval: a duration needs a unit: write 5s for seconds",
     ]
 
 
@@ -204,4 +204,4 @@ def test_what_to_do_when_it_is_critical_is_one_of_three_words(tmp_path):
     )
     done = run("--converge-once", path)
     assert done.code == 2
-    assert "3:63: error: health_checks[0].on_critical must be 'check', 'refresh' or 'none'" in done.err
+    assert "3:63: error[R0110]: health_checks[0].on_critical must be 'check', 'refresh' or 'none'" in done.err

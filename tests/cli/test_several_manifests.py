@@ -79,7 +79,7 @@ def test_a_resource_of_two_manifests_is_told_with_both_places_and_nothing_runs(
     done = reactor("run", "--converge-once", parts)
     assert done.code == 2
     at = "30-again.yaml:4:9" if form == "native" else "30-again.yaml:4:11"
-    assert f"{parts}/{at}: error: file#{tmp_path}/base is declared twice" in done.err
+    assert f"{parts}/{at}: error[R0201]: file#{tmp_path}/base is declared twice" in done.err
     assert f"{parts}/20-base.yml:4:9" in done.err
     assert not (tmp_path / "base").exists()
 
@@ -107,7 +107,7 @@ def test_a_directory_without_a_manifest_is_refused(reactor, tmp_path):
     done = reactor("run", tmp_path)
     assert done.code == 2
     assert done.err.startswith(
-        f"error: there is no manifest in {tmp_path}\nhint: the name of a manifest ends with"
+        f"error[R0101]: there is no manifest in {tmp_path}\nhint: the name of a manifest ends with"
     )
 
 

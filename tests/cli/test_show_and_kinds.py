@@ -75,7 +75,7 @@ def test_a_guard_is_asked_and_the_command_is_not_run(reactor, tmp_path):
 def test_what_cannot_be_told_is_an_error(reactor):
     done = reactor("show", "exec", "true", "--onlyif", "/no/such/program")
     assert done.code == 1
-    assert "error: " in done.err
+    assert "error[" in done.err
     assert "Traceback" not in done.err
 
 

@@ -82,7 +82,7 @@ def test_a_full_disk_costs_the_help_in_a_line(option):
             stdout=full, stderr=subprocess.PIPE, text=True, env=environment(), check=False,
         )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr == "error: [Errno 28] No space left on device\n"
+    assert done.stderr == "error[R0704]: [Errno 28] No space left on device\n"
 
 
 def test_names_are_utf8_in_every_locale(manifest, tmp_path):

@@ -45,6 +45,6 @@ def test_who_may_not_look_into_a_state_directory_is_told_who_may(tmp_path, syste
     system.chmod(0)
     said = asked_by_nobody([*words, "--state-dir", str(system)], tmp_path, system)
     system.chmod(0o700)
-    assert said.startswith("error: ")
+    assert said.startswith("error[")
     assert str(system) in said
     assert said.endswith("hint: ask as the user who runs it\n")

@@ -446,7 +446,7 @@ def test_why_of_a_path_names_the_file_that_is_meant(reactor, manifest, tmp_path)
 )
 def test_why_of_what_is_not_known_says_where_to_look(reactor, manifest, asked, hint):
     once(reactor, manifest(TWO))
-    assert reactor("why", asked).err == f"error: the journal knows no resource {asked}\nhint: {hint}\n"
+    assert reactor("why", asked).err == f"error[R0605]: the journal knows no resource {asked}\nhint: {hint}\n"
 
 
 def test_a_run_removes_what_came_of_downloads_that_nobody_goes_on_with(reactor, manifest, state_directory):

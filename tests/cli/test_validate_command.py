@@ -56,7 +56,7 @@ def test_a_manifest_that_may_not_be_read_does_not_hide_what_is_wrong_with_others
     records = [json.loads(line) for line in done.stdout.splitlines()]
     assert [record["event"] for record in records] == ["diagnostic", "diagnostic", "diagnostic", "valid"]
     assert records[0]["message"] == "can't read the manifest: Permission denied"
-    assert f"{closed}:1:1: error: can't read the manifest" in done.stderr
+    assert f"{closed}:1:1: error[R0101]: can't read the manifest" in done.stderr
 
 
 def test_json_has_one_record_for_each_problem_and_each_valid_manifest(reactor, manifest):
@@ -76,7 +76,7 @@ def test_a_relative_name_means_nothing_in_a_directory_that_was_removed(reactor, 
     done = reactor("validate", "site.yaml")
     assert (done.code, done.err) == (
         1,
-        "error: the current directory was removed\nhint: go to another one, or name files by their whole paths\n",
+        "error[R0704]: the current directory was removed\nhint: go to another one, or name files by their whole paths\n",
     )
 
 
@@ -97,7 +97,7 @@ def test_what_is_wrong_with_rendered_resources_is_shown_in_their_text(reactor, m
     path = manifest("data: {say: hello}\nccm: {resources_jet_file: r.jet}\n")
     (tmp_path / "r.jet").write_text("- exec:\n    - a:\n        comand: /bin/echo [[ Data.say ]]\n")
     done = reactor("validate", path)
-    assert f"{tmp_path}/r.jet (rendered):3:9: error: exec has no property 'comand'" in done.err
+    assert f"{tmp_path}/r.jet (rendered):3:9: error[R0106]: exec has no property 'comand'" in done.err
     assert "\n  3 |         comand: /bin/echo hello\n    |         ^\n" in done.err
 
 

@@ -226,7 +226,9 @@ def test_root_runs_no_manifest_that_another_user_could_change(place, ran, harm, 
     harm(place / name)
     done = command("run", "--converge-once", named)
     assert (done.code, ran()) == (2, False)
-    assert f"error: the manifest {named} can't be trusted: {os.path.normpath(place / name)} " in done.err
+    assert (
+        f"error[R0401]: the manifest {named} can't be trusted: {os.path.normpath(place / name)} " in done.err
+    )
     assert "hint: " in done.err
     assert "Traceback" not in done.err
 
@@ -413,7 +415,7 @@ def test_a_state_directory_that_others_could_change_is_refused(place, ran, tmp_p
         state = place / "way" / "state"
     done = command("run", "--converge-once", "--state-dir", state, place / "m.yaml")
     assert (done.code, ran()) == (2, False)
-    assert f"error: the state directory {state} can't be trusted: " in done.err
+    assert f"error[R0401]: the state directory {state} can't be trusted: " in done.err
     assert "--state-dir" in done.err
     assert list(state.iterdir()) == []
 

@@ -40,7 +40,7 @@ def test_the_records_of_the_command_are_documented_field_by_field():
     pages = documented()
     selection = Selection(Graph({}, []), [], [])
     for record in (
-        diagnostic_record(Diagnostic("x")),
+        diagnostic_record(Diagnostic("R0107", "x")),
         selection_record(selection, 1),
         message_record("x"),
         metrics_record("x"),

@@ -218,7 +218,7 @@ def test_pauses_that_can_not_be_kept_are_told_alike_with_and_without_a_run(
         code, out, err = call(*words)
     assert (code, out) == (2, "")
     assert err == (
-        f"error: the system refused: [Errno 21] Is a directory: '{state_directory}/pauses.lock'\n"
+        f"error[R0606]: the system refused: [Errno 21] Is a directory: '{state_directory}/pauses.lock'\n"
         "hint: see whether the state directory can be written\n"
     )
 
@@ -229,7 +229,7 @@ def test_a_name_nobody_has_is_answered_with_the_nearest(manifest, tmp_path):
         for args in [("status",), ("resume",), ("pause", "--for", "1h", "--reason", "x")]:
             code, out, err = call(args[0], f"file#{tmp_path}/c", *args[1:])
             assert (code, out) == (2, "")
-            assert f"error: no resource matches file#{tmp_path}/c\nhint: did you mean " in err
+            assert f"error[R0605]: no resource matches file#{tmp_path}/c\nhint: did you mean " in err
 
 
 def test_what_the_last_run_found_as_desired_is_ok_whoever_had_changed_it_before(manifest):
@@ -354,7 +354,7 @@ def test_status_of_a_name_nobody_has_is_as_wrong_without_a_run_as_with_one(manif
     call("run", "--converge-once", manifest(ALIASES))
     code, out, err = call("status", *asked)
     assert (code, out) == (2, "")
-    assert "error: no resource matches exec#wil\nhint: did you mean 'exec#wild'?" in err
+    assert "error[R0605]: no resource matches exec#wil\nhint: did you mean 'exec#wild'?" in err
 
 
 @pytest.mark.parametrize("asked", [("why", "exec#true"), ("status",)])

@@ -13,6 +13,7 @@ from site_pages import read_page
 from reactor.cli.group import reactor
 from reactor.cli.kind_group import KindGroup
 from reactor.ensure.properties import properties_of
+from reactor.error_codes import catalogue
 from reactor.resource.base import Resource
 from reactor.resource.registry import find_kind, kind_names
 
@@ -122,6 +123,10 @@ def test_every_option_of_every_command_is_told(pages):
     ]
     assert [each for each in (*anchors, *options) if each not in page.ids] == []
     assert "cmdoption-reactor-ensure-require" in page.ids
+
+
+def test_every_error_code_has_a_section_on_its_page(pages):
+    assert [code for code in catalogue() if code.lower() not in pages["errors.html"].ids] == []
 
 
 def test_every_variable_of_ours_that_the_code_reads_is_told():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
+from reactor.errors import Place
 from reactor.graph.build import build
 from reactor.graph.graph import EdgeKind
 from reactor.resource.base import Resource
-from reactor.resource.diagnostic import Place
 
 
 class Thing(Resource, kind="thing"):

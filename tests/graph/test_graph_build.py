@@ -7,9 +7,9 @@ import gc
 import pytest
 from graph_samples import Thing, built, edges, graph_of, place
 
+from reactor.errors import Place
 from reactor.graph.build import build
 from reactor.resource.base import Meta
-from reactor.resource.diagnostic import Place
 
 
 def thing(name, **properties):

@@ -3,9 +3,10 @@
 import pytest
 from graph_samples import Path, Thing, built
 
+from reactor.errors import Place
 from reactor.loading import load
 from reactor.resource.claim import Claim
-from reactor.resource.diagnostic import ManifestError, Place
+from reactor.resource.diagnostic import ManifestError
 
 
 class Owner(Thing, kind="owner"):

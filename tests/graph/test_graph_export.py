@@ -18,10 +18,10 @@ from graph_samples import Path, Thing, graph_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reactor.errors import Place
 from reactor.graph.export import FORMATS, export
 from reactor.graph.export.picture import STATES
 from reactor.graph.export.png import GraphvizError
-from reactor.resource.diagnostic import Place
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,9 +1,9 @@
 import pytest
 from small_kinds import KINDS, Job, Page
 
+from reactor.errors import Place
 from reactor.manifest import Kinds, read_manifest
 from reactor.manifest.nodes import Mapping, Sequence
-from reactor.resource.diagnostic import Place
 from reactor.resource.properties import did_you_mean
 
 

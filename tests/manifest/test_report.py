@@ -2,8 +2,9 @@ import os
 
 import pytest
 
+from reactor.errors import Place
 from reactor.manifest.report import render
-from reactor.resource.diagnostic import Diagnostic, Place
+from reactor.resource.diagnostic import Diagnostic
 
 TEXT = "resources:\n  - fiel:\n      - /a: {}\n  - job:\n      - b:\n      - b:\n"
 
@@ -15,7 +16,7 @@ def shown(tmp_path, monkeypatch):
 
     def shown(text, line, column, message="it is wrong", **more):
         (tmp_path / "site.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
-        return render([Diagnostic(message, Place("site.yaml", line, column), **more)], color=False)
+        return render([Diagnostic("R0107", message, Place("site.yaml", line, column), **more)], color=False)
 
     return shown
 
@@ -24,24 +25,25 @@ def test_a_report_shows_what_where_and_how_to_mend_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "site.yaml").write_text(TEXT)
     diagnostics = [
-        Diagnostic("unknown kind 'fiel'", Place("site.yaml", 2, 5), "did you mean 'file'?"),
+        Diagnostic("R0107", "unknown kind 'fiel'", Place("site.yaml", 2, 5), "did you mean 'file'?"),
         Diagnostic(
+            "R0107",
             "job#b is declared twice",
             Place("site.yaml", 6, 9),
             "remove one of them",
             (("first declared here", Place("site.yaml", 5, 9)), ("a name leads to one resource", None)),
         ),
-        Diagnostic("nobody knows where"),
+        Diagnostic("R0107", "nobody knows where"),
     ]
     assert render(diagnostics, color=False) == (
-        "site.yaml:2:5: error: unknown kind 'fiel'\n"
+        "site.yaml:2:5: error[R0107]: unknown kind 'fiel'\n"
         "  1 | resources:\n"
         "  2 |   - fiel:\n"
         "    |     ^\n"
         "  3 |       - /a: {}\n"
         "hint: did you mean 'file'?\n"
         "\n"
-        "site.yaml:6:9: error: job#b is declared twice\n"
+        "site.yaml:6:9: error[R0107]: job#b is declared twice\n"
         "  5 |       - b:\n"
         "  6 |       - b:\n"
         "    |         ^\n"
@@ -53,7 +55,7 @@ def test_a_report_shows_what_where_and_how_to_mend_it(tmp_path, monkeypatch):
         "  6 |       - b:\n"
         "note: a name leads to one resource\n"
         "\n"
-        "error: nobody knows where\n"
+        "error[R0107]: nobody knows where\n"
         "\n"
         "3 errors in 1 file\n"
     )
@@ -62,7 +64,9 @@ def test_a_report_shows_what_where_and_how_to_mend_it(tmp_path, monkeypatch):
 def test_colours_change_nothing_but_the_colours(tmp_path):
     path = tmp_path / "site.yaml"
     path.write_text(TEXT)
-    diagnostics = [Diagnostic("wrong", Place(str(path), 2, 5), "mend it", (("see", Place(str(path), 1, 1)),))]
+    diagnostics = [
+        Diagnostic("R0107", "wrong", Place(str(path), 2, 5), "mend it", (("see", Place(str(path), 1, 1)),))
+    ]
     coloured = render(diagnostics, color=True)
     plain = coloured
     for style in ("0", "1", "2", "1;31", "1;32", "1;36"):
@@ -81,7 +85,9 @@ def test_colours_change_nothing_but_the_colours(tmp_path):
     ],
 )
 def test_the_last_line_counts(places, count):
-    assert render([Diagnostic("x", place) for place in places], color=False).splitlines()[-1] == count
+    assert (
+        render([Diagnostic("R0107", "x", place) for place in places], color=False).splitlines()[-1] == count
+    )
 
 
 def caret_of(report):
@@ -138,12 +144,12 @@ def test_bytes_that_are_no_text_are_replaced(shown):
 
 
 def test_a_place_behind_the_last_line_has_no_excerpt(shown):
-    assert shown("a\n", 7, 1) == "site.yaml:7:1: error: it is wrong\n\n1 error in 1 file\n"
+    assert shown("a\n", 7, 1) == "site.yaml:7:1: error[R0107]: it is wrong\n\n1 error in 1 file\n"
 
 
 @pytest.mark.parametrize("make", [lambda path: None, os.mkdir, os.mkfifo, lambda path: path.symlink_to(path)])
 def test_a_file_that_can_not_be_read_again_only_costs_the_excerpt(tmp_path, make):
     path = tmp_path / "gone"
     make(path)
-    report = render([Diagnostic("it is wrong", Place(str(path), 1, 1))], color=False)
-    assert report == f"{path}:1:1: error: it is wrong\n\n1 error in 1 file\n"
+    report = render([Diagnostic("R0107", "it is wrong", Place(str(path), 1, 1))], color=False)
+    assert report == f"{path}:1:1: error[R0107]: it is wrong\n\n1 error in 1 file\n"

@@ -226,7 +226,7 @@ def test_a_port_that_is_taken_ends_the_command(tmp_path, manifest):
         port = taken.getsockname()[1]
         done = refused(manifest, "--metrics", f"127.0.0.1:{port}")
     assert done.code == 2
-    assert f"error: can't listen on 127.0.0.1:{port}: Address already in use" in done.err
+    assert f"error[R0704]: can't listen on 127.0.0.1:{port}: Address already in use" in done.err
     assert not (tmp_path / "a").exists()
 
 

@@ -15,7 +15,7 @@ from deb_packages import Deb, write_repository
 
 from reactor.engine.events import Cause, Output, Result
 from reactor.engine.options import Options
-from reactor.resource.diagnostic import Place
+from reactor.errors import Place
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 from resources.package import Package, providers

@@ -232,7 +232,7 @@ def test_a_port_that_is_taken_ends_the_command(tmp_path, manifest):
         port = taken.getsockname()[1]
         done = refused(manifest(ONE), "--ui", f"127.0.0.1:{port}")
     assert done.code == 2
-    assert f"error: can't listen on 127.0.0.1:{port}: Address already in use" in done.err
+    assert f"error[R0704]: can't listen on 127.0.0.1:{port}: Address already in use" in done.err
     assert "hint: name another address with --ui" in done.err
     assert not (tmp_path / "a").exists()
 
@@ -264,7 +264,7 @@ def test_the_token_is_told_again_to_the_owner_and_is_on_no_command_line(manifest
     assert json.loads(record.out) == {"url": page.url}
     gone = reactor("ui")
     assert (gone.code, gone.out) == (2, "")
-    assert "error: no run is active on " in gone.err
+    assert "error[R0604]: no run is active on " in gone.err
 
 
 def test_a_run_without_a_page_says_so(manifest, reactor):
@@ -273,7 +273,7 @@ def test_a_run_without_a_page_says_so(manifest, reactor):
         told = reactor("ui")
         process.terminate()
     assert (told.code, told.out) == (2, "")
-    assert told.err == "error: this run has no live page\nhint: start it with --ui 127.0.0.1:8470\n"
+    assert told.err == "error[R0606]: this run has no live page\nhint: start it with --ui 127.0.0.1:8470\n"
 
 
 def test_the_token_is_in_no_output_but_the_line_at_the_start(manifest, reactor):
@@ -341,7 +341,7 @@ def test_a_token_that_can_not_be_kept_ends_the_command(tmp_path, manifest, state
     with spawned("run", "--ui", "127.0.0.1:0", manifest(ONE)) as process:
         done = finish(process)
     assert done.code == 2
-    assert "error: can't keep the token of the page: " in done.err
+    assert "error[R0602]: can't keep the token of the page: " in done.err
     assert not (tmp_path / "a").exists()
 
 

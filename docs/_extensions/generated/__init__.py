@@ -4,6 +4,7 @@
 - ``kinds``: the properties of a kind, and what it does by itself;
 - ``commands``: every command with its options;
 - ``exit_codes``: how a run ends;
+- ``error_codes``: what the codes of errors mean;
 - ``settings``: what a manifest says about itself;
 - ``terminals``: tables and links, where there is no room for them.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from generated.commands import CommandReference
+from generated.error_codes import ErrorCodes
 from generated.exit_codes import ExitCodes
 from generated.kinds import CommonProperties, KindBehaviour, KindList, KindProperties
 from generated.settings import ManifestSettings
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 DIRECTIVES = {
     "command-reference": CommandReference,
     "common-properties": CommonProperties,
+    "error-codes": ErrorCodes,
     "exit-codes": ExitCodes,
     "kind-behaviour": KindBehaviour,
     "kind-list": KindList,

@@ -24,6 +24,10 @@ def compiled(node: Node, levels: int = MAX_NESTING) -> Evaluate:
     """The closure of ``node``; raises ExpressionError when the tree is deeper than Python's stack should be."""
     if levels == 0:
         raise ExpressionError(
-            "the expression is nested too deeply", node.start, node.end, "use let for parts of it"
+            "the expression is nested too deeply",
+            node.start,
+            node.end,
+            "use let for parts of it",
+            code="R0305",
         )
     return _COMPILERS[type(node)](node, lambda child: compiled(child, levels - 1))

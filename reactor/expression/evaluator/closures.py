@@ -16,7 +16,7 @@ Below = Callable[[Node], Evaluate]
 
 def placed(error: FunctionError, node: Node) -> ExpressionError:
     """``error`` with the span of ``node``."""
-    return ExpressionError(error.message, node.start, node.end, error.hint)
+    return ExpressionError(error.message, node.start, node.end, error.hint, code=error.code)
 
 
 def placing(node: Node, evaluate: Evaluate) -> Evaluate:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from reactor.errors import Place
 from reactor.graph.export.picture import properties, state_of
 from reactor.graph.graph import Graph
-from reactor.resource.diagnostic import Place
 
 
 def render(graph: Graph, states: Mapping[str, str] | None = None) -> str:

@@ -6,12 +6,15 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 
+from reactor.errors import ReactorError
 from reactor.graph.export import dot
 from reactor.graph.graph import Graph
 
 
-class GraphvizError(Exception):
+class GraphvizError(ReactorError):
     """Graphviz is missing or failed; the text says how to mend it."""
+
+    code = "R0706"
 
 
 def render(graph: Graph, states: Mapping[str, str] | None = None) -> bytes:

@@ -90,7 +90,7 @@ def _copies_of_themselves(draft: Draft) -> Iterator[Diagnostic]:
                 message = (
                     f"{draft.refs[vertex]} would be a copy of itself: {source.rstrip('/')} leads to {path}"
                 )
-                yield Diagnostic(message, draft.locate(vertex, ("source",)), "name another source")
+                yield Diagnostic("R0205", message, draft.locate(vertex, ("source",)), "name another source")
 
 
 def _is_within(source: str, origin: str, made: str) -> bool:
@@ -111,4 +111,4 @@ def _contradiction(
     first, second = vertices
     note = f"{draft.refs[first]} says otherwise", draft.locate(first, prop_of_first or prop)
     hint = "take one of them away, or let them want the same"
-    return Diagnostic(message, draft.locate(second, prop), hint, (note,))
+    return Diagnostic("R0205", message, draft.locate(second, prop), hint, (note,))

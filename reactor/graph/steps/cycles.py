@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
+from reactor.errors import Place
 from reactor.graph.digraph import Successors, tangled
 from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
 from reactor.graph.steps.ordering import ORDERS
-from reactor.resource.diagnostic import Diagnostic, Place
+from reactor.resource.diagnostic import Diagnostic
 
 # Automatic edges are missing here: they are added later, and never close a cycle.
 _VERBS = {
@@ -77,7 +78,7 @@ def _report(draft: Draft, cycle: list[int]) -> Diagnostic:
     if any(step.edge.reason in ORDERS.values() for step in steps):
         hint += ", or change the order of the resources, or set 'ordering: graph' in the settings"
     message = f"these {len(steps)} resources wait for each other in a circle, so none can go first"
-    return Diagnostic(message, notes[0][1], hint, notes)
+    return Diagnostic("R0204", message, notes[0][1], hint, notes)
 
 
 class _Step(NamedTuple):

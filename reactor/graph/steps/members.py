@@ -57,7 +57,7 @@ def within(whole: int, members: dict[int, list[int]]) -> set[int]:
 def _problem(draft: Draft, whole: int, first: int) -> Diagnostic:
     edge = draft.successors[first][whole]
     message = f"{draft.refs[whole]} can't wait for {draft.refs[first]}, which belongs to it ({edge.reason})"
-    return Diagnostic(message, draft.locate(edge.owner, edge.path), "take this reference away")
+    return Diagnostic("R0204", message, draft.locate(edge.owner, edge.path), "take this reference away")
 
 
 def _predecessors(draft: Draft, wholes: dict[int, list[int]]) -> dict[int, list[int]]:

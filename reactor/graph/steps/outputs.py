@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from reactor.errors import Place
 from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
 from reactor.graph.steps.children import wait_for_missing_children
-from reactor.resource.diagnostic import Diagnostic, Place
+from reactor.resource.diagnostic import Diagnostic
 
 
 def add_outputs(draft: Draft) -> None:
@@ -26,6 +27,6 @@ def add_outputs(draft: Draft) -> None:
 def _problem(draft: Draft, vertex: int, target: str, place: Place | None, *, to_itself: bool) -> Diagnostic:
     ref = draft.refs[vertex]
     if to_itself:
-        return Diagnostic(f"{ref} takes its own output", place, "take it from another resource")
+        return Diagnostic("R0203", f"{ref} takes its own output", place, "take it from another resource")
     hint = draft.names.hint(target, vertex) or "declare it, or write the value out"
-    return Diagnostic(f"an expression of {ref}: there is no {target} in the manifest", place, hint)
+    return Diagnostic("R0202", f"an expression of {ref}: there is no {target} in the manifest", place, hint)

@@ -46,6 +46,8 @@ def _refer(draft: Draft, target: str, edge: Edge) -> None:
 def _problem(draft: Draft, target: str, edge: Edge, *, to_itself: bool) -> Diagnostic:
     ref, place = draft.refs[edge.owner], draft.locate(edge.owner, edge.path)
     if to_itself:
-        return Diagnostic(f"{ref} refers to itself in {edge.path[0]}", place, "take this reference away")
+        return Diagnostic(
+            "R0203", f"{ref} refers to itself in {edge.path[0]}", place, "take this reference away"
+        )
     hint = draft.names.hint(target, edge.owner) or "declare it, or take this reference away"
-    return Diagnostic(f"{edge.path[0]} of {ref}: there is no {target} in the manifest", place, hint)
+    return Diagnostic("R0202", f"{edge.path[0]} of {ref}: there is no {target} in the manifest", place, hint)
