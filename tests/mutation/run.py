@@ -28,7 +28,7 @@ from workshop import HERE, PROJECT, clone, run, tool
 PARTS = {
     "engine": ("reactor/engine", ("tests/engine", "tests/health")),
     "journal": ("reactor/journal", ("tests/journal",)),
-    "manifest": ("reactor/manifest", ("tests/manifest", "tests/language", "tests/cli")),
+    "manifest": ("reactor/manifest", ("tests/manifest", "tests/language", "tests/ccm", "tests/cli")),
     "watchers": ("watchers", ("tests/watchers", "tests/network")),
     "file": ("resources/file", ("tests/file", "tests/attacks")),
 }

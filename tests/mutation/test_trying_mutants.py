@@ -2,12 +2,14 @@
 
 import ast
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 import trying
 from choosing import Choice, choose, telling_lines
 from recording import Recording
+from workshop import HERE, PROJECT
 
 MODULE = """\
 LIMIT = 3
@@ -114,3 +116,11 @@ def test_the_quickest_of_the_tests_that_executed_the_line_are_chosen():
         seconds, {"m.py": {9: frozenset({"slow", "quick", "slower"}), 13: frozenset({"elsewhere"})}}
     )
     assert choose(recording, "m.py", MODULE, 9, 9) == Choice(["quick", "slow"], 25.1, 3)
+
+
+def test_what_is_explained_still_stands_in_its_module():
+    for mutant in tomllib.loads((HERE / "explained.toml").read_text())["mutant"]:
+        lines = [line.strip() for line in (PROJECT / mutant["module"]).read_text().splitlines()]
+        assert set(mutant["was"].splitlines()) <= set(lines), mutant
+        assert mutant["became"] != mutant["was"]
+        assert mutant["reason"]

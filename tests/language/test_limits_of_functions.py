@@ -1,0 +1,38 @@
+"""What functions of expressions refuse: a file that is too large, and arguments they have no use for."""
+
+import os
+
+import pytest
+
+from reactor.loading import load
+from reactor.resource.diagnostic import ManifestError
+
+
+@pytest.fixture
+def said(tmp_path):
+    """What is wrong with a manifest that has the expression in its data."""
+
+    def of(source):
+        path = tmp_path / "m.yaml"
+        path.write_text(f"resources:\n  - exec: [{{x: {{command: '/bin/echo ${{ {source} }}'}}}}]\n")
+        with pytest.raises(ManifestError) as caught:
+            load(str(path))
+        return caught.value.diagnostics[0].message
+
+    return of
+
+
+def test_a_file_of_more_than_16_mib_is_not_read(said, tmp_path):
+    (tmp_path / "large").touch()
+    os.truncate(tmp_path / "large", 16 * 2**20 + 1)
+    assert said('file("large")') == 'failed to read file "large": it is larger than 16 MiB'
+
+
+@pytest.mark.parametrize("arguments", ['"a"', '"a", "b", "c"', '"a", 1'])
+def test_a_function_of_the_network_tells_which_arguments_it_takes(said, arguments):
+    assert said(f"kvGet({arguments})") == "kvGet requires 2 string arguments: bucket, key"
+
+
+def test_without_a_network_nobody_knows_who_is_registered_or_what_a_key_holds(said):
+    assert said('kvGet("a", "b")') == "kvGet: no key-value store is configured"
+    assert said('registrations("a", "b", "c", "d")').startswith("registrations: no network is configured")
