@@ -56,11 +56,9 @@ def main() -> int:
     clones = [clone(place, number, commit) for number in range(asked.jobs)]
     recording = recorded(place, clones[0], asked.jobs)
     folders = [PARTS[name][0] for name in asked.part or PARTS]
-    sample = ["--sample", asked.sample, "--seed", asked.seed]
-    found = run(python, HERE / "mutants.py", *sample, *folders, cwd=clones[0]).splitlines()
-    print(f"{len(found)} mutants", flush=True)
-    results = try_all([json.loads(line) for line in found], clones, recording, place / "results.jsonl")
-    return tell(results)
+    mutants = drawn(python, clones[0], folders, asked.sample, asked.seed)
+    print(f"{len(mutants)} mutants", flush=True)
+    return tell(try_all(mutants, clones, recording, place / "results.jsonl"))
 
 
 def recorded(place: Path, first: Path, jobs: int) -> Recording:
@@ -72,6 +70,15 @@ def recorded(place: Path, first: Path, jobs: int) -> Recording:
     recording = Recording.read(target)
     print(f"{len(recording.seconds)} tests, {sum(recording.seconds.values()):.0f} s", flush=True)
     return recording
+
+
+def drawn(python: Path, first: Path, folders: list[str], size: int, seed: int) -> list[dict]:
+    """The sample, drawn once."""
+    target = first.parent / f"sample-{'-'.join([*folders, str(size), str(seed)]).replace('/', '.')}.jsonl"
+    if not target.exists():
+        found = run(python, HERE / "mutants.py", "--sample", size, "--seed", seed, *folders, cwd=first)
+        target.write_text(found)
+    return [json.loads(line) for line in target.read_text().splitlines()]
 
 
 def try_all(mutants: list[dict], clones: list[Path], recording: Recording, target: Path) -> list[dict]:

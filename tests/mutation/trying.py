@@ -17,7 +17,7 @@ from workshop import HERE
 
 _PATIENCE = 5.0
 """How many times longer than recorded tests may take."""
-_START_SECONDS = 30.0
+_START_SECONDS = 90.0
 """What a pytest takes to begin, on a busy machine."""
 
 
@@ -71,8 +71,9 @@ class Bench:
         is proved: raises RuntimeError.
         """
         if not test:
-            if self._ask(["--collect-only", *tests], 0)[0] != "passed":
-                raise RuntimeError(f"pytest can't begin in {self.clone}, without any mutant")
+            ending, _ = self._ask(["--collect-only", *tests], 0)
+            if ending != "passed":
+                raise RuntimeError(f"pytest can't begin in {self.clone}, without any mutant: {ending}")
             return True
         if test not in self._good:
             (self._good if self._ask([test], 0)[0] == "passed" else self._bad).add(test)
