@@ -14,6 +14,7 @@ from reactor.engine.rereading import MOST_PASSES, Rereading
 
 class Reads:
     late = None
+    is_covered = False
 
     def __init__(self, *paths):
         self.paths = paths
@@ -39,6 +40,16 @@ def source(tmp_path):
     path.write_text("x")
     os.utime(path)
     return str(path)
+
+
+def test_what_was_covered_is_checked_again_after_a_change_by_another():
+    covered = Reads()
+    covered.is_covered = True
+    looks, log = rereading(covered, Reads())
+    log.begins(0)
+    log.begins(1)
+    change(log, 1)
+    assert looks.take([0, 1]) == [0]
 
 
 def test_what_read_a_file_before_another_changed_it_is_checked_again(source):
