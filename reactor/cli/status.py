@@ -62,9 +62,9 @@ def _show(answer: dict[str, Any], form: Format) -> None:
     from reactor.console.standing import standing_text
     from reactor.console.style import Style, wants_colour
 
-    coloured = wants_colour(sys.stdout)
-    text = line(answer) if form == "json" else standing_text(answer, Style(coloured), time.time())
-    click.echo(text, nl=False, color=coloured)
+    coloured, aligned = wants_colour(sys.stdout), sys.stdout.isatty()
+    people = standing_text(answer, Style(coloured), time.time(), aligned=aligned)
+    click.echo(line(answer) if form == "json" else people, nl=False, color=coloured)
 
 
 def _show_past(directory: str, question: Question, form: Format) -> None:
