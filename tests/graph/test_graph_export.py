@@ -42,6 +42,27 @@ NASTY = [
 """Names that mean something to one of the formats."""
 
 
+def luminance(colour):
+    """The relative luminance of WCAG 2."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    dark, light = sorted(map(luminance, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_the_word_of_each_state_has_the_contrast_that_wcag_asks_for(state):
+    look = STATES[state]
+    assert contrast(look.border, look.fill) >= 4.5
+    assert contrast(look.border, "#f6f7f9") >= 4.5
+    assert contrast(look.dark_border, look.dark_fill) >= 4.5
+    assert contrast(look.dark_border, "#1b1f26") >= 4.5
+
+
 def site():
     return graph_of(
         Thing(name="nginx", alias="server", text="1.2"),

@@ -6,7 +6,7 @@ import { oneLine, words } from "./words.js";
 const PADDING = 12;
 const RADIUS = 7;
 const MONO = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
-const LARGE = MONO.replace("12px", "23px");
+const LARGE = MONO.replace("12px", "26px");
 const SANS = '11px system-ui, "DejaVu Sans", Arial, sans-serif';
 const DASHES = { blocked: [6, 3], would_change: [6, 3], skipped: [2, 3], unknown: [2, 3] };
 const LOUD = new Set(["failed", "blocked", "changed", "would_change"]);
@@ -110,7 +110,7 @@ export class Boxes extends Layer {
     const { context, drawing: { ink } } = this;
     context.font = LARGE;
     context.fillStyle = ink.text;
-    for (const { title, x, y } of vertices) context.fillText(title, x + PADDING / 2, y + 29);
+    for (const { title, x, y } of vertices) context.fillText(title, x + PADDING / 2, y + 30);
   }
 
   /** The sign for what is paused. */

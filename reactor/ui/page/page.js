@@ -21,7 +21,7 @@ const view = new View(() => drawing.changed());
 const drawing = new Drawing(world, view, byId("edges"), byId("boxes"));
 const header = new Header(world, () => panel.refresh());
 const timeline = new Timeline(byId("timeline"), byId("newer"), select);
-const panel = new Panel(byId("resource"), { chosen: select, world });
+const panel = new Panel(byId("resource"), { chosen: select, shown: surround, world });
 const finding = new Finding(world, {
   field: byId("search"),
   list: byId("found"),
@@ -32,22 +32,33 @@ const finding = new Finding(world, {
 
 // ---- selection ----
 
+let neighbours = []; // of the resource selected, as the panel lists them: the picture leaves out what follows from others
+
+/** The panel knows which resources go before and after the one that it shows. */
+function surround({ edges, standing }) {
+  neighbours = [...edges.before, ...edges.after].map(({ ref }) => ref).concat(standing.blocked_by);
+  light();
+}
+
 /** Show one resource, by its ref; null shows none. */
 function select(ref, { moving = true } = {}) {
   const vertex = ref === null ? null : world.byRef.get(ref) ?? null;
   history.replaceState(null, "", ref === null ? location.pathname : `#${encodeURIComponent(ref)}`);
   document.body.classList.toggle("selecting", ref !== null);
   drawing.selected = vertex;
+  neighbours = [];
   panel.open(ref);
   light();
   measure();
   if (vertex && moving) view.reveal(vertex);
 }
 
-/** What stands out: what was looked for, or the resource selected and its neighbours. */
+/** What stands out: what was looked for, and the resource selected with its neighbours. */
 function light() {
   const { selected } = drawing;
-  drawing.lit = finding.matches ?? (selected && world.near(selected));
+  const listed = neighbours.map((ref) => world.byRef.get(ref)).filter(Boolean);
+  const near = selected && new Set([...world.near(selected), ...listed]);
+  drawing.lit = finding.matches && near ? new Set([...finding.matches, ...near]) : finding.matches ?? near;
   drawing.shade = finding.matches ? 0.2 : 0.4;
   drawing.changed();
 }

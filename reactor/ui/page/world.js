@@ -54,12 +54,27 @@ export class World {
     return changed;
   }
 
-  /** The resources that are directly before or after one. */
+  /** The resources directly before or after one, those that block it, and those that it blocks, however far away. */
   near(vertex) {
     const found = new Set([vertex]);
     for (const { from, to } of this.edges) {
       if (from === vertex) found.add(to);
       if (to === vertex) found.add(from);
+    }
+    for (const blocked of this.#reached(vertex, "from", "to", ["blocked"])) found.add(blocked);
+    if (vertex.standing.state !== "blocked") return found;
+    for (const culprit of this.#reached(vertex, "to", "from", ["blocked", "failed"])) found.add(culprit);
+    return found;
+  }
+
+  /** What edges lead to from a vertex, through resources of the given states only. */
+  #reached(vertex, near, far, states) {
+    const onwards = Map.groupBy(this.edges, (edge) => edge[near]);
+    const found = new Set([vertex]);
+    for (const each of found) {
+      for (const edge of onwards.get(each) ?? []) {
+        if (states.includes(edge[far].standing.state)) found.add(edge[far]);
+      }
     }
     return found;
   }
