@@ -18,8 +18,7 @@ const CAUSES = {
  * `times` is the number of attempts that ended in the same way.
  */
 export function tell(event, times = 1) {
-  const told = { tone: "", why: "", took: "", ...(TALES[event.event] ?? unheard)(event) };
-  return times > 1 ? { ...told, what: `${told.what} (${count(times, "attempt")})` } : told;
+  return { tone: "", why: "", took: "", ...(TALES[event.event] ?? unheard)(event, times) };
 }
 
 /** Causes of a check as people read them: "first check and retry". */
@@ -68,9 +67,9 @@ const because = (text, reason) => (reason ? `${text}: ${reason}` : text);
 const unheard = (event) => ({ what: event.event });
 
 const TALES = {
-  checked: (event) => ({
+  checked: (event, times) => ({
     tone: event.result,
-    what: outcome(event),
+    what: outcome(event, times),
     why: reasons(event.causes),
     took: duration(event.duration),
   }),
@@ -99,8 +98,8 @@ const TALES = {
   ended: (event) => ({ what: because("the run is over", event.reason), took: duration(event.duration) }),
 };
 
-function outcome({ result, actions, error }) {
+function outcome({ result, actions, error }, times) {
   const done = actions?.join("; ");
-  if (result === "failed") return because("failed", error);
+  if (result === "failed") return because(times > 1 ? `failed ${times} times` : "failed", error);
   return done || (result === "ok" ? "as desired" : words(result));
 }

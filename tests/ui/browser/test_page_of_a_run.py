@@ -106,7 +106,7 @@ def test_attempts_that_fail_alike_are_one_row_with_their_number(tab, trouble):
     )
     why = "first check and retry"
     assert rows == [
-        ["b", "failed: x", why], ["a", "failed: x (2 attempts)", why], ["a", "failed: y", why],
+        ["b", "failed: x", why], ["a", "failed 2 times: x", why], ["a", "failed: y", why],
         ["b", "as desired", why], ["b", "failed: x", why],
     ]  # fmt: skip
 
