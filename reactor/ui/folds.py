@@ -56,19 +56,18 @@ class Box(NamedTuple):
     fold: Fold | None
 
 
-def folds(vertices: Sequence[Vertex]) -> list[Fold | None]:
-    """The fold of each vertex; None for those that have too little company."""
+def folds(vertices: Sequence[Vertex]) -> list[list[Fold]]:
+    """The folds of each vertex, from the widest to the narrowest; none for those that have too little company."""
     if len(vertices) < FROM:
-        return [None] * len(vertices)
-    found = [_narrowest(vertex, vertices[0].manifest) for vertex in vertices]
+        return [[] for _ in vertices]
+    narrow = wide = _merged([_narrowest(vertex, vertices[0].manifest) for vertex in vertices], _LEAST)
     least = _LEAST
-    while True:
-        found = _merged(found, least)
-        if least > len(vertices) or len(set(found)) <= _MOST:
-            break
+    while least <= len(vertices) and len(set(wide)) > _MOST:
         least *= 2
-    counts = Counter(found)
-    return [fold if counts[fold] >= _LEAST else None for fold in found]
+        wide = _merged(wide, least)
+    counts = Counter(wide) | Counter(narrow)
+    pairs = (dict.fromkeys(pair) for pair in zip(wide, narrow, strict=True))
+    return [[fold for fold in pair if counts[fold] >= _LEAST] for pair in pairs]
 
 
 def _narrowest(vertex: Vertex, main: str) -> Fold:
@@ -92,9 +91,13 @@ def _merged(found: list[Fold], least: int) -> list[Fold]:
     return found
 
 
-def boxes(found: Sequence[Fold | None], outgoing: Edges, opened: Collection[str]) -> list[Box]:
-    """The boxes to draw, without cycles between them. ``opened`` are the names of folds to draw one by one; ``*`` is all."""
-    shut = [None if fold is None or {fold.name, "*"} & set(opened) else fold for fold in found]
+def boxes(found: Sequence[Sequence[Fold]], outgoing: Edges, opened: Collection[str]) -> list[Box]:
+    """The boxes to draw, without cycles between them.
+
+    ``opened`` are the names of folds of which the parts are drawn: narrower folds, or one by one. ``*`` opens all.
+    """
+    all_open = "*" in opened
+    shut = [next((fold for fold in each if not all_open and fold.name not in opened), None) for each in found]
     boxed = list(_boxed(shut, [0] * len(shut)))
     edges = contracted(boxed, outgoing)
     graph: nx.DiGraph[int] = nx.DiGraph(

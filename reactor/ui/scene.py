@@ -33,7 +33,7 @@ def scene(vertices: list[Vertex], edges: list[list[Any]], opened: list[str] | No
     outgoing: Edges = [{} for _ in vertices]
     for first, second, kind in edges:
         outgoing[first][second] = EdgeKind(kind)
-    found = folds(vertices) if opened is not None else [None] * len(vertices)
+    found = folds(vertices) if opened is not None else [[] for _ in vertices]
     boxed = boxes(found, outgoing, opened or ())
     shown = [_shown(vertices, box) for box in boxed]
     places, ways, size = _laid_out(shown, reduced(contracted(boxed, outgoing)))
@@ -41,12 +41,11 @@ def scene(vertices: list[Vertex], edges: list[list[Any]], opened: list[str] | No
     folded: list[Json] = []
     for box, place in zip(boxed, places, strict=True):
         for number in box.members:
-            fold = found[number]
             drawn[number] = {
                 "ref": vertices[number].ref,
                 "kind": printable(vertices[number].kind),
                 "name": printable(vertices[number].name),
-                "fold": fold and fold.name,
+                "folds": [fold.name for fold in found[number]],
                 "box": None if box.fold is None else len(folded),
                 **place,
             }

@@ -52,7 +52,7 @@ export class Folding {
 
   /** There is another picture: make its buttons. */
   refresh() {
-    const foldable = this.world.vertices.some(({ fold }) => fold !== null);
+    const foldable = this.world.vertices.some(({ folds }) => folds.length > 0);
     this.toggle.hidden = !foldable;
     this.toggle.textContent = this.#all() ? "Fold all" : "Open all";
     this.layer.replaceChildren(...this.world.folds.map((fold) => this.#button(fold)));

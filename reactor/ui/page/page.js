@@ -101,7 +101,7 @@ async function load(opened = null) {
   drawing.prepare();
   drawing.selected = world.byRef.get(panel.ref) ?? null;
   byId("empty").hidden = world.vertices.length > 0;
-  const shown = opened && extent(world.vertices.filter(({ fold }) => fold === opened));
+  const shown = opened && extent(world.vertices.filter(({ folds }) => folds.includes(opened)).map(({ box }) => box));
   if (shown) view.show(shown);
   else if (!fitted || view.whole) view.show(world.bounds, { gliding: fitted });
   folding.refresh();
