@@ -14,12 +14,12 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from reactor.graph.export.folds import Box, Edges, Member, boxes, contracted, folds
 from reactor.graph.export.layout import BOX_HEIGHT, MARGIN, Block, common_width, lay_out
 from reactor.graph.export.picture import printable
 from reactor.graph.export.reduction import reduced
 from reactor.graph.export.routes import Router
 from reactor.graph.graph import EdgeKind
-from reactor.ui.folds import Box, Edges, Vertex, boxes, contracted, folds
 
 _NICENESS = 10
 
@@ -28,7 +28,7 @@ Way = tuple[int, int, Json]
 """An edge from one box to another, by number, with its kind and path."""
 
 
-def scene(vertices: list[Vertex], edges: list[list[Any]], opened: list[str] | None) -> Json:
+def scene(vertices: list[Member], edges: list[list[Any]], opened: list[str] | None) -> Json:
     """The size of the picture, its boxes and its edges; those that follow from others are left out."""
     outgoing: Edges = [{} for _ in vertices]
     for first, second, kind in edges:
@@ -56,7 +56,7 @@ def scene(vertices: list[Vertex], edges: list[list[Any]], opened: list[str] | No
     return {**size, "vertices": drawn, "folds": folded, "edges": drawn_edges}
 
 
-def _shown(vertices: list[Vertex], box: Box) -> tuple[str, str]:
+def _shown(vertices: list[Member], box: Box) -> tuple[str, str]:
     """The two texts of a box."""
     if box.fold is None:
         return printable(vertices[box.members[0]].kind), printable(vertices[box.members[0]].name)
@@ -64,7 +64,7 @@ def _shown(vertices: list[Vertex], box: Box) -> tuple[str, str]:
     return f"{kind} x {len(box.members)}  00 would change", printable(box.fold.label) or f"{kind} resources"
 
 
-def _keys(vertices: list[Vertex], boxed: list[Box]) -> list[str]:
+def _keys(vertices: list[Member], boxed: list[Box]) -> list[str]:
     """What edges call each box: a resource by its ref, a fold by its number. No ref is like that: all have a ``#``."""
     number = count()
     return [vertices[box.members[0]].ref if box.fold is None else f"fold {next(number)}" for box in boxed]
@@ -100,7 +100,7 @@ def main() -> None:
     """Read from stdin, write to stdout."""
     os.nice(_NICENESS)
     found = json.load(sys.stdin)
-    vertices = [Vertex(*vertex) for vertex in found["vertices"]]
+    vertices = [Member(*vertex) for vertex in found["vertices"]]
     text = json.dumps(scene(vertices, found["edges"], found["opened"]), separators=(",", ":"))
     sys.stdout.write(text[1:])
 

@@ -414,6 +414,21 @@ def test_html_loads_nothing_and_allows_only_its_own_script():
     assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
+def test_html_of_many_resources_shows_those_of_one_directory_as_one_box():
+    things = [Thing(name="failing"), *(Path(name=f"/srv/{number}") for number in range(120))]
+    page = export(graph_of(*things), "html", {"path#/srv/7": "failed"})
+    overview = page.partition('<div class="overview">')[2].partition("</svg>")[0]
+    assert overview.count("data-vertex") == 2
+    assert ">path \N{MULTIPLICATION SIGN} 120<" in overview
+    assert ">/srv<" in overview
+    assert 'class="vertex failed"' in overview
+    assert page.partition('<div class="whole">')[2].partition("</svg>")[0].count("data-vertex") == 121
+
+
+def test_html_of_few_resources_has_one_picture():
+    assert '<div class="overview">' not in export(site(), "html")
+
+
 def test_html_has_a_box_for_each_resource_and_a_legend():
     page = Page(text(site(), "html", SITE_STATES))
     assert [attrs["data-vertex"] for _, attrs in page.elements if "data-vertex" in attrs] == list("01234")

@@ -34,6 +34,9 @@ STATES = {
 }
 """How each state looks. It is also written out in the vertex, so that no one needs the colours."""
 
+WORST_FIRST = ("failed", "blocked", "would_change", "changed", "ok", "skipped", "unknown")
+"""The states, in the order in which a person wants to see them."""
+
 PLAIN = Look("#f4f7fc", "#5b7bb0", "#1d2430", "#7d9fd6")
 """How a vertex looks when no states are given."""
 

@@ -23,7 +23,7 @@ _LEAST = 3
 Edges = list[dict[int, EdgeKind]]
 
 
-class Vertex(NamedTuple):
+class Member(NamedTuple):
     """A resource as far as folding needs it; ``manifest`` is the file that declares it."""
 
     ref: str
@@ -56,7 +56,7 @@ class Box(NamedTuple):
     fold: Fold | None
 
 
-def folds(vertices: Sequence[Vertex]) -> list[list[Fold]]:
+def folds(vertices: Sequence[Member]) -> list[list[Fold]]:
     """The folds of each vertex, from the widest to the narrowest; none for those that have too little company."""
     if len(vertices) < FROM:
         return [[] for _ in vertices]
@@ -70,7 +70,7 @@ def folds(vertices: Sequence[Vertex]) -> list[list[Fold]]:
     return [[fold for fold in pair if counts[fold] >= _LEAST] for pair in pairs]
 
 
-def _narrowest(vertex: Vertex, main: str) -> Fold:
+def _narrowest(vertex: Member, main: str) -> Fold:
     if vertex.manifest != main:
         return Fold("manifest", (vertex.manifest,))
     if vertex.name.startswith("/"):

@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reactor.graph.digraph import topological_order
+from reactor.graph.export.folds import FROM, Fold, Member, boxes, contracted, folds
 from reactor.graph.graph import EdgeKind
-from reactor.ui.folds import FROM, Fold, Vertex, boxes, contracted, folds
 
 
 def named(*names, kind="file", manifest="/site.yaml"):
-    return [Vertex(f"{kind}#{name}", kind, name, manifest) for name in names]
+    return [Member(f"{kind}#{name}", kind, name, manifest) for name in names]
 
 
 def test_few_resources_are_never_folded():
