@@ -63,8 +63,11 @@ def _show(answer: dict[str, Any], form: Format) -> None:
     from reactor.console.style import Style, wants_colour
 
     coloured, aligned = wants_colour(sys.stdout), sys.stdout.isatty()
-    people = standing_text(answer, Style(coloured), time.time(), aligned=aligned)
-    click.echo(line(answer) if form == "json" else people, nl=False, color=coloured)
+    if form == "json":
+        text = line(answer)
+    else:
+        text = standing_text(answer, Style(coloured), time.time(), aligned=aligned)
+    click.echo(text, nl=False, color=coloured)
 
 
 def _show_past(directory: str, question: Question, form: Format) -> None:

@@ -227,8 +227,8 @@ class Engine:
         failed = self.scheduler.blame.answerable()
         if self.options.fail_fast and failed:
             return f"{self.roster.refs[min(failed)]} failed and fail_fast is set"
-        done = "not converged" if failed else "nothing is left to do"
-        return self._stopping or self._checking.following.why or done
+        why = self._stopping or self._checking.following.why
+        return why or ("not converged" if failed else "nothing is left to do")
 
     # ---- what watchers and timers say ----
 
