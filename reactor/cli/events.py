@@ -107,4 +107,4 @@ def _show(found: Iterable[Entry], form: Format, diffs: Callable[[Entry], Sequenc
             continue
         click.echo(entry_line(entry.record, style, aligned=terminal), color=True)
         for text in diffs(entry):
-            click.echo(style.diff(text), nl=False, color=True)
+            click.echo(style.diff(text), nl=terminal, color=True)

@@ -62,8 +62,11 @@ def _show(answer: dict[str, Any], form: Format) -> None:
     from reactor.console.standing import standing_text
     from reactor.console.style import Style, wants_colour
 
-    coloured = wants_colour(sys.stdout)
-    text = line(answer) if form == "json" else standing_text(answer, Style(coloured), time.time())
+    coloured, aligned = wants_colour(sys.stdout), sys.stdout.isatty()
+    if form == "json":
+        text = line(answer)
+    else:
+        text = standing_text(answer, Style(coloured), time.time(), aligned=aligned)
     click.echo(text, nl=False, color=coloured)
 
 

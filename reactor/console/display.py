@@ -51,7 +51,7 @@ class Display:
             entries = EntrySink(self._journald, continuous=continuous)
             self._text = entries.text
             return entries
-        self._text = TextSink(self._print, self._style, continuous=continuous)
+        self._text = TextSink(self._print, self._style, continuous=continuous, aligned=sys.stdout.isatty())
         return self._text
 
     def __call__(self, event: Event) -> None:

@@ -7,20 +7,31 @@ from typing import Any
 
 from reactor.console.ledger import name_some
 from reactor.console.quantities import clock, counted, date_and_time, seconds
-from reactor.console.style import Style
+from reactor.console.style import STATE_COLUMN, Style
 from reactor.resource.printable import printable
 
 _INDENT = "    "
 _ORDER = ("failed", "blocked", "skipped", "unknown", "would_change", "changed", "ok")
 
 
-def standing_text(answer: dict[str, Any], style: Style, now: float) -> str:
-    """The run, then the resources, the worst first, then the counts. Without a run: how the last one left things."""
+def standing_text(answer: dict[str, Any], style: Style, now: float, *, aligned: bool = False) -> str:
+    """The run, then the resources, the worst first, then the counts. Without a run: how the last one left things.
+
+    ``aligned`` has the states in a column before the names, for a terminal.
+    """
+    lives = bool(answer["run"])
     resources = sorted(answer["resources"], key=lambda record: _ORDER.index(record["state"]))
     lines = [
         *(_run(answer["run"], style, now) if answer["run"] else [_end(answer["ended"], now)]),
         *_watchers(answer["watchers"], style),
-        *(line for record in resources for line in _resource(record, style, now, lives=bool(answer["run"]))),
+        *(
+            line
+            for record in resources
+            for line in (
+                _heading(record, style, now, lives=lives, aligned=aligned),
+                *_details(record, style, now, indent=STATE_COLUMN + 2 if aligned else len(_INDENT)),
+            )
+        ),
         _counts(answer, style),
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -54,28 +65,34 @@ def _watchers(watchers: list[dict[str, Any]], style: Style) -> Iterable[str]:
             yield f"watcher {watcher['watcher']}  {word}  {printable(watcher['reason'])}"
 
 
-def _resource(record: dict[str, Any], style: Style, now: float, *, lives: bool) -> Iterable[str]:
+def _heading(record: dict[str, Any], style: Style, now: float, *, lives: bool, aligned: bool) -> str:
     ref = printable(record["ref"])
     word = record["state"].replace("_", " ")
     shown = style(word, word) if word != "unknown" else word
-    yield f"{ref}  {shown}  {'; '.join(_told(record, now, lives=lives))}".rstrip()
+    cells = (shown + " " * (STATE_COLUMN - len(word)), ref) if aligned else (ref, shown)
+    return f"{'  '.join(cells)}  {'; '.join(_told(record, now, lives=lives))}".rstrip()
+
+
+def _details(record: dict[str, Any], style: Style, now: float, indent: int) -> Iterable[str]:
+    """What is wrong with a resource and what holds it, a line each."""
+    margin = " " * indent
     for line in (record["error"] or "").splitlines():
-        yield f"{_INDENT}{printable(line)}"
+        yield f"{margin}{printable(line)}"
     if record["hint"]:
-        yield f"{_INDENT}{style('bold', 'hint:')} {printable(record['hint'])}"
+        yield f"{margin}{style('bold', 'hint:')} {printable(record['hint'])}"
     if (pause := record["paused"]) is not None:
         dates = f"since {date_and_time(pause['since'])}, until {date_and_time(pause['until'])}"
         left = f"({seconds(max(pause['until'] - now, 0))} left)"
-        yield f"{_INDENT}{style('warning', 'paused')} {dates} {left}: {printable(pause['reason'])}"
+        yield f"{margin}{style('warning', 'paused')} {dates} {left}: {printable(pause['reason'])}"
         if record["in_motion"]:
             why = "; something has touched it since" if "drift" in record["owed"] else ""
-            yield f"{_INDENT}{style('warning', 'a check is owed')} once the pause is over{why}"
+            yield f"{margin}{style('warning', 'a check is owed')} once the pause is over{why}"
     for watching in record["watching"]:
-        yield f"{_INDENT}{style('warning', 'watching: ' + watching['state'])}  {printable(watching['reason'])}"
+        yield f"{margin}{style('warning', 'watching: ' + watching['state'])}  {printable(watching['reason'])}"
     if (fight := record["flapping"]) is not None:
         often = ", ".join(f"{printable(action)} {count} times" for action, count in fight["actions"].items())
         since = f"{style('warning', 'flapping')} since {clock(fight['time'], now)}"
-        yield f"{_INDENT}{since}: {cause_of_fight(fight['expressions'])}: {often}"
+        yield f"{margin}{since}: {cause_of_fight(fight['expressions'])}: {often}"
 
 
 def cause_of_fight(expressions: Iterable[str]) -> str:

@@ -24,6 +24,10 @@ _CODES = {
 }
 
 
+STATE_COLUMN = 12
+"""How many columns the state before a name takes on a terminal: as many as the longest, "would change"."""
+
+
 def wants_colour(stream: TextIO) -> bool:
     """Whether to colour what goes to ``stream``: on a terminal, unless NO_COLOR or a dumb one says not to.
 

@@ -42,7 +42,10 @@ def plain_summary(ended: Ended, ledger: Ledger, style: Style) -> str:
 
 
 def table_summary(ended: Ended, ledger: Ledger, width: int, *, coloured: bool) -> str:
-    """The summary for a terminal of ``width`` columns, as tables; a line where the results need more of them."""
+    """The summary for a terminal of ``width`` columns, as tables; a line where the results need more of them.
+
+    The lines above have told each failure, so only the names come again.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -62,7 +65,7 @@ def table_summary(ended: Ended, ledger: Ledger, width: int, *, coloured: bool) -
     console.print(results if needed <= width else line)
     console.print(Text(_how_it_went(ended)))
     troubles = Table.grid(padding=(0, 2))
-    for word, what in _troubles(ledger):
+    for word, what in _troubles(ledger, only_names=True):
         troubles.add_row(Text(word, _COLOURS[word]), Text(what, overflow="fold"))
     if troubles.row_count:
         console.print(troubles)
@@ -78,13 +81,16 @@ def _how_it_went(ended: Ended) -> str:
     return f"{ended.reason}, {counted(ended.changes, 'change')} in {seconds(ended.duration)}"
 
 
-def _troubles(ledger: Ledger) -> list[tuple[str, str]]:
+def _troubles(ledger: Ledger, *, only_names: bool = False) -> list[tuple[str, str]]:
     """Failed and blocked resources one by one, skipped ones by their reason."""
     lasting = [
         (ref, trouble) for ref, trouble in ledger.troubles.items() if trouble.result is not Result.SKIPPED
     ]
     lasting.sort(key=lambda item: item[1].result is Result.BLOCKED)
-    shown = [(str(trouble.result), printable(_describe(ref, trouble))) for ref, trouble in lasting[:_LISTED]]
+    shown = [
+        (str(trouble.result), printable(ref if only_names else _describe(ref, trouble)))
+        for ref, trouble in lasting[:_LISTED]
+    ]
     if len(lasting) > _LISTED:
         shown.append((_MORE, f"and {len(lasting) - _LISTED} more"))
     skipped = Counter(t.reason for t in ledger.troubles.values() if t.result is Result.SKIPPED)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from reactor.console.ledger import Ledger, Trouble, what_differs
 from reactor.console.quantities import counted, date_and_time, seconds
 from reactor.console.standing import cause_of_fight
-from reactor.console.style import Style
+from reactor.console.style import STATE_COLUMN, Style
 from reactor.engine.events import (
     AuditFound,
     Blocked,
@@ -38,13 +38,21 @@ _OK = Result.OK  # see `reactor.engine.outcome.Outcome`
 
 
 class TextSink:
-    """Turns events into lines. ``ledger`` is fed here and holds the standing troubles for the summary."""
+    """Turns events into lines. ``ledger`` is fed here and holds the standing troubles for the summary.
 
-    def __init__(self, write: Callable[[str], None], style: Style, *, continuous: bool) -> None:
+    A line has the name first, for programs that read it; ``aligned`` has the states first, in a column, and an
+    empty line after each diff.
+    """
+
+    def __init__(
+        self, write: Callable[[str], None], style: Style, *, continuous: bool, aligned: bool = False
+    ) -> None:
         self.ledger = Ledger()
         self._write = write
         self._style = style
         self._continuous = continuous
+        self._aligned = aligned
+        self._indent = " " * (STATE_COLUMN + 2) if aligned else _INDENT
         self._announce_converged = continuous
         self._hearing: dict[tuple[str, str | None], WatchState] = {}
 
@@ -65,9 +73,10 @@ class TextSink:
             case Blocked() if before is None or before.result is not Result.BLOCKED:
                 yield self._line(event.ref, "blocked", self.ledger.troubles[event.ref].reason)
             case Unblocked() if before is not None and before.result is Result.BLOCKED:
-                yield f"{printable(event.ref)}  {self._style('ok', 'unblocked')}\n"
+                yield self._line(event.ref, "unblocked", "", role="ok")
             case Output() | Noted():
-                yield f"{printable(event.ref)} | {printable(event.line)}\n"
+                indent = self._indent if self._aligned else ""
+                yield f"{indent}{printable(event.ref)} | {printable(event.line)}\n"
             case WatcherChanged():
                 yield from self._watcher(event)
             case EventsLost():
@@ -77,7 +86,7 @@ class TextSink:
             case Converged() if self._announce_converged:
                 self._announce_converged = False
                 resources = counted(event.resources, "resource")
-                yield f"{self._style('ok', 'converged')}  {resources} in {seconds(event.duration)}\n"
+                yield f"{self._state('converged', 'ok')}  {resources} in {seconds(event.duration)}\n"
             case _:
                 yield from self._rare(event)
 
@@ -85,9 +94,9 @@ class TextSink:
         match event:
             case Paused():
                 until = f"until {date_and_time(event.until)}: {event.reason}"
-                yield f"{printable(event.ref)}  {self._style('warning', 'paused')}  {printable(until)}\n"
+                yield self._line(event.ref, "paused", until, role="warning")
             case Resumed():
-                yield f"{printable(event.ref)}  {self._style('ok', 'resumed')}\n"
+                yield self._line(event.ref, "resumed", "", role="ok")
             case Flapping():
                 times = ", ".join(f"{action} {count} times" for action, count in event.actions.items())
                 why = cause_of_fight(event.expressions)
@@ -97,25 +106,33 @@ class TextSink:
             case Reversing():
                 yield self._line(event.ref, "warning", "has left the manifest, and is undone now")
             case Reversed():
-                yield f"{printable(event.ref)}  {self._style('ok', 'undone')}\n"
+                yield self._line(event.ref, "undone", "", role="ok")
             case ReloadRejected():
                 problems = counted(len(event.problems), "problem")
                 text = f"it has changed and can't be used ({problems}); the last valid one stays in force"
                 yield self._line("manifest", "failed", text)
 
-    def _line(self, subject: str, word: str, rest: str) -> str:
-        return f"{printable(subject)}  {self._style(word, word)}  {printable(rest)}\n"
+    def _line(self, subject: str, word: str, rest: str, *, role: str = "") -> str:
+        return self._row(subject, word, printable(rest), role=role or word)
+
+    def _row(self, subject: str, word: str, rest: str, *, role: str) -> str:
+        state, name = self._state(word, role), printable(subject)
+        cells = (state, name, rest) if self._aligned else (name, state, rest)
+        return f"{'  '.join(filter(None, cells))}\n"
+
+    def _state(self, word: str, role: str) -> str:
+        return self._style(role, word) + " " * ((STATE_COLUMN - len(word)) * self._aligned)
 
     def _checked(self, event: Checked, before: Trouble | None) -> Iterable[str]:
         why = self._style("dim", f"({', '.join((*event.causes.words, seconds(event.duration)))})")
         word = str(event.result).replace("_", " ")
         again = before is not None and before == self.ledger.troubles.get(event.ref)
         said = printable(self._said(event, again=again, recovered=before is not None))
-        yield f"{printable(event.ref)}  {self._style(word, word)}  {said}{' ' if said else ''}{why}\n"
+        yield self._row(event.ref, word, f"{said}{' ' if said else ''}{why}", role=word)
         if event.result is Result.FAILED and not again:
             yield from self._error(event)
         for diff in event.diffs:
-            yield self._style.diff(diff)
+            yield self._style.diff(diff) + ("\n" if self._aligned else "")
 
     def _said(self, event: Checked, *, again: bool, recovered: bool) -> str:
         if event.result is Result.OK:
@@ -128,9 +145,9 @@ class TextSink:
     def _error(self, event: Checked) -> Iterable[str]:
         code = f"error[{event.code}]: " if event.code else ""
         for number, line in enumerate((event.error or "").splitlines()):
-            yield f"{_INDENT}{_MORE if number else code}{printable(line)}\n"
+            yield f"{self._indent}{_MORE if number else code}{printable(line)}\n"
         if event.hint:
-            yield f"{_INDENT}{self._style('bold', 'hint:')} {printable(event.hint)}\n"
+            yield f"{self._indent}{self._style('bold', 'hint:')} {printable(event.hint)}\n"
 
     def _reloaded(self, event: Reloaded) -> str:
         said = what_differs(changed=event.changed, added=event.added, gone=event.gone, kept=event.kept)
@@ -144,5 +161,8 @@ class TextSink:
         if event.state is not before:
             word = "ok" if event.state is WatchState.ARMED else "warning"
             subject = event.ref or f"watcher {event.watcher}"
-            watching = f"watching: {event.state}" if event.ref else str(event.state)
-            yield f"{printable(subject)}  {self._style(word, watching)}  {printable(event.reason)}\n"
+            if self._aligned:
+                yield self._line(subject, "watching", f"{event.state}: {event.reason}", role=word)
+            else:
+                watching = f"watching: {event.state}" if event.ref else str(event.state)
+                yield self._line(subject, watching, event.reason, role=word)

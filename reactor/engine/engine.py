@@ -230,10 +230,10 @@ class Engine:
         self._over.set()
 
     def _why_ended(self) -> str:
-        failed = self.scheduler.blame.answerable()
-        if self.options.fail_fast and failed:
+        if (failed := self.scheduler.blame.answerable()) and self.options.fail_fast:
             return f"{self.roster.refs[min(failed)]} failed and fail_fast is set"
-        return self._stopping or self._checking.following.why or "nothing is left to do"
+        done = "not converged" if failed else "nothing is left to do"
+        return self._stopping or self._checking.following.why or done
 
     # ---- what watchers and timers say ----
 

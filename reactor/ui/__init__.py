@@ -1,7 +1,8 @@
 """The live page: the graph of a running converger as it is now, in a browser, and pauses from there.
 
 - ``token``, ``access``, ``guard``: who may see the page, and the checks before every answer;
-- ``scene``: the picture of the graph, by a program of its own; ``drawing``: the one that is in force;
+- ``scene``: the picture of the graph, by a program of its own;
+- ``drawing``: the picture that is in force;
 - ``standings``, ``news``, ``diffs``: how resources stand, what has happened, and what that has changed;
 - ``past``: what the journal adds to that; ``details``: everything about one resource;
 - ``pulse``: the stream of all that, told at fixed times; ``stream``: the same to one client;

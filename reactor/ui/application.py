@@ -76,10 +76,11 @@ class Endpoints:
             raise HTTPException(404)
         return Response(self._files[name].read_bytes(), media_type=_media_type(name))
 
-    async def graph(self, _request: Request) -> Response:
+    async def graph(self, request: Request) -> Response:
         """The graph as it is drawn, and how everything stands."""
-        page = self._page
-        edition, picture = await page.drawing.picture(page.engine)
+        page, asked = self._page, request.query_params
+        opened = frozenset(asked.getlist("open")) if "folded" in asked else None
+        edition, picture = await page.drawing.picture(page.engine, opened)
         standing = await page.standings.now()
         text = f'{{"edition":{edition},"run":{page.pulse.run_text()},"standing":{standing},{picture}'
         return _answer(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -18,6 +19,12 @@ from reactor.ui.pace import Pace
 
 PATIENCE = 120.0
 """Seconds that drawing may take. Two thousand resources take less than one."""
+
+KEPT = 8
+"""Pictures that are kept: people who look at one run open different folds."""
+
+Opened = frozenset[str] | None
+"""The names of the folds that are open; None for a picture without folds."""
 
 _PROGRAM = "reactor.ui.scene"
 
@@ -36,7 +43,7 @@ class Drawing:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._drawn: tuple[int, str] | None = None
+        self._drawn: dict[Opened, tuple[int, str]] = {}
         self._lock = trio.Lock()
         self.edition = 1
 
@@ -53,18 +60,22 @@ class Drawing:
         undoing = [*engine.reversals.pending.values()]
         return (with_reversals(self._graph, undoing) if undoing else self._graph).edges
 
-    async def picture(self, engine: Engine) -> tuple[int, str]:
+    async def picture(self, engine: Engine, opened: Opened = None) -> tuple[int, str]:
         """The edition, and what `reactor.ui.scene` makes of it. Those who ask meanwhile wait for the same.
 
-        Raises DrawingError.
+        ``opened`` are the names of the folds to draw one by one; with None, nothing is folded. Raises DrawingError.
         """
         async with self._lock:
-            while self._drawn is None or self._drawn[0] != self.edition:
+            while (drawn := self._drawn.get(opened)) is None or drawn[0] != self.edition:
                 edition = self.edition
-                self._drawn = edition, await _draw(await self._description(engine))
-            return self._drawn
+                text = await _draw(await self._description(engine, opened))
+                self._drawn.pop(opened, None)
+                while len(self._drawn) >= KEPT:
+                    del self._drawn[next(iter(self._drawn))]
+                self._drawn[opened] = edition, text
+            return drawn
 
-    async def _description(self, engine: Engine) -> str:
+    async def _description(self, engine: Engine, opened: Opened) -> str:
         """What there is to draw, as JSON: without the edges of resources that have left meanwhile."""
         edges, pace, roster = await in_thread(self.edges, engine), Pace(), engine.roster
         number: dict[str, int] = {}
@@ -73,13 +84,15 @@ class Drawing:
             await pace.step()
             resource = roster.resources[vertex]
             number[resource.ref] = len(number)
-            shown = map(quote, (resource.ref, resource.kind, resource.name))
+            manifest = resource.place.file if resource.place else ""
+            shown = map(quote, (resource.ref, resource.kind, resource.name, manifest))
             vertices.append(f"[{','.join(shown)}]")
         for edge in edges:
             await pace.step()
             if edge.first in number and edge.second in number:
                 pairs.append(f'[{number[edge.first]},{number[edge.second]},"{edge.kind}"]')
-        return f'{{"vertices":[{",".join(vertices)}],"edges":[{",".join(pairs)}]}}'
+        parts = f'"vertices":[{",".join(vertices)}],"edges":[{",".join(pairs)}]'
+        return f'{{{parts},"opened":{json.dumps(None if opened is None else sorted(opened))}}}'
 
 
 async def _draw(description: str) -> str:

@@ -33,9 +33,9 @@ FAILED = Checked(
 class Seen:
     """A text sink and what it wrote."""
 
-    def __init__(self, *, coloured=False, continuous=False):
+    def __init__(self, *, coloured=False, continuous=False, aligned=False):
         self.lines = []
-        self.sink = TextSink(self.lines.append, Style(coloured), continuous=continuous)
+        self.sink = TextSink(self.lines.append, Style(coloured), continuous=continuous, aligned=aligned)
 
     def __call__(self, *events):
         self.lines.clear()
@@ -190,6 +190,45 @@ def test_a_run_that_ends_does_not_announce_that_it_converged():
     assert Seen()(Converged(1.0, 2, 0.5)) == ""
 
 
+def test_on_a_terminal_the_states_stand_in_one_column_before_the_names():
+    seen = Seen(continuous=True, aligned=True)
+    noop = Checked(1.0, "file#/long/name", Result.WOULD_CHANGE, Cause.INITIAL, 0.001, ("Would create it",))
+    polling = WatcherChanged(1.0, "inotify", WatchState.POLLING, "no watches left", "file#/a")
+    assert seen(CHANGED, noop, BLOCKED, UNBLOCKED, polling, Converged(1.0, 2, 0.5)) == (
+        "changed       file#/a  updated the content (drift, 1.2 ms)\n"
+        "would change  file#/long/name  Would create it (initial, 1.0 ms)\n"
+        "blocked       exec#x  by exec#y, exec#z\n"
+        "unblocked     exec#x\n"
+        "watching      file#/a  polling: no watches left\n"
+        "converged     2 resources in 500 ms\n"
+    )
+
+
+def test_on_a_terminal_what_a_failure_and_a_command_say_stands_below_their_names():
+    assert Seen(aligned=True)(FAILED, Output(1.0, "exec#x", "a line")) == (
+        "failed        exec#x  retry in 4 s (initial, 1 s)\n"
+        "              exit code 1\n"
+        "              | of sh\n"
+        "              hint: mend it\n"
+        "              exec#x | a line\n"
+    )
+
+
+def test_on_a_terminal_an_empty_line_ends_each_diff_and_in_a_pipe_none():
+    diffs = ("--- a\n+++ b\n-old\n", "--- c\n+++ d\n+new\n")
+    event = Checked(1.0, "file#/a", Result.CHANGED, Cause.DRIFT, 0.001, ("x",), diffs)
+    assert Seen(aligned=True)(event).partition("\n")[2] == "--- a\n+++ b\n-old\n\n--- c\n+++ d\n+new\n\n"
+    assert "\n\n" not in Seen()(event)
+
+
+def test_the_summary_on_a_terminal_names_what_failed_and_does_not_tell_the_error_again():
+    seen = Seen(aligned=True)
+    assert "exit code 1" in seen(FAILED)
+    text = table_summary(ended(failed=1), seen.sink.ledger, 60, coloured=False)
+    assert "failed  exec#x" in text
+    assert "exit code 1" not in text
+
+
 def test_diffs_are_coloured_line_by_line():
     event = Checked(
         1.0,
@@ -238,7 +277,7 @@ def test_the_table_shows_names_as_they_are_and_fits_a_narrow_terminal():
     seen = Seen()
     seen(Checked(1.0, "exec#[red]x[/]", Result.FAILED, Cause.INITIAL, 1.0, error="exit [code] 1"))
     text = table_summary(ended(ok=1, failed=1), seen.sink.ledger, 60, coloured=False)
-    assert "exec#[red]x[/]: exit [code] 1" in text
+    assert "failed  exec#[red]x[/]" in text
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 60
 

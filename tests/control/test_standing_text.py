@@ -115,6 +115,17 @@ def test_no_name_or_text_can_drive_the_terminal():
     assert "\x1b" not in told(record, run={"manifest": evil, "rejected": {"time": NOW, "problems": [evil]}})
 
 
+def test_on_a_terminal_the_states_stand_in_one_column_before_the_names():
+    troubled = RECORD | {"ref": "exec#x", "state": "failed", "error": "exit code 1"}
+    answer = {"counts": {"ok": 1, "failed": 1}, "watchers": [], "run": RUN, "resources": [RECORD, troubled]}
+    lines = standing_text(answer, Style(False), NOW, aligned=True).splitlines()
+    assert lines[1:4] == [
+        "failed        exec#x  for 10 s",
+        "              exit code 1",
+        "ok            file#/a  for 10 s",
+    ]
+
+
 def test_a_run_tells_pauses_as_they_come_and_go():
     lines = []
     sink = TextSink(lines.append, Style(False), continuous=True)

@@ -50,6 +50,14 @@ async def test_a_semaphore_that_is_named_twice_is_taken_once(autojump_clock):
     assert ended.duration == pytest.approx(2)
 
 
+@pytest.mark.parametrize(("failures", "reason"), [(9, "not converged"), (0, "nothing is left to do")])
+async def test_a_run_that_ends_with_failures_does_not_say_that_nothing_is_left_to_do(
+    autojump_clock, failures, reason
+):
+    ended, _ = await converge_once(scripted("a", failures=failures))
+    assert ended.reason == reason
+
+
 async def test_fail_fast_starts_nothing_more(autojump_clock):
     bad, slow = scripted("bad", failures=1, takes=1), scripted("slow", takes=3)
     late = scripted("late", after=["scripted#slow"])

@@ -42,6 +42,27 @@ NASTY = [
 """Names that mean something to one of the formats."""
 
 
+def luminance(colour):
+    """The relative luminance of WCAG 2."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    dark, light = sorted(map(luminance, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_the_word_of_each_state_has_the_contrast_that_wcag_asks_for(state):
+    look = STATES[state]
+    assert contrast(look.border, look.fill) >= 4.5
+    assert contrast(look.border, "#f6f7f9") >= 4.5
+    assert contrast(look.dark_border, look.dark_fill) >= 4.5
+    assert contrast(look.dark_border, "#1b1f26") >= 4.5
+
+
 def site():
     return graph_of(
         Thing(name="nginx", alias="server", text="1.2"),
@@ -391,6 +412,21 @@ def test_html_loads_nothing_and_allows_only_its_own_script():
     [policy] = [attrs["content"] for _, attrs in page.elements if "http-equiv" in attrs]
     digest = base64.b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
     assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+
+
+def test_html_of_many_resources_shows_those_of_one_directory_as_one_box():
+    things = [Thing(name="failing"), *(Path(name=f"/srv/{number}") for number in range(120))]
+    page = export(graph_of(*things), "html", {"path#/srv/7": "failed"})
+    overview = page.partition('<div class="overview">')[2].partition("</svg>")[0]
+    assert overview.count("data-vertex") == 2
+    assert ">path \N{MULTIPLICATION SIGN} 120<" in overview
+    assert ">/srv<" in overview
+    assert 'class="vertex failed"' in overview
+    assert page.partition('<div class="whole">')[2].partition("</svg>")[0].count("data-vertex") == 121
+
+
+def test_html_of_few_resources_has_one_picture():
+    assert '<div class="overview">' not in export(site(), "html")
 
 
 def test_html_has_a_box_for_each_resource_and_a_legend():

@@ -63,6 +63,17 @@ def test_large_graphs_are_folded_to_a_page_that_can_be_looked_at(successors):
     assert 0.4 < layout.width / layout.height < 4
 
 
+@pytest.mark.parametrize("length", [8, 12, 20, 60])
+def test_a_long_chain_runs_in_lines_and_leaves_no_empty_page(length):
+    layout = lay_out(adjacency(length, list(pairwise(range(length)))), BOX_WIDTH)
+    assert 1 < layout.width / layout.height < 4
+
+
+def test_what_a_window_shows_at_full_size_stays_in_one_line():
+    layout = lay_out(adjacency(4, list(pairwise(range(4)))), BOX_WIDTH)
+    assert layout.height == BOX_HEIGHT
+
+
 @given(dags)
 def test_edges_lead_to_the_right_within_a_band_and_on_to_later_bands(successors):
     for _, _, block in lay_out(successors, BOX_WIDTH).blocks:

@@ -53,11 +53,11 @@ async def test_a_graph_is_drawn_once_however_many_ask(tmp_path):
     async with paged(tmp_path, scripted("a")) as world:
         await world.story.converged()
         await world.get("/graph")
-        drawn = world.page.drawing._drawn
+        drawn = world.page.drawing._drawn[None]
         async with trio.open_nursery() as nursery:
             for _ in range(5):
                 nursery.start_soon(world.get, "/graph")
-        assert world.page.drawing._drawn is drawn
+        assert world.page.drawing._drawn[None] is drawn
         world.reload(scripted("a"), scripted("b"))
         assert len((await world.get("/graph")).json()["vertices"]) == 2
 

@@ -26,7 +26,10 @@ _PITCH = BOX_HEIGHT + 18
 _BAND_GAP = 46
 _GROUP_GAP = 44
 _ASPECT = 1.6
-_LEAST_COLUMNS = 8
+_NARROW = 1000
+"""A block up to so wide stays in one band: a window of usual size shows it at nearly full size."""
+_GAIN = 0.85
+"""One more band must make the picture at least so much smaller."""
 _RELAXATIONS = 6
 
 
@@ -106,10 +109,25 @@ def _block(parts: list[Column], successors: Successors, backwards: Successors, b
 
 
 def _columns_per_band(parts: Sequence[Column], step: float) -> int:
-    """So many that the block is not much wider than high; all of them where that would save little."""
-    band_height = max(map(len, parts)) * _PITCH + _BAND_GAP
-    count = max(_LEAST_COLUMNS, math.ceil(math.sqrt(_ASPECT * len(parts) * band_height / step)))
-    return count if len(parts) > 2 * count else len(parts)
+    """So many that the block fits best on a page of the usual shape; all of them where bands would save little."""
+    best = len(parts)
+    size = max(best * step / _ASPECT, _bands_height(parts, best))
+    if best * step <= _NARROW:
+        return best
+    for bands in range(2, len(parts) + 1):
+        count = math.ceil(len(parts) / bands)
+        height = _bands_height(parts, count)
+        if max(count * step / _ASPECT, height) < size * _GAIN:
+            best, size = count, max(count * step / _ASPECT, height)
+        if height >= count * step / _ASPECT:
+            break
+    return best
+
+
+def _bands_height(parts: Sequence[Column], count: int) -> float:
+    """The height of a block with ``count`` columns in a band, at least."""
+    bands = (parts[start : start + count] for start in range(0, len(parts), count))
+    return sum(max(map(len, band)) * _PITCH + _BAND_GAP for band in bands)
 
 
 def _heights(line: Sequence[Column], successors: Successors, backwards: Successors) -> dict[int, float]:

@@ -1,16 +1,18 @@
 "use strict";
 
-const { nodes, edges } = JSON.parse(document.getElementById("data").textContent);
+const { nodes, edges, overview } = JSON.parse(document.getElementById("data").textContent);
 const stage = document.getElementById("stage");
 const sheet = document.getElementById("sheet");
 const search = document.getElementById("search");
-const picture = sheet.querySelector("svg");
-const size = picture.viewBox.baseVal;
+const picture = sheet.querySelector(".whole svg");
+const folds = sheet.querySelector(".overview svg");
+const unfold = document.getElementById("unfold");
 const boxes = [];
 for (const box of picture.querySelectorAll("[data-vertex]")) boxes[Number(box.dataset.vertex)] = box;
 
 const LISTED = 200;
 const view = { x: 0, y: 0, scale: 1 };
+let folded = folds !== null;
 let selected = null;
 
 // The view: a shift and a scale.
@@ -34,6 +36,7 @@ function pan(x, y) {
 }
 
 function fit() {
+  const size = (folded ? folds : picture).viewBox.baseVal;
   const room = Math.min(stage.clientWidth / size.width, stage.clientHeight / size.height);
   view.scale = Math.max(0.02, Math.min(1, room));
   view.x = (stage.clientWidth - size.width * view.scale) / 2;
@@ -41,7 +44,62 @@ function fit() {
   show();
 }
 
+// Folds: boxes of several resources, in a picture of their own. Opening one shows the whole picture where its members are.
+
+function fold(yes) {
+  folded = yes;
+  sheet.classList.toggle("folded", yes);
+  unfold.textContent = yes ? "Open all" : "Fold all";
+  unfold.hidden = folds === null;
+}
+
+function open(box) {
+  const members = overview[box];
+  fold(false);
+  if (members.length === 1) {
+    select(members[0]);
+    reveal(members[0]);
+    return;
+  }
+  select(null);
+  const frames = members.map((member) => boxes[member].getCTM());
+  const [{ a: scale }] = frames;
+  const place = (key) => frames.map((frame) => frame[key] / scale);
+  const left = Math.min(...place("e"));
+  const top = Math.min(...place("f"));
+  const width = Math.max(...place("e")) - left + 260;
+  const height = Math.max(...place("f")) - top + 42;
+  view.scale = Math.max(0.02, Math.min(1, stage.clientWidth / (width + 40), stage.clientHeight / (height + 40)));
+  view.x = stage.clientWidth / 2 - (left + width / 2) * view.scale;
+  view.y = stage.clientHeight / 2 - (top + height / 2) * view.scale;
+  show();
+  picture.classList.add("selecting");
+  for (const member of members) boxes[member].classList.add("near");
+  const links = members.slice(0, LISTED).map((member) => link(member));
+  document.getElementById("details").replaceChildren(
+    element("h2", `Opened (${members.length})`), element("ul", "", ...links),
+  );
+}
+
+folds?.setAttribute("role", "group");
+for (const box of folds?.querySelectorAll("[data-vertex]") ?? []) {
+  box.setAttribute("tabindex", 0);
+  box.setAttribute("role", "button");
+  box.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    open(Number(box.dataset.vertex));
+  });
+}
+unfold.addEventListener("click", () => {
+  fold(!folded);
+  select(null);
+  fit();
+});
+fold(folded);
+
 function reveal(vertex) {
+  fold(false);
   if (view.scale < 0.6) zoom(0.9 / view.scale);
   const frame = stage.getBoundingClientRect();
   const box = boxes[vertex].getBoundingClientRect();
@@ -96,8 +154,24 @@ function select(vertex) {
     if (edge.from === vertex) boxes[edge.to].classList.add("near");
     if (edge.to === vertex) boxes[edge.from].classList.add("near");
   }
+  for (const blocked of troubled(vertex)) boxes[blocked].classList.add("near");
   for (const line of picture.querySelectorAll(`[data-from="${vertex}"], [data-to="${vertex}"]`)) line.classList.add("near");
   details.append(...describe(vertex));
+}
+
+/** What a resource blocks, and what blocks it, however far away. */
+function troubled(vertex) {
+  const walk = (near, far, states) => {
+    const found = new Set([vertex]);
+    for (const each of found) {
+      for (const edge of edges) {
+        if (edge[near] === each && states.includes(nodes[edge[far]].state)) found.add(edge[far]);
+      }
+    }
+    return [...found];
+  };
+  const blocked = walk("from", "to", ["blocked"]);
+  return nodes[vertex].state === "blocked" ? [...blocked, ...walk("to", "from", ["blocked", "failed"])] : blocked;
 }
 
 function describe(vertex) {
@@ -169,7 +243,8 @@ addEventListener("pointercancel", drop);
 stage.addEventListener("click", (event) => {
   if (drag?.moved) return;
   const box = event.target.closest("[data-vertex]");
-  select(box ? Number(box.dataset.vertex) : null);
+  if (box && folded) open(Number(box.dataset.vertex));
+  else select(box ? Number(box.dataset.vertex) : null);
 });
 stage.addEventListener("wheel", (event) => {
   event.preventDefault();

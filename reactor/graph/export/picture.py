@@ -24,15 +24,18 @@ class Look(NamedTuple):
 
 
 STATES = {
-    "ok": Look("#e3f5e9", "#2b8a4b", "#15301f", "#4cb872"),
-    "changed": Look("#fff1cc", "#b07a00", "#3a2d0b", "#e0ac3a"),
-    "would_change": Look("#fff8e6", "#b07a00", "#2b2513", "#e0ac3a", "6 3"),
-    "failed": Look("#fde2e1", "#c62f2a", "#3f1817", "#f2665f"),
+    "ok": Look("#e3f5e9", "#23783f", "#15301f", "#4cb872"),
+    "changed": Look("#fff1cc", "#8a5f00", "#3a2d0b", "#e0ac3a"),
+    "would_change": Look("#fff8e6", "#8a5f00", "#2b2513", "#e0ac3a", "6 3"),
+    "failed": Look("#fde2e1", "#bd2823", "#3f1817", "#f2665f"),
     "blocked": Look("#f6e4f2", "#9a3b86", "#331a2e", "#d277bf", "6 3"),
-    "skipped": Look("#eeeff1", "#767c85", "#25282d", "#8b929c", "2 3"),
-    "unknown": Look("#ffffff", "#767c85", "#1c1f24", "#8b929c", "2 3"),
+    "skipped": Look("#eeeff1", "#666c75", "#25282d", "#8b929c", "2 3"),
+    "unknown": Look("#ffffff", "#666c75", "#1c1f24", "#8b929c", "2 3"),
 }
 """How each state looks. It is also written out in the vertex, so that no one needs the colours."""
+
+WORST_FIRST = ("failed", "blocked", "would_change", "changed", "ok", "skipped", "unknown")
+"""The states, in the order in which a person wants to see them."""
 
 PLAIN = Look("#f4f7fc", "#5b7bb0", "#1d2430", "#7d9fd6")
 """How a vertex looks when no states are given."""

@@ -5,8 +5,11 @@ import { oneLine, words } from "./words.js";
 
 const PADDING = 12;
 const RADIUS = 7;
+const STACK = 4;
+const FAR_ROOM = 110; // px of the screen for a name that is seen from afar
+const MARKS = 60; // names that are seen from afar
 const MONO = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
-const LARGE = MONO.replace("12px", "23px");
+const LARGE = MONO.replace("12px", "26px");
 const SANS = '11px system-ui, "DejaVu Sans", Arial, sans-serif';
 const DASHES = { blocked: [6, 3], would_change: [6, 3], skipped: [2, 3], unknown: [2, 3] };
 const LOUD = new Set(["failed", "blocked", "changed", "would_change"]);
@@ -16,13 +19,16 @@ export const STATES = ["ok", "skipped", "unknown", "changed", "would_change", "b
 
 export class Boxes extends Layer {
   /** Cut the names of new vertices to the room there is. */
-  prepare(vertices) {
+  prepare(boxes) {
     const fit = (font, text, room, head) => fitted(this.context, font, oneLine(text), room, head);
-    for (const vertex of vertices) {
+    for (const vertex of boxes) {
       const room = vertex.width - 2 * PADDING;
-      vertex.label = fit(MONO, vertex.name, room, 0.5);
-      vertex.title = fit(LARGE, vertex.name, room + PADDING, 0.2);
-      vertex.heading = fit(SANS, vertex.kind, room / 2, 1);
+      const name = vertex.members ? vertex.label || `${vertex.kind} resources` : vertex.name;
+      const heading = vertex.members ? `${vertex.kind} × ${vertex.members.length}` : vertex.kind;
+      vertex.shown = fit(MONO, name, room, 0.5);
+      vertex.title = fit(LARGE, name, room + PADDING, 0.2);
+      vertex.mark = fit(SANS, name, FAR_ROOM, 0.2);
+      vertex.heading = fit(SANS, heading, room / 2, 1);
       Object.assign(vertex, { left: vertex.x, top: vertex.y });
       Object.assign(vertex, { right: vertex.x + vertex.width, bottom: vertex.y + vertex.height });
     }
@@ -30,8 +36,9 @@ export class Boxes extends Layer {
 
   draw() {
     this.begin();
-    const { world, view: { window }, lit, shade, selected, ink } = this.drawing;
-    const seen = world.vertices.filter((vertex) => within(vertex, window));
+    const { world, view: { window, scale }, lit, shade, ink } = this.drawing;
+    const selected = this.drawing.selected?.box;
+    const seen = world.boxes.filter((vertex) => within(vertex, window));
     const standsOut = (vertex) => !lit || lit.has(vertex) || vertex === selected;
     const out = seen.filter(standsOut);
     if (lit) this.#drawGroup(seen.filter((vertex) => !standsOut(vertex)), shade);
@@ -40,6 +47,7 @@ export class Boxes extends Layer {
     this.outline(out.filter(({ standing }) => standing.paused), ink.paused, 2.5, 1.6);
     this.outline(out.filter(({ standing }) => standing.in_motion), ink.accent, 2.5, 1.8);
     if (selected) this.outline([selected], ink.accent, 4, 2.5);
+    if (scale < MIDDLE) this.#mark(out);
   }
 
   /** A line at a distance around some boxes, both in pixels of the screen. */
@@ -61,6 +69,7 @@ export class Boxes extends Layer {
   #drawGroup(vertices, alpha) {
     const { context, drawing: { view: { scale } } } = this;
     context.globalAlpha = alpha;
+    this.#drawStacks(vertices.filter(({ members }) => members));
     const groups = Map.groupBy(vertices, (vertex) => vertex.standing.state);
     for (const state of STATES) {
       if (groups.has(state)) this.#drawState(state, groups.get(state));
@@ -90,7 +99,44 @@ export class Boxes extends Layer {
     context.stroke();
   }
 
-  #write({ x, y, width, heading, label, standing: { state, activity, paused } }) {
+  /** A fold has another box behind it. */
+  #drawStacks(folds) {
+    const { context, drawing: { view: { scale }, looks } } = this;
+    for (const { x, y, width, height, standing: { state } } of folds) {
+      context.beginPath();
+      context.roundRect(x + STACK, y + STACK, width, height, RADIUS);
+      context.fillStyle = looks.get(state).fill;
+      context.fill();
+      context.strokeStyle = looks.get(state).border;
+      context.lineWidth = Math.max(1.3, 0.6 / scale);
+      context.setLineDash([]);
+      context.stroke();
+    }
+  }
+
+  /** From afar, names of one size on the screen, for as many boxes as there is room: what needs a look first. */
+  #mark(vertices) {
+    const { context, drawing: { view: { scale }, ink } } = this;
+    const rank = ({ members, standing: { state } }) => 2 * STATES.indexOf(state) + (members ? 1 : 0);
+    const taken = [];
+    const size = 1 / scale;
+    context.font = SANS.replace("11px", `${11 * size}px`);
+    context.lineWidth = 3 * size;
+    context.lineJoin = "round";
+    context.setLineDash([]);
+    for (const { mark, x, y, height } of [...vertices].sort((a, b) => rank(b) - rank(a))) {
+      if (taken.length === MARKS) break;
+      const place = { left: x, right: x + context.measureText(mark).width + 4 * size, top: y, bottom: y + 16 * size };
+      if (taken.some((other) => within(other, place))) continue;
+      taken.push(place);
+      context.strokeStyle = ink.page;
+      context.strokeText(mark, x, y + height / 2 + 4 * size);
+      context.fillStyle = ink.text;
+      context.fillText(mark, x, y + height / 2 + 4 * size);
+    }
+  }
+
+  #write({ x, y, width, heading, shown, text, standing: { state, activity, paused } }) {
     const { context, drawing: { ink, looks } } = this;
     context.font = SANS;
     context.fillStyle = ink.faint;
@@ -98,19 +144,19 @@ export class Boxes extends Layer {
     context.font = `bold ${SANS}`;
     context.textAlign = "right";
     context.fillStyle = activity ? ink.accent : looks.get(state).border;
-    context.fillText(activity ?? words(state), x + width - PADDING - (paused ? 13 : 0), y + 16);
+    context.fillText(activity ?? text ?? words(state), x + width - PADDING - (paused ? 13 : 0), y + 16);
     context.textAlign = "left";
     if (paused) this.#drawBars(x + width - PADDING - 8, y + 8);
     context.font = MONO;
     context.fillStyle = ink.text;
-    context.fillText(label, x + PADDING, y + 33);
+    context.fillText(shown, x + PADDING, y + 33);
   }
 
   #writeTitles(vertices) {
     const { context, drawing: { ink } } = this;
     context.font = LARGE;
     context.fillStyle = ink.text;
-    for (const { title, x, y } of vertices) context.fillText(title, x + PADDING / 2, y + 29);
+    for (const { title, x, y } of vertices) context.fillText(title, x + PADDING / 2, y + 30);
   }
 
   /** The sign for what is paused. */

@@ -32,7 +32,8 @@ export async function ask(path, body) {
 /** An error in one line. */
 export const told = (error) => [error.message, error.hint].filter(Boolean).join(" — ");
 
-export const graph = () => ask("graph");
+export const graph = (opened) =>
+  ask(`graph?folded=1${[...opened].map((name) => `&open=${encodeURIComponent(name)}`).join("")}`);
 export const resource = (ref) => ask(`resource?ref=${encodeURIComponent(ref)}`);
 export const events = async (limit) => (await ask(`events?limit=${limit}`)).events;
 export const pause = (refs, time, reason) => ask("pause", { refs: refs.map(exactly), for: time, reason });

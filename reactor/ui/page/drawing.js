@@ -17,12 +17,13 @@ export class Drawing {
     this.edges = new Edges(edges, this);
     this.boxes = new Boxes(boxes, this);
     this.density = 1;
-    this.lit = null; // the vertices that stand out, or null for all
+    this.lit = null; // the boxes that stand out, or null for all
     this.shade = 1; // how much is seen of the others
     this.selected = null;
     this.pulses = new Map();
     this.stale = false; // whether the edges must be drawn, too
     this.frame = 0;
+    this.drawn = () => {}; // called with each frame
     this.recolour();
   }
 
@@ -30,7 +31,7 @@ export class Drawing {
   recolour() {
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(`--${name.replace("_", "-")}`).trim();
-    this.ink = { text: colour("text"), faint: colour("faint"), accent: colour("accent"), paused: colour("paused") };
+    this.ink = { page: colour("page"), text: colour("text"), faint: colour("faint"), accent: colour("accent"), paused: colour("paused") };
     const look = (state) => ({ fill: colour(`${state}-fill`), border: colour(`${state}-border`) });
     this.looks = new Map(STATES.map((state) => [state, look(state)]));
     this.lines = new Map(KINDS.map((kind) => [kind, colour(`edge-${kind}`)]));
@@ -51,7 +52,7 @@ export class Drawing {
   /** Prepare a new graph: what can be known before the first frame. */
   prepare() {
     this.pulses.clear();
-    this.boxes.prepare(this.world.vertices);
+    this.boxes.prepare(this.world.boxes);
     for (const edge of this.world.edges) Object.assign(edge, route(edge.path));
     this.changed();
   }
@@ -64,15 +65,15 @@ export class Drawing {
 
   /** A short light around a vertex, so that also what took a millisecond is seen. */
   pulse(vertex, state) {
-    this.pulses.set(vertex, { start: performance.now(), state });
+    this.pulses.set(vertex.box, { start: performance.now(), state });
     this.changed({ edges: false });
   }
 
-  /** The vertex at a point of the screen, if any; from afar a near miss will do. */
+  /** The box at a point of the screen, if any; from afar a near miss will do. */
   at(x, y) {
     const [left, top] = this.view.toGraph(x, y);
-    const found = (slack) => this.world.vertices.find((vertex) => left >= vertex.left - slack
-      && left <= vertex.right + slack && top >= vertex.top - slack && top <= vertex.bottom + slack);
+    const found = (slack) => this.world.boxes.find((box) => left >= box.left - slack
+      && left <= box.right + slack && top >= box.top - slack && top <= box.bottom + slack);
     return found(0) ?? found(3 / this.view.scale) ?? null;
   }
 
@@ -83,6 +84,7 @@ export class Drawing {
     this.stale = false;
     this.boxes.draw();
     this.#drawPulses(now);
+    this.drawn();
     if (gliding) this.changed();
     else if (this.pulses.size) this.changed({ edges: false });
   }

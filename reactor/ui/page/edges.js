@@ -16,9 +16,11 @@ export const KINDS = Object.keys(LOOKS);
 export class Edges extends Layer {
   draw() {
     this.begin();
-    const { world, view: { window }, lit, shade, selected } = this.drawing;
+    const { world, view: { window }, lit, shade } = this.drawing;
+    const selected = this.drawing.selected?.box;
     const kinds = Map.groupBy(world.edges.filter((edge) => within(edge, window)), (edge) => edge.kind);
-    const chosen = (edge) => edge.from === selected || edge.to === selected;
+    const chosen = ({ from, to }) => from === selected || to === selected
+      || (selected && lit?.has(from) && to.standing.state === "blocked" && lit.has(to));
     for (const [kind, edges] of kinds) {
       this.#stroke(kind, lit ? edges.filter((edge) => !chosen(edge)) : edges, lit ? shade : 1);
       if (lit) this.#stroke(kind, edges.filter(chosen), 1);

@@ -1,7 +1,7 @@
 // What the panel tells of one resource, as elements. `chosen` is called with the ref of another one that is clicked.
 
 import { element } from "./dom.js";
-import { quiet, tell } from "./telling.js";
+import { folded, quiet, reasons, tell } from "./telling.js";
 import { clock, elided, oneLine, readable, span, words } from "./words.js";
 
 const LONGEST = 20_000; // characters of a text that are shown
@@ -33,7 +33,7 @@ export function standing(record, chosen) {
     record.refresh_at && note(`Is refreshed at ${clock(record.refresh_at)}`),
     record.flapping && note("Something else changes it back as fast as it is repaired."),
     record.watching.map((each) => note(`Watcher ${each.watcher} is ${each.state}: ${each.reason}`)),
-    checked && faint("p", `Checked at ${clock(checked.time)}, because of ${checked.causes.join(" and ")}`),
+    checked && faint("p", `Checked at ${clock(checked.time)}, because of ${reasons(checked.causes)}`),
   ];
 }
 
@@ -60,9 +60,9 @@ export function neighbours(title, edges, chosen) {
 }
 
 export function recent(events) {
-  const shown = events.filter((event) => !quiet(event)).slice(-RECENT).reverse();
-  return shown.length > 0 && section("Latest events", element("ul", { class: "recent" }, shown.map((event) => {
-    const { what, why, took } = tell(event);
+  const shown = folded(events).filter(({ event }) => !quiet(event)).slice(-RECENT).reverse();
+  return shown.length > 0 && section("Latest events", element("ul", { class: "recent" }, shown.map(({ event, times }) => {
+    const { what, why, took } = tell(event, times);
     const more = [took, why].filter(Boolean).join(" · ");
     return element("li", {}, faint("span", clock(event.time)), " ", cut(what), " ", faint("span", more));
   })));

@@ -4,7 +4,7 @@ import { oneLine, words } from "./words.js";
 
 const DRAG = 4; // px that a pointer may move and still click
 
-/** Move `view` by pointer, wheel and keys on `stage`; `chosen` is called with the vertex clicked, or null. */
+/** Move `view` by pointer, wheel and keys on `stage`; `chosen` is called with the box clicked, or null. */
 export function hands(stage, view, drawing, tip, chosen) {
   const pointers = new Map();
   let moved = false;
@@ -58,7 +58,7 @@ export function hands(stage, view, drawing, tip, chosen) {
     tip.hidden = vertex === null;
     if (!vertex) return;
     const [x, y] = at(event);
-    tip.textContent = `${oneLine(vertex.ref.slice(0, 200))} — ${words(vertex.standing.state)}`;
+    tip.textContent = vertex.told ?? `${oneLine(vertex.ref.slice(0, 200))} — ${words(vertex.standing.state)}`;
     const left = Math.max(4, Math.min(x + 14, view.width - tip.offsetWidth - 4));
     tip.style.transform = `translate(${left}px, ${y + 18}px)`;
   }

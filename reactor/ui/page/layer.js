@@ -1,9 +1,9 @@
 // A canvas that shows the part of the graph that is in view.
 
 /** The scale from which on all text can be read. */
-export const NEAR = 0.6;
+export const NEAR = 0.75;
 /** The scale from which on there is room for a name in large letters. */
-export const MIDDLE = 0.33;
+export const MIDDLE = 0.38;
 /** The scale up to which a box is a spot of colour. */
 export const FAR = 0.22;
 

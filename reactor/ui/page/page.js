@@ -4,6 +4,7 @@ import * as connection from "./connection.js";
 import { byId, typing } from "./dom.js";
 import { Drawing } from "./drawing.js";
 import { Finding } from "./finding.js";
+import { Folding } from "./folds.js";
 import { hands } from "./hands.js";
 import { Header } from "./header.js";
 import { Panel } from "./resource.js";
@@ -21,7 +22,7 @@ const view = new View(() => drawing.changed());
 const drawing = new Drawing(world, view, byId("edges"), byId("boxes"));
 const header = new Header(world, () => panel.refresh());
 const timeline = new Timeline(byId("timeline"), byId("newer"), select);
-const panel = new Panel(byId("resource"), { chosen: select, world });
+const panel = new Panel(byId("resource"), { chosen: select, shown: surround, world });
 const finding = new Finding(world, {
   field: byId("search"),
   list: byId("found"),
@@ -30,7 +31,23 @@ const finding = new Finding(world, {
   chosen: (vertex) => select(vertex.ref),
 });
 
+const folding = new Folding(world, view, {
+  layer: byId("folds"),
+  list: byId("opened"),
+  toggle: byId("unfold"),
+  changed: (shown) => insist(() => load(shown)),
+});
+drawing.drawn = () => folding.follow();
+
 // ---- selection ----
+
+let neighbours = []; // of the resource selected, as the panel lists them: the picture leaves out what follows from others
+
+/** The panel knows which resources go before and after the one that it shows. */
+function surround({ edges, standing }) {
+  neighbours = [...edges.before, ...edges.after].map(({ ref }) => ref).concat(standing.blocked_by);
+  light();
+}
 
 /** Show one resource, by its ref; null shows none. */
 function select(ref, { moving = true } = {}) {
@@ -38,16 +55,20 @@ function select(ref, { moving = true } = {}) {
   history.replaceState(null, "", ref === null ? location.pathname : `#${encodeURIComponent(ref)}`);
   document.body.classList.toggle("selecting", ref !== null);
   drawing.selected = vertex;
+  neighbours = [];
   panel.open(ref);
   light();
   measure();
   if (vertex && moving) view.reveal(vertex);
 }
 
-/** What stands out: what was looked for, or the resource selected and its neighbours. */
+/** What stands out: what was looked for, and the resource selected with its neighbours. */
 function light() {
   const { selected } = drawing;
-  drawing.lit = finding.matches ?? (selected && world.near(selected));
+  const listed = neighbours.map((ref) => world.byRef.get(ref)?.box).filter(Boolean);
+  const near = selected && [...world.near(selected.box), ...listed];
+  const matches = finding.matches && [...finding.matches].map(({ box }) => box);
+  drawing.lit = near || matches ? new Set([...near ?? [], ...matches ?? []]) : null;
   drawing.shade = finding.matches ? 0.2 : 0.4;
   drawing.changed();
 }
@@ -67,17 +88,23 @@ function selectFromAddress() {
 let fitted = false;
 let newest = 0; // counts the graphs asked for: the answer to an older question is not shown
 
-/** Fetch the graph and show it, with the selection there was. The view stays, and so does a view of the whole. */
-async function load() {
+/**
+ * Fetch the graph and show it, with the selection there was. The view stays, and so does a view of the whole; what is
+ * in the fold `opened` is brought into view.
+ */
+async function load(opened = null) {
   newest += 1;
   const mine = newest;
-  const graph = await connection.graph();
+  const graph = await connection.graph(folding.opened);
   if (mine !== newest) return;
   world.replace(graph);
   drawing.prepare();
   drawing.selected = world.byRef.get(panel.ref) ?? null;
   byId("empty").hidden = world.vertices.length > 0;
-  if (!fitted || view.whole) view.show(world.bounds, { gliding: fitted });
+  const shown = opened && extent(world.vertices.filter(({ folds }) => folds.includes(opened)).map(({ box }) => box));
+  if (shown) view.show(shown);
+  else if (!fitted || view.whole) view.show(world.bounds, { gliding: fitted });
+  folding.refresh();
   if (!fitted) selectFromAddress();
   fitted = true;
   finding.find();
@@ -85,8 +112,17 @@ async function load() {
   panel.refresh();
 }
 
+/** The box around some boxes; null around none. */
+function extent(boxes) {
+  if (boxes.length === 0) return null;
+  const [x, y] = [Math.min(...boxes.map(({ left }) => left)), Math.min(...boxes.map(({ top }) => top))];
+  const [right, bottom] = [Math.max(...boxes.map((box) => box.right)), Math.max(...boxes.map((box) => box.bottom))];
+  return { x, y, width: right - x, height: bottom - y };
+}
+
 /** States have changed: count and colour them. */
 function refresh() {
+  folding.relabel();
   finding.refresh();
   header.refresh();
   panel.tick();
@@ -142,7 +178,10 @@ const heard = {
 
 // ---- what people do ----
 
-hands(stage, view, drawing, byId("tip"), (vertex) => select(vertex?.ref ?? null, { moving: false }));
+hands(stage, view, drawing, byId("tip"), (box) => {
+  if (box?.members) folding.open(box.name);
+  else select(box?.ref ?? null, { moving: false });
+});
 
 function measure() {
   view.resize(stage.clientWidth, stage.clientHeight);

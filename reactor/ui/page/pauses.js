@@ -7,8 +7,10 @@ import { element } from "./dom.js";
 export function pauseForm(refs, done) {
   const field = (given) => element("input", { required: true, autocomplete: "off", ...given });
   const time = field({ name: "for", value: "1h", "aria-label": "For how long, as in 30m or 2h" });
-  const reason = field({ name: "reason", placeholder: "why", "aria-label": "Reason" });
-  const fields = [element("span", {}, "for"), time, reason, element("button", {}, "Pause")];
+  const reason = field({ name: "reason", placeholder: "the reason", "aria-label": "Reason" });
+  const fields = [
+    element("span", {}, "Pause for"), time, element("span", {}, "because of"), reason, element("button", {}, "Pause"),
+  ];
   const form = element("form", { class: "pause" }, element("div", { class: "fields" }, fields));
   return guarded(form, () => pause(refs, time.value, reason.value), done);
 }

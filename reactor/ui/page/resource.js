@@ -4,14 +4,14 @@ import { resource, told } from "./connection.js";
 import { element, nodes } from "./dom.js";
 import { chain, diff, heading, neighbours, passing, recent, standing, table } from "./facts.js";
 import { pauseForm, resumeForm } from "./pauses.js";
-import { UNKNOWN } from "./world.js";
+import { UNKNOWN } from "./standings.js";
 
 const SHORTEST_WAIT = 300; // ms between two questions about the same resource
 
 export class Panel {
-  /** `chosen` is called with the ref of a neighbour, or null to close. */
-  constructor(box, { chosen, world }) {
-    Object.assign(this, { box, chosen, world });
+  /** `chosen` is called with the ref of a neighbour, or null to close; `shown` with what the server tells. */
+  constructor(box, { chosen, shown, world }) {
+    Object.assign(this, { box, chosen, shown, world });
     this.visit = { ref: null }; // what is shown, since it was opened
     this.known = new Map(); // for each part of the panel, what it was made of
   }
@@ -62,7 +62,9 @@ export class Panel {
   async #ask(visit) {
     try {
       const found = await resource(visit.ref);
-      if (visit === this.visit) this.#show(found);
+      if (visit !== this.visit) return;
+      this.#show(found);
+      this.shown(found);
     } catch (error) {
       if (visit === this.visit) this.#fail(error);
     }

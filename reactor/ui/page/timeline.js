@@ -1,7 +1,7 @@
 // The events as they come, the latest on top. Only the rows that are seen exist, so a burst costs no more than a page.
 
 import { element } from "./dom.js";
-import { quiet, tell } from "./telling.js";
+import { folded, quiet, tell } from "./telling.js";
 import { clock, count, elided, oneLine } from "./words.js";
 
 const KEPT = 1000;
@@ -71,7 +71,8 @@ export class Timeline {
   }
 
   #shown(events) {
-    return this.withQuiet ? events : events.filter((event) => !quiet(event));
+    const told = folded(events);
+    return this.withQuiet ? told : told.filter(({ event }) => !quiet(event));
   }
 
   #draw() {
@@ -80,9 +81,9 @@ export class Timeline {
     const last = Math.ceil((this.box.scrollTop + this.box.clientHeight) / ROW) + SPARE;
     const seen = shown.slice(first, last);
     this.list.style.height = `${shown.length * ROW}px`;
-    const rows = new Map(seen.map((event) => [event, this.rows.get(event) ?? this.#row(event)]));
+    const rows = new Map(seen.map(({ event, times }) => [event, this.rows.get(event) ?? this.#row(event, times)]));
     for (const [event, row] of this.rows) if (!rows.has(event)) row.remove();
-    seen.forEach((event, place) => this.#place(rows.get(event), place, first + place, shown.length));
+    seen.forEach(({ event }, place) => this.#place(rows.get(event), place, first + place, shown.length));
     this.rows = rows;
     const waiting = this.#shown(this.held).length;
     this.newer.hidden = waiting === 0;
@@ -97,8 +98,8 @@ export class Timeline {
     if (this.list.children[child] !== row) this.list.insertBefore(row, this.list.children[child] ?? null);
   }
 
-  #row(event) {
-    const { what, why, took, tone } = tell(event);
+  #row(event, times) {
+    const { what, why, took, tone } = tell(event, times);
     const text = oneLine(what.slice(0, LONGEST));
     const name = event.ref ?? "reactor";
     const children = [

@@ -49,7 +49,7 @@ export class View {
     const [left, top] = this.toScreen(box.x, box.y);
     const [right, bottom] = this.toScreen(box.x + box.width, box.y + box.height);
     const inside = left >= 0 && top >= 0 && right <= this.width && bottom <= this.height;
-    if (!inside || this.scale < 0.55) this.center(box, Math.max(this.scale, 0.9));
+    if (!inside || this.scale < 0.75) this.center(box, Math.max(this.scale, 0.9));
   }
 
   center(box, scale, { gliding = true } = {}) {

@@ -1,6 +1,7 @@
 // What is known: the graph as it was fetched, and how each resource stands, as the stream tells.
 
-export const UNKNOWN = { state: "unknown", in_motion: false, activity: null, paused: false, fine: true };
+import { Fold } from "./folds.js";
+import { UNKNOWN } from "./standings.js";
 
 /** What a person can ask to see, the worst first, and last what comes and goes. All but two are states. */
 export const ASPECTS = [
@@ -11,6 +12,8 @@ export class World {
   constructor() {
     this.run = null;
     this.vertices = [];
+    this.folds = []; // boxes that stand for several resources
+    this.boxes = []; // all boxes: folds, and the resources that are in none
     this.edges = [];
     this.bounds = { x: 0, y: 0, width: 1, height: 1 };
     this.byRef = new Map();
@@ -26,7 +29,13 @@ export class World {
     this.bounds = { x: 0, y: 0, width: graph.width, height: graph.height };
     this.vertices = graph.vertices.map((vertex) => ({ ...vertex, standing: this.#standingOf(vertex) }));
     this.byRef = new Map(this.vertices.map((vertex) => [vertex.ref, vertex]));
-    const end = (ref) => this.byRef.get(ref);
+    this.folds = graph.folds.map((fold, number) =>
+      new Fold(fold, this.vertices.filter(({ box }) => box === number)));
+    for (const vertex of this.vertices) vertex.box = vertex.box === null ? vertex : this.folds[vertex.box];
+    this.boxes = [...this.vertices.filter((vertex) => vertex.box === vertex), ...this.folds];
+    this.folds.forEach((fold) => fold.refresh());
+    const folds = new Map(this.folds.map((fold, number) => [`fold ${number}`, fold]));
+    const end = (key) => this.byRef.get(key) ?? folds.get(key);
     this.edges = graph.edges.map((edge) => ({ ...edge, from: end(edge.from), to: end(edge.to) }));
   }
 
@@ -35,6 +44,7 @@ export class World {
     this.standings = new Map();
     this.update(standings);
     for (const vertex of this.vertices) vertex.standing = this.#standingOf(vertex);
+    this.folds.forEach((fold) => fold.refresh());
   }
 
   #standingOf({ ref }) {
@@ -51,15 +61,32 @@ export class World {
       changed.push({ vertex, before: vertex.standing });
       vertex.standing = standing;
     }
+    const boxes = new Set(changed.map(({ vertex }) => vertex.box));
+    this.folds.filter((fold) => boxes.has(fold)).forEach((fold) => fold.refresh());
     return changed;
   }
 
-  /** The resources that are directly before or after one. */
-  near(vertex) {
-    const found = new Set([vertex]);
+  /** The boxes directly before or after one, those that block it, and those that it blocks, however far away. */
+  near(box) {
+    const found = new Set([box]);
     for (const { from, to } of this.edges) {
-      if (from === vertex) found.add(to);
-      if (to === vertex) found.add(from);
+      if (from === box) found.add(to);
+      if (to === box) found.add(from);
+    }
+    for (const blocked of this.#reached(box, "from", "to", ["blocked"])) found.add(blocked);
+    if (box.standing.state !== "blocked") return found;
+    for (const culprit of this.#reached(box, "to", "from", ["blocked", "failed"])) found.add(culprit);
+    return found;
+  }
+
+  /** What edges lead to from a box, through resources of the given states only. */
+  #reached(box, near, far, states) {
+    const onwards = Map.groupBy(this.edges, (edge) => edge[near]);
+    const found = new Set([box]);
+    for (const each of found) {
+      for (const edge of onwards.get(each) ?? []) {
+        if (states.includes(edge[far].standing.state)) found.add(edge[far]);
+      }
     }
     return found;
   }

@@ -1,5 +1,8 @@
 """Keys, screen readers, narrow windows, light and dark."""
 
+import os
+from pathlib import Path
+
 import pytest
 from live_pages import served, write_manifest
 
@@ -58,6 +61,18 @@ def test_whatever_can_be_used_has_a_name_for_screen_readers(page):
     ]
     assert len(usable) > 3
     assert [node for node in usable if not node.get("name", {}).get("value")] == []
+
+
+@pytest.mark.skipif("AXE" not in os.environ, reason="$AXE names no axe.min.js of the npm package axe-core")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(page, scheme):
+    page.prefer(color_scheme=scheme)
+    page.select("exec#job 1")
+    page.wait("document.querySelector('#resource dl')")
+    page.evaluate(f"{Path(os.environ['AXE']).read_text()}; 0")
+    assert page.evaluate("axe.run().then(({ violations }) => violations.map(({ id }) => id))") == []
+    page.click("#pause-all")
+    assert page.evaluate("axe.run().then(({ violations }) => violations.map(({ id }) => id))") == []
 
 
 def test_nothing_sticks_out_of_the_window(page):

@@ -35,7 +35,7 @@ def test_drift_is_seen_as_it_happens_and_opens_to_its_diff(tab, site, tmp_path):
 
     assert path.read_text() == "limit: 5\n"
     assert tab.evaluate(f"pulsed.has({vertex(ref)})")
-    tab.click("#timeline button", "drift")
+    tab.click("#timeline button", "a change on the host")
     tab.wait("document.querySelector('pre.diff')")
     assert tab.text(".diff .removed") == "-limit: 9999"
     assert tab.text(".diff .added") == "+limit: 5"
@@ -64,6 +64,7 @@ def watch(tab, *refs):
 TROUBLE = {
     "fails": {"command": "false"},
     "waits": {"command": "true", "require": "exec#fails"},
+    "last": {"command": "true", "require": "exec#waits"},
     "fine": {"command": "true"},
 }
 
@@ -80,15 +81,44 @@ def trouble(tmp_path_factory):
 def test_what_is_blocked_leads_to_what_has_failed(tab, trouble):
     tab.visit(trouble[0])
     tab.counted("failed", 1)
-    tab.counted("blocked", 1)
+    tab.counted("blocked", 2)
     tab.click(".chip.blocked")
-    tab.wait("document.querySelectorAll('#found button').length === 1")
+    tab.wait("document.querySelectorAll('#found button').length === 2")
     tab.click("#found button", "exec#waits")
     tab.wait("document.querySelector('#resource .badge.blocked')")
     tab.click("#resource .part-standing .links button", "exec#fails")
     tab.wait("document.querySelector('#resource .badge.failed')")
     assert "exit code 1" in tab.text("#resource .error")
     assert tab.text("#mood") != "converged"
+
+
+def test_attempts_that_fail_alike_are_one_row_with_their_number(tab, trouble):
+    tab.visit(trouble[0])
+    tab.wait_for_state("exec#fails", "failed")
+    rows = tab.evaluate(
+        """(async () => {
+          const { folded, tell } = await import(new URL("page/telling.js", document.baseURI));
+          const check = (ref, result, error) => ({ event: "checked", ref, result, error, causes: ["initial", "retry"], duration: 1 });
+          const events = [check("a", "failed", "x"), check("b", "failed", "x"), check("a", "failed", "x"),
+            check("a", "failed", "y"), check("b", "ok", null), check("b", "failed", "x")];
+          return folded(events).map(({ event, times }) => [event.ref, tell(event, times).what, tell(event).why]);
+        })()"""
+    )
+    why = "first check and retry"
+    assert rows == [
+        ["b", "failed: x", why], ["a", "failed 2 times: x", why], ["a", "failed: y", why],
+        ["b", "as desired", why], ["b", "failed: x", why],
+    ]  # fmt: skip
+
+
+def test_the_resource_chosen_what_it_blocks_and_what_it_is_listed_with_stay_in_full_colour(tab, trouble):
+    lit = "[...page.drawing.lit].map(({ ref }) => ref).sort().join(' ')"
+    tab.visit(trouble[0])
+    tab.wait_for_state("exec#last", "blocked")
+    tab.select("exec#fails")
+    tab.wait(f"{lit} === 'exec#fails exec#last exec#waits'")
+    tab.select("exec#last")
+    tab.wait(f"{lit} === 'exec#fails exec#last exec#waits'")
 
 
 def test_a_box_has_the_colour_of_its_state_and_opens_at_a_click(tab, trouble):
@@ -134,10 +164,10 @@ def test_everything_can_be_paused(tab, trouble):
     tab.click("dialog [name=reason]")
     tab.write("moving the rack")
     tab.key("Enter")
-    tab.counted("paused", 3)
-    assert paused(directory) == dict.fromkeys(("exec#fails", "exec#waits", "exec#fine"), "moving the rack")
+    tab.counted("paused", 4)
+    assert paused(directory) == dict.fromkeys((f"exec#{name}" for name in TROUBLE), "moving the rack")
     tab.click("#pause-all")
-    tab.click("dialog button", "Resume what is paused (3)")
+    tab.click("dialog button", "Resume what is paused (4)")
     tab.counted("paused", 0)
 
 
@@ -192,7 +222,7 @@ def test_the_page_finds_its_server_again(tab, tmp_path):
         tab.wait("document.querySelector('#connection.live')")
         tab.wait_for_state(f"file#{second}", "ok")
         first.unlink()
-        tab.wait("document.getElementById('timeline').innerText.includes('drift')")
+        tab.wait("document.getElementById('timeline').innerText.includes('a change on the host')")
         assert first.exists()
 
 

@@ -73,6 +73,8 @@ def test_two_thousand_resources_stay_usable_while_they_change(tab, tmp_path, dri
     with served(manifest) as url:
         tab.visit(url)
         tab.counted("ok", f"{FILES:,}")
+        tab.click("#unfold")
+        tab.wait(f"page.world.boxes.length === {FILES} && !page.view.glide")
         drifting(lambda path: path.write_text("drifted\n"), paths)
         tab.wait("page.drawing.pulses.size > 20")
         measured = tab.evaluate(FRAMES)
