@@ -8,6 +8,7 @@ import sys
 import pytest
 from debs import LIFE, ROOT, copy_of_checkout, version_before
 
+NO_BOOT = 125
 WITH_SYSTEMD = ROOT / "tests" / "systemd" / "with-systemd"
 
 
@@ -64,4 +65,6 @@ def test_the_package_is_installed_upgraded_removed_and_purged(checkout):
     assert done.stdout.splitlines()[-1] == str(after)
     life = [WITH_SYSTEMD, LIFE, version_before(after, built), after]
     done = subprocess.run(life, capture_output=True, text=True, check=False)
+    if done.returncode == NO_BOOT:
+        pytest.skip(f"no systemd can be booted here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stdout[-300:] + done.stderr
