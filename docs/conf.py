@@ -1,14 +1,15 @@
 """How Sphinx builds the pages and the man pages: ``scripts/docs``."""
 
 import sys
-from importlib.metadata import version as version_of
 from pathlib import Path
+
+from reactor.resource.installed import installed_version
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "reactor"
 author = "the authors of reactor"
-version = release = version_of("reactor")
+version = release = installed_version()
 
 extensions = ["myst_parser", "generated"]
 exclude_patterns = ["_extensions"]
@@ -16,6 +17,8 @@ nitpicky = True
 smartquotes = False  # `--option` is no dash
 
 myst_heading_anchors = 4
+
+today = " "  # the man pages are the same on every day
 
 html_theme = "furo"
 html_title = "reactor"

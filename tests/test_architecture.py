@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,29 @@ MAY_IMPORT = {
     "resources": {"reactor", "reactor.hostfs", "watchers"},
     "watchers": {"reactor"},
 }  # fmt: skip
+
+
+DESIGN = ROOT / "docs/design.md"
+
+
+def drawn(arrows):
+    """The arrows as the page on the design shows them: the lowest folders first."""
+    width = max(map(len, arrows)) + 1
+    for folder in sorted(arrows, key=lambda each: (height(each, arrows), each)):
+        targets = textwrap.wrap(", ".join(sorted(arrows[folder])) or "nothing", 100 - width)
+        for number, line in enumerate(targets):
+            yield f"{'' if number else folder:{width}}{'  ' if number else '─▶'} {line}"
+
+
+def height(folder, arrows):
+    """How many folders the longest way down from this one leads through."""
+    return 1 + max((height(each, arrows) for each in arrows[folder] if each in arrows), default=-1)
+
+
+def test_the_page_on_the_design_draws_the_arrows():
+    picture = "```\n" + "\n".join(drawn(MAY_IMPORT)) + "\n```\n"
+    section = DESIGN.read_text().partition("## The arrows\n")[2]
+    assert picture in section, f"put this into {DESIGN}:\n{picture}"
 
 
 def home(module):

@@ -18,10 +18,10 @@ def setup(tmp_path: Path):
     for name in ("bash", "dirname"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name))
 
-    def run(*arguments):
+    def run(*arguments, **variables):
         return subprocess.run(
             [copy, *arguments],
-            env={"PATH": str(tmp_path / "bin")},
+            env={"PATH": str(tmp_path / "bin")} | variables,
             capture_output=True,
             text=True,
             check=False,
@@ -35,8 +35,8 @@ def test_what_cannot_be_installed_is_named(setup, tmp_path: Path):
     installer = "sudo" if os.geteuid() else "apt-get"
     assert found.returncode == 1
     assert found.stderr == (
-        f"scripts/setup: missing: python3 python3-venv, and there is no {installer} to install it\n"
-        "hint: install what this system calls so, as root, and run scripts/setup again\n"
+        f"scripts/setup: missing: python3 python3-venv, and there is no {installer}: "
+        "install what this system calls so, as root, and run scripts/setup again\n"
     )
     assert not (tmp_path / ".venv").exists()
 
@@ -45,3 +45,30 @@ def test_what_only_root_has_in_its_path_is_not_missing(setup):
     missing = setup("dev").stderr.partition("missing: ")[2].partition(",")[0].split()
     assert "gcc" in missing
     assert not {"passwd", "procps"} & set(missing)
+
+
+def program(path: Path, body: str) -> str:
+    path.write_text(f"#!{shutil.which('bash')}\n{body}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_python_that_is_too_old_is_told_in_one_line(setup, tmp_path: Path):
+    old = program(
+        tmp_path / "bin/python3",
+        'case "$2" in *ensurepip*) ;; *platform*) echo 3.9.2 ;; *) exit 1 ;; esac',
+    )
+    said = "scripts/setup: missing: Python 3.11 or later: {} is 3.9.2; PYTHON=... names another\n"
+    assert setup().stderr == said.format("python3")
+    assert setup(PYTHON=old).stderr == said.format(old)
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_a_python_that_was_named_is_not_replaced_by_another(setup, tmp_path: Path):
+    assert setup(PYTHON="/no/python").stderr == (
+        "scripts/setup: there is no /no/python, which PYTHON names\n"
+    )
+    bare = program(tmp_path / "bare", "exit 1")
+    assert setup(PYTHON=bare).stderr == (
+        f"scripts/setup: {bare} has no module venv: install it, or name another with PYTHON\n"
+    )

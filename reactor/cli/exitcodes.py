@@ -1,4 +1,4 @@
-"""The exit codes of ``reactor run``; the README has them as a table."""
+"""The exit codes of ``reactor run``; docs/commands.md has them as a table."""
 
 from __future__ import annotations
 

@@ -77,9 +77,9 @@ def _bad_usage(words: tuple[str, ...]) -> int:
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from importlib.metadata import version
+        from reactor.resource.installed import installed_version
 
-        click.echo(f"reactor {version('reactor')} (Python {sys.version.split()[0]})")
+        click.echo(f"reactor {installed_version()} (Python {sys.version.split()[0]})")
         ctx.exit()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import version
 from itertools import accumulate, compress, count
 
 from prometheus_client.core import (
@@ -24,10 +23,11 @@ from reactor.engine.engine import Engine
 from reactor.engine.events import Cause
 from reactor.engine.scheduler import Scheduler
 from reactor.metrics.tally import BOUNDS, Histogram, Tally
+from reactor.resource.installed import installed_version
 from reactor.resource.watch import WatchState
 
 _REFRESH = int(Cause.REFRESH)
-_VERSION = version("reactor")
+_VERSION = installed_version()
 
 
 def render(tally: Tally, engine: Engine, accept: str) -> tuple[bytes, str]:

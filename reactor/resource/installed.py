@@ -1,10 +1,15 @@
-"""What the packages of this Python offer under the name of an entry point group, ours and third parties' alike."""
+"""What the packages of this Python offer under the name of an entry point group, ours and third parties' alike.
+
+And which version of ours is installed.
+"""
 
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, entry_points, version
 
+DISTRIBUTION = "reactor-converge"
+"""What package indexes and pip call us: there, ``reactor`` is somebody else's."""
 KINDS_GROUP = "reactor.resources"
 
 
@@ -13,6 +18,11 @@ def installed(group: str) -> dict[str, EntryPoint]:
     """The entry points of ``group`` by name, in order of their names. Imports none of them."""
     found = _everything().select(group=group)
     return {entry.name: entry for entry in sorted(found, key=lambda entry: entry.name)}
+
+
+def installed_version() -> str:
+    """The version of reactor that is installed."""
+    return version(DISTRIBUTION)
 
 
 _everything = cache(entry_points)

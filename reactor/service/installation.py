@@ -12,6 +12,8 @@ from reactor.replacing import replace_file
 from reactor.service.unit import MARK
 
 UNITS = "/etc/systemd/system"
+PACKAGED = "# Part of the package reactor-converge"
+"""How the unit begins that the Debian package brings: it gives way to one of ours, and stays when that goes."""
 _BOOTED = "/run/systemd/system"
 _UNTIL_BOOT = "/run"
 _WANTS = "multi-user.target.wants"
@@ -67,13 +69,20 @@ def uninstall(name: str) -> Iterator[str]:
     unit = f"{name}.service"
     path = os.path.join(UNITS, unit)
     if _current(unit, path) is None:
-        yield from _clear_away(name, unit)
+        yield from _switch_off(name, unit) if _is_packaged(_file_of(unit)) else _clear_away(name, unit)
         return
     _systemctl("disable", "--now", "--quiet", unit)
     os.unlink(path)
     _systemctl("daemon-reload")
     _asked("reset-failed", unit)
     yield f"stopped {name} and removed {path}"
+
+
+def _switch_off(name: str, unit: str) -> Iterator[str]:
+    """Neither run the unit of the package nor start it at boot."""
+    if _asked("is-enabled", unit) == "enabled" or _asked("is-active", unit) not in ("inactive", "failed"):
+        _systemctl("disable", "--now", "--quiet", unit)
+        yield f"stopped {name}; its unit stays with the package"
 
 
 def _clear_away(name: str, unit: str) -> Iterator[str]:
@@ -114,13 +123,27 @@ def _current(unit: str, path: str) -> str | None:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
     except FileNotFoundError:
-        where = _asked("show", "--property=FragmentPath", "--value", unit)
-        if where not in ("", path):  # systemd may still know one that is gone
+        where = _file_of(unit)
+        if where not in ("", path) and not _is_packaged(where):  # systemd may still know one that is gone
             raise _not_ours(where) from None
         return None
     if not text.startswith(MARK):
         raise _not_ours(path)
     return text
+
+
+def _file_of(unit: str) -> str:
+    """Where systemd has the unit from, if from anywhere."""
+    return _asked("show", "--property=FragmentPath", "--value", unit)
+
+
+def _is_packaged(path: str) -> bool:
+    """Whether the Debian package of reactor has brought this file."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(len(PACKAGED)) == PACKAGED
+    except OSError:
+        return False
 
 
 def _not_ours(path: str) -> InstallationError:

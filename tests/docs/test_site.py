@@ -137,6 +137,18 @@ def test_every_variable_of_ours_that_the_code_reads_is_told():
     assert [name for name in ours if f"`{name}`" not in page] == []
 
 
+def files_below(directory):
+    return {
+        str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()
+    }
+
+
+def test_the_man_pages_and_completions_that_are_installed_are_those_of_the_code(built):
+    ours, made = files_below(ROOT / "share"), files_below(built / "share")
+    assert set(ours) == set(made)
+    assert [name for name in made if ours[name] != made[name]] == [], "run scripts/docs, and commit share/"
+
+
 @pytest.mark.parametrize("name", MAN_PAGES)
 def test_a_man_page_is_shown_without_complaint(built, name):
     shown = subprocess.run(

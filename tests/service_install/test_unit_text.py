@@ -1,5 +1,6 @@
 """The unit file: what it runs, and what of the host it closes."""
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from reactor.resource.base import Resource
 from reactor.resource.health import HealthCheck
 from reactor.resource.need import Need
 from reactor.resource.registry import find_kind, kind_names
+from reactor.service.installation import PACKAGED
 from reactor.service.sandbox import sandbox
 from reactor.service.unit import MARK, Service, quoted
 from resources.accounts import Group, User
@@ -178,6 +180,24 @@ def test_the_unit_runs_this_program_on_this_manifest():
     assert setting(text, "WorkingDirectory") == ["/etc/web"]
     assert setting(text, "StateDirectory") == ["web"]
     assert setting(text, "Environment") == ["REACTOR_STATE_DIR=/var/lib/web"]
+
+
+def settings_of(text):
+    """All that a unit says, by section; without the sandbox, which comes after the directories."""
+    text = text.partition("# What this manifest lets be closed")[0]
+    return {line for line in text.splitlines() if re.match(r"\w+=", line)}
+
+
+def test_the_unit_of_the_debian_package_differs_only_in_what_is_measured_at_installation():
+    packaged = (Path(__file__).parents[2] / "scripts/debian/reactor.service").read_text()
+    ours = Service("reactor", ("/etc/reactor/site.yaml",)).unit([])
+    assert packaged.startswith(PACKAGED)
+    assert {line.partition("=")[0] for line in settings_of(packaged) - settings_of(ours)} == {
+        "ExecStart", "Documentation", "ConditionPathExists", "WantedBy",
+    }  # fmt: skip
+    assert {line.partition("=")[0] for line in settings_of(ours) - settings_of(packaged)} == {"ExecStart"}
+    (command,) = setting(packaged, "ExecStart")
+    assert command == "/opt/reactor/bin/python3 -P -m reactor run /etc/reactor/site.yaml"
 
 
 def test_a_state_directory_of_ones_own_can_be_written():

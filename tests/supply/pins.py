@@ -40,7 +40,9 @@ def declared(*, dev):
     extras = PROJECT["project"]["optional-dependencies"]
     lines = [*PROJECT["build-system"]["requires"], *PROJECT["project"]["dependencies"]]
     if dev:
-        lines += [line for extra in extras.values() for line in extra if not line.startswith("reactor[")]
+        lines += [
+            line for extra in extras.values() for line in extra if not line.startswith("reactor-converge[")
+        ]
     return [Requirement(line) for line in lines]
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -92,13 +93,13 @@ class Place:
         return subprocess.run(
             [self.project / "scripts/setup"],
             env=environment
-            | variables
             | {
                 "PIP_NO_INDEX": "1",
                 "PIP_FIND_LINKS": str(self.packages),
                 "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             }
-            | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+            | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+            | variables,
             capture_output=True,
             text=True,
             check=False,
@@ -111,6 +112,12 @@ class Place:
             "small",
             "unlocked",
         }
+
+    def left(self) -> set[str]:
+        """What is in the checkout besides what was put there."""
+        return {path.name for path in self.project.iterdir()} - {
+            "scripts", "pyproject.toml", "backend.py", "requirements.lock", "requirements-dev.lock",
+        }  # fmt: skip
 
 
 @pytest.fixture
@@ -127,6 +134,33 @@ def test_what_is_locked_is_installed_and_nothing_newer_and_nothing_else(place):
     assert place.installed() == {"library", "small"}
     (module,) = place.project.glob(".venv/lib/python*/site-packages/library.py")
     assert module.read_text() == ""
+    assert place.left() - {"__pycache__"} == {".venv"}
+
+
+def test_the_python_that_python_names_is_taken_and_progress_is_told(place):
+    place.lock(place.offer_wheel())
+    done = place.set_up(PYTHON=sys.executable, PATH="/usr/sbin:/usr/bin:/sbin:/bin")
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[1] for line in done.stdout.splitlines()] == [
+        "makes",
+        "installs",
+        "installs",
+        "done:",
+    ]
+    assert f"Python {platform.python_version()}" in done.stdout
+
+
+def test_the_name_of_earlier_versions_is_uninstalled(place):
+    place.lock(place.offer_wheel())
+    place.set_up()
+    (site,) = place.project.glob(".venv/lib/python3*/site-packages")
+    former = site / "reactor-0.1.0.dist-info"
+    former.mkdir()
+    (former / "METADATA").write_text("Metadata-Version: 2.1\nName: reactor\nVersion: 0.1.0\n")
+    (former / "RECORD").write_text("reactor-0.1.0.dist-info/METADATA,,\nreactor-0.1.0.dist-info/RECORD,,\n")
+    done = place.set_up()
+    assert done.returncode == 0, done.stderr
+    assert not former.exists()
 
 
 def test_the_environment_can_be_made_elsewhere(place):

@@ -20,6 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from unit_worlds import ETC, eventually, systemctl
 
 from reactor.cli.group import reactor as command
+from reactor.service.installation import PACKAGED
 from reactor.service.installation import install as put_in_place
 
 _numbers = count()
@@ -208,6 +209,41 @@ async def test_a_unit_of_a_package_is_not_hidden_by_one_of_its_name():
         assert done.exit_code == 2
         assert "/lib/systemd/system/packaged.service is there, and not written by reactor" in done.stderr
     assert not (ETC / packaged.name).exists()
+
+
+async def test_the_unit_of_our_own_package_gives_way_and_stays():
+    service = Installation()
+    service.describe()
+    packaged = Path("/usr/lib/systemd/system") / service.unit.name
+    packaged.write_text(
+        f"{PACKAGED}\n[Service]\nExecStart=sleep infinity\n[Install]\nWantedBy=multi-user.target\n"
+    )
+    systemctl("daemon-reload")
+    assert service.uninstall().stdout == f"{service.name} is not installed\n"
+    systemctl("enable", "--now", service.name)
+    done = service.install()
+    assert done.exit_code == 0, done.output
+    assert service.show("FragmentPath") == str(service.unit)
+    await eventually(service.converged)
+    assert service.uninstall().exit_code == 0
+    assert os.path.samefile(service.show("FragmentPath"), packaged)
+    assert systemctl("is-enabled", service.name) == "disabled"
+    assert systemctl("is-active", service.name) == "inactive"
+
+
+async def test_the_unit_of_our_own_package_is_switched_off_by_an_uninstall():
+    name = "reactor-packaged"
+    packaged = Path(f"/usr/lib/systemd/system/{name}.service")
+    packaged.write_text(
+        f"{PACKAGED}\n[Service]\nExecStart=sleep infinity\n[Install]\nWantedBy=multi-user.target\n"
+    )
+    systemctl("daemon-reload")
+    systemctl("enable", "--now", name)
+    done = reactor("service", "uninstall", "--name", name)
+    assert (done.exit_code, done.stdout) == (0, f"stopped {name}; its unit stays with the package\n")
+    assert systemctl("is-active", name) == "inactive"
+    assert systemctl("is-enabled", name) == "disabled"
+    assert packaged.exists()
 
 
 async def test_a_name_that_ends_like_that_of_a_timer_is_still_that_of_a_service():
