@@ -26,7 +26,7 @@ from _harness import Row, World, arguments, compile_c, interleaved, show, worksp
 
 from reactor.engine.engine import Engine
 from reactor.engine.events import Cause, Checked, Converged, Event
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.loading import load
 
 Times = dict[str, float]
@@ -86,7 +86,7 @@ def timed(times: Times, name: str) -> Iterator[None]:
 def run_once(manifest: Path, times: Times, name: str, world: World) -> None:
     """Load, and time one run of a new engine to its end."""
     seen = Observed()
-    engine = Engine(load(str(manifest)).graph, Options(), seen)
+    engine = Engine(load(str(manifest)).graph, RunOptions(), seen)
     with timed(times, name):
         trio.run(engine.run)
     assert seen.checks == world.count, f"{seen.checks} checks"
@@ -95,7 +95,7 @@ def run_once(manifest: Path, times: Times, name: str, world: World) -> None:
 async def run_watched(manifest: Path, times: Times, world: World) -> None:
     """Time a run that watches: to its first convergence, and a pass with everything marked again."""
     seen = Observed()
-    engine = Engine(load(str(manifest)).graph, Options(watch=True, audit_interval=None), seen)
+    engine = Engine(load(str(manifest)).graph, RunOptions(watch=True, audit_interval=None), seen)
     async with trio.open_nursery() as nursery:
         with timed(times, "watched"):
             nursery.start_soon(engine.run)

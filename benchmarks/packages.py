@@ -22,7 +22,7 @@ from deb_packages import Deb
 
 from reactor.engine.events import Result
 from reactor.testing.story import converge_once
-from resources.package import Package, programs, providers
+from resources.package import Package, commands, providers
 
 COUNT = 100
 NAMES = [f"tiny{number}" for number in range(COUNT)]
@@ -56,18 +56,18 @@ def converge(root: AptRoot, expected: Result) -> float:
 def started(root: AptRoot) -> int:
     """How many programs a run that finds all as desired starts."""
     count = 0
-    real = programs.run
+    real = commands.run
 
     async def counting(*given: object) -> object:
         nonlocal count
         count += 1
         return await real(*given)
 
-    programs.run = counting
+    commands.run = counting
     try:
         converge(root, Result.OK)
     finally:
-        programs.run = real
+        commands.run = real
     return count
 
 

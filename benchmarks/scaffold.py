@@ -35,7 +35,7 @@ from _harness import (
 
 from reactor.engine.engine import Engine
 from reactor.engine.events import Cause, Checked, Converged, Event
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.loading import load
 
 DATA = {"filling": "x" * 200}
@@ -102,7 +102,7 @@ class Observed:
 async def engine_passes(manifest: Path, times: Times) -> None:
     """Time the first rendering, and a check of all of it once nothing happens any more."""
     seen = Observed()
-    engine = Engine(load(str(manifest)).graph, Options(watch=True, audit_interval=None), seen)
+    engine = Engine(load(str(manifest)).graph, RunOptions(watch=True, audit_interval=None), seen)
     async with trio.open_nursery() as nursery:
         gc.collect()
         start = time.perf_counter()
@@ -127,7 +127,7 @@ def reactor_passes(manifest: Path, world: World) -> Times:
     trio.run(engine_passes, manifest, times)
     world.check_content()
     seen = Observed()
-    again = Engine(load(str(manifest)).graph, Options(), seen)
+    again = Engine(load(str(manifest)).graph, RunOptions(), seen)
     gc.collect()
     start = time.perf_counter()
     trio.run(again.run)

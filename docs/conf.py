@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from reactor.resource.installed import installed_version
+from reactor.resource.entry_points import installed_version
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 

@@ -7,7 +7,7 @@ The map of the house; data flows down this list, and nothing imports what stands
 - ``trust/``: whose files are believed: what a run reads to learn what to do;
 - ``mountinfo``: the mounts that this process sees;
 - ``resource/``: what a resource is: base class, property types, plan, watch declarations, registry;
-- ``replacing``: our own small files, whole or not at all;
+- ``atomic_write``: our own small files, whole or not at all;
 - ``hostfs/``: access to files on the host: opening below untrusted directories, atomic replacement, fsync, diffs;
 - ``expression/``: the language inside ``{{ }}`` and ``${ }``, over JSON-like values; it knows nothing of the project;
 - ``templates/``: whole files from templates, in Jinja2, Go's text/template and Jet, over the same values;
@@ -48,33 +48,41 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reactor.engine.engine import Engine
     from reactor.engine.events import Cause, Event, Result
-    from reactor.engine.options import Options
+    from reactor.engine.options import RunOptions
     from reactor.errors import Place, ReactorError
-    from reactor.expression.finding import find
+    from reactor.expression.path_lookup import gjson_get
     from reactor.graph.graph import EdgeKind, Graph
     from reactor.http.answer import HttpAnswer
     from reactor.http.client import http_answer
     from reactor.http.errors import ConnectionLostError, HttpError, TooLargeError
     from reactor.http.request import HttpLimits, HttpRequest
-    from reactor.loading import Program, load
-    from reactor.mountinfo import MountInfo, is_shared, mounts
+    from reactor.loading import LoadedManifest, load
+    from reactor.mountinfo import MountInfo, is_shared_mount, read_mounts
     from reactor.resource.base import Meta, Resource
     from reactor.resource.claim import Claim, Exclusion
     from reactor.resource.composite import Composite
-    from reactor.resource.credentials import remember_headers, remember_url
+    from reactor.resource.credentials import register_header_secrets, register_url_secrets
     from reactor.resource.diagnostic import Diagnostic, InvalidPropertiesError, ManifestError, PropertyProblem
-    from reactor.resource.fragile import fragile_mounts
-    from reactor.resource.health import Finding, Status
+    from reactor.resource.escaping import escaped
+    from reactor.resource.health import HealthResult, HealthStatus
     from reactor.resource.left_alone import left_alone
     from reactor.resource.mount_changes import follow_mounts
-    from reactor.resource.need import Need
+    from reactor.resource.mount_health import fragile_mounts
+    from reactor.resource.output import emit_note, emit_output
     from reactor.resource.plan import Action, Diff, GroupError, Plan, ResourceError
-    from reactor.resource.printable import printable
     from reactor.resource.properties import AbsolutePath, Duration, Flag, Rate, Reference, References
-    from reactor.resource.secrecy import remember
-    from reactor.resource.speech import note, say
+    from reactor.resource.redaction import register_secret
+    from reactor.resource.sandbox_access import SandboxAccess
     from reactor.resource.threads import in_thread
-    from reactor.resource.watch import Heard, PathWatch, TimerWatch, Watch, Watcher, WatchSink, WatchState
+    from reactor.resource.watch import (
+        ChangedPaths,
+        PathWatch,
+        TimerWatch,
+        Watch,
+        Watcher,
+        WatchSink,
+        WatchState,
+    )
     from reactor.templates.confined import confined_engine
     from reactor.templates.errors import TemplateError
     from reactor.trust.inputs import open_input, require_input_directory
@@ -88,9 +96,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "reactor.engine.engine": ("Engine",),
     "reactor.engine.events": ("Cause", "Event", "Result"),
-    "reactor.engine.options": ("Options",),
+    "reactor.engine.options": ("RunOptions",),
     "reactor.errors": ("Place", "ReactorError"),
-    "reactor.expression.finding": ("find",),
+    "reactor.expression.path_lookup": ("gjson_get",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.trust.inputs": ("open_input", "require_input_directory"),
     "reactor.trust.rule": ("DistrustedError",),
@@ -98,25 +106,25 @@ _HOMES = {
     "reactor.http.client": ("http_answer",),
     "reactor.http.errors": ("ConnectionLostError", "HttpError", "TooLargeError"),
     "reactor.http.request": ("HttpLimits", "HttpRequest"),
-    "reactor.loading": ("Program", "load"),
-    "reactor.mountinfo": ("MountInfo", "is_shared", "mounts"),
+    "reactor.loading": ("LoadedManifest", "load"),
+    "reactor.mountinfo": ("MountInfo", "is_shared_mount", "read_mounts"),
     "reactor.resource.base": ("Meta", "Resource"),
     "reactor.resource.claim": ("Claim", "Exclusion"),
     "reactor.resource.composite": ("Composite",),
-    "reactor.resource.credentials": ("remember_headers", "remember_url"),
+    "reactor.resource.credentials": ("register_header_secrets", "register_url_secrets"),
     "reactor.resource.diagnostic": ("Diagnostic", "InvalidPropertiesError", "ManifestError", "PropertyProblem"),
-    "reactor.resource.fragile": ("fragile_mounts",),
-    "reactor.resource.health": ("Finding", "Status"),
+    "reactor.resource.mount_health": ("fragile_mounts",),
+    "reactor.resource.health": ("HealthResult", "HealthStatus"),
     "reactor.resource.left_alone": ("left_alone",),
     "reactor.resource.mount_changes": ("follow_mounts",),
-    "reactor.resource.need": ("Need",),
+    "reactor.resource.sandbox_access": ("SandboxAccess",),
     "reactor.resource.plan": ("Action", "Diff", "GroupError", "Plan", "ResourceError"),
-    "reactor.resource.printable": ("printable",),
+    "reactor.resource.escaping": ("escaped",),
     "reactor.resource.properties": ("AbsolutePath", "Duration", "Flag", "Rate", "Reference", "References"),
-    "reactor.resource.secrecy": ("remember",),
-    "reactor.resource.speech": ("note", "say"),
+    "reactor.resource.redaction": ("register_secret",),
+    "reactor.resource.output": ("emit_note", "emit_output"),
     "reactor.resource.threads": ("in_thread",),
-    "reactor.resource.watch": ("Heard", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
+    "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.templates.confined": ("confined_engine",),
     "reactor.templates.errors": ("TemplateError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format", "single_name"),
@@ -128,16 +136,81 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "ARCHIVE_SUFFIXES", "AbsolutePath", "Action", "Cause", "Claim", "Composite", "ConnectionLostError", "Diagnostic",
-    "Diff", "DistrustedError", "Duration", "EdgeKind", "Engine", "Event", "Exclusion", "Finding", "Flag", "Graph",
-    "GroupError", "Heard", "HttpAnswer", "HttpError", "HttpLimits", "HttpRequest", "InvalidPropertiesError",
-    "ManifestError", "Meta", "MountInfo", "Need", "Options", "PathWatch", "Place", "Plan", "Program",
-    "PropertyProblem", "Rate", "ReactorError", "Reference", "References", "Resource", "ResourceError", "Result", "SingleFile", "Status",
-    "TemplateError", "TimerWatch", "TooLargeError", "UnpackingError", "UnpackingLimits", "Watch", "WatchSink",
-    "WatchState", "Watcher", "archive_format", "confined_engine", "find", "follow_mounts", "fragile_mounts",
-    "http_answer", "in_thread", "is_shared", "left_alone", "load", "mounts", "note", "open_input", "printable",
-    "remember",
-    "remember_headers", "remember_url", "require_input_directory", "say", "single_name", "size_in_words", "unpack",
+    "ARCHIVE_SUFFIXES",
+    "AbsolutePath",
+    "Action",
+    "Cause",
+    "ChangedPaths",
+    "Claim",
+    "Composite",
+    "ConnectionLostError",
+    "Diagnostic",
+    "Diff",
+    "DistrustedError",
+    "Duration",
+    "EdgeKind",
+    "Engine",
+    "Event",
+    "Exclusion",
+    "Flag",
+    "Graph",
+    "GroupError",
+    "HealthResult",
+    "HealthStatus",
+    "HttpAnswer",
+    "HttpError",
+    "HttpLimits",
+    "HttpRequest",
+    "InvalidPropertiesError",
+    "LoadedManifest",
+    "ManifestError",
+    "Meta",
+    "MountInfo",
+    "PathWatch",
+    "Place",
+    "Plan",
+    "PropertyProblem",
+    "Rate",
+    "ReactorError",
+    "Reference",
+    "References",
+    "Resource",
+    "ResourceError",
+    "Result",
+    "RunOptions",
+    "SandboxAccess",
+    "SingleFile",
+    "TemplateError",
+    "TimerWatch",
+    "TooLargeError",
+    "UnpackingError",
+    "UnpackingLimits",
+    "Watch",
+    "WatchSink",
+    "WatchState",
+    "Watcher",
+    "archive_format",
+    "confined_engine",
+    "emit_note",
+    "emit_output",
+    "escaped",
+    "follow_mounts",
+    "fragile_mounts",
+    "gjson_get",
+    "http_answer",
+    "in_thread",
+    "is_shared_mount",
+    "left_alone",
+    "load",
+    "open_input",
+    "read_mounts",
+    "register_header_secrets",
+    "register_secret",
+    "register_url_secrets",
+    "require_input_directory",
+    "single_name",
+    "size_in_words",
+    "unpack",
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from reactor.manifest.source import Problems, Source, read_source
 from reactor.manifest.surrogates import has_half_a_character
-from reactor.manifest.tree import MAX_DEPTH, parse
+from reactor.manifest.yaml_tree import MAX_DEPTH, parse
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 
@@ -26,7 +26,7 @@ def read_values(path: str) -> dict[str, Any]:
 
 def read_annotated(path: str) -> Annotated:
     """The same, with its annotations."""
-    from reactor.manifest.sections import secrets_among  # noqa: PLC0415 - facts have none
+    from reactor.manifest.data_sections import secrets_among  # noqa: PLC0415 - facts have none
 
     text = _text(path)
     problems, root = _parsed(text, path)

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 from reactor.graph.build import build
 from reactor.graph.graph import Graph
+from reactor.manifest.data_sections import sections_of
 from reactor.manifest.directories import is_directory, manifests_in
 from reactor.manifest.document import Settings
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.manifest.manifest import Manifest, read_manifests, read_tree
-from reactor.manifest.sections import sections_of
 from reactor.manifest.source import Problems, read_source
-from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic, ManifestError
+from reactor.resource.gc_control import gc_paused
 
 
-class Program(NamedTuple):
+class LoadedManifest(NamedTuple):
     """What a valid manifest comes to. ``files`` is all it was made of: when one changes, so may the program.
 
     ``path`` is what the user calls it; several have whole paths in it. ``data`` is what its expressions see. For people there are ``warnings``, and around a run ``pre_message`` and
@@ -42,14 +42,14 @@ Names = str | Sequence[str]
 """What users call a manifest: a file, a URL, or a directory with manifests in it; or several of these as one manifest."""
 
 
-def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) -> Program:
+def load(path: Names, inputs: Inputs = NO_INPUTS, external: Sequence[str] = ()) -> LoadedManifest:
     """Read, bind and connect the manifest at ``path``. Of the host, it reads only what gives one thing two names.
 
     References to what is ``external``, names or globs, lead out of it, and are no problem. Raises ManifestError with all problems of the manifest, in the order of their places.
     """
     warnings: list[str] = []
     manifest, graph = validated(path, inputs, warnings.append, external)
-    return Program(
+    return LoadedManifest(
         shown(path),
         graph,
         manifest.settings,
@@ -67,18 +67,18 @@ def validated(
 ) -> tuple[Manifest, Graph]:
     """The manifest called ``path`` as it was read, and its graph. Raises ManifestError as `load` does."""
     files, known = all_located(path, inputs, warn), with_site(inputs, warn)
-    with collector_paused():
+    with gc_paused():
         manifest, problems = read_manifests(files, inputs=known)
         return manifest, _connected(manifest, problems, external)
 
 
-def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> Program:
+def load_tree(problems: Problems, tree: Any, inputs: Inputs = NO_INPUTS) -> LoadedManifest:
     """The same for a manifest that is parsed, or made, already; ``problems`` are those of its source."""
     warnings: list[str] = []
     manifest, found = read_tree(problems, tree, inputs=with_site(inputs, warnings.append))
     graph = _connected(manifest, found)
     files, data = manifest.files, manifest.data
-    return Program(manifest.path, graph, manifest.settings, files, inputs, data, tuple(warnings))
+    return LoadedManifest(manifest.path, graph, manifest.settings, files, inputs, data, tuple(warnings))
 
 
 def _connected(manifest: Manifest, problems: list[Diagnostic], external: Sequence[str] = ()) -> Graph:
@@ -86,7 +86,7 @@ def _connected(manifest: Manifest, problems: list[Diagnostic], external: Sequenc
         manifest.resources,
         chains=manifest.chains,
         locate=manifest.locate,
-        wrecks=manifest.wrecks,
+        placeholders=manifest.placeholders,
         broken=manifest.broken,
         unread=manifest.unread,
         external=external,

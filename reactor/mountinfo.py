@@ -38,20 +38,20 @@ class MountInfo(NamedTuple):
     super_options: tuple[str, ...]
 
 
-def mounts() -> tuple[MountInfo, ...]:
+def read_mounts() -> tuple[MountInfo, ...]:
     """All mounts; of those at one point, the last hides the others. Raises OSError when there is no /proc."""
     with open(MOUNTINFO, "rb") as table:
         return tuple(map(parse_mount, os.fsdecode(table.read()).split("\n")[:-1]))
 
 
-def is_shared(fstype: str) -> bool:
+def is_shared_mount(fstype: str) -> bool:
     """Whether a file system of this type is somebody else's too: who serves it may change it unheard, or not answer."""
     return fstype in _SHARED or fstype.startswith("fuse.")
 
 
 def is_fragile(info: MountInfo) -> bool:
     """Whether it may stop answering. Not the root: if that does not answer, nobody is left to say so."""
-    if not (info.fstype in _SERVED or is_shared(info.fstype)):
+    if not (info.fstype in _SERVED or is_shared_mount(info.fstype)):
         return False
     return info.point != "/" and not info.point.startswith(_OF_THE_KERNEL)
 

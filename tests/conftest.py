@@ -9,7 +9,7 @@ from processes_of_cli import Done
 from xdist.scheduler import LoadScopeScheduling
 
 from reactor.cli.group import reactor as command
-from reactor.resource import secrecy
+from reactor.resource import redaction
 
 # The same examples in every run, however busy the machine is: what fails has been broken by the change at hand. To look
 # for more, run with --hypothesis-profile=default.
@@ -52,7 +52,7 @@ def state_directory(tmp_path_factory, monkeypatch):
 def no_secrets_stay():
     """What is secret in one test is not masked in the next."""
     yield
-    secrecy.forget_all()
+    redaction.forget_all()
 
 
 @pytest.fixture

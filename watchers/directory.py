@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from reactor import Heard
+from reactor import ChangedPaths
 from watchers.inotify_descriptor import Watched
 
 
@@ -13,7 +13,7 @@ class Listener(NamedTuple):
     """Who is told of all that happens in the directory ``top``, at any depth, and of which paths it happens to."""
 
     vertex: int
-    heard: Heard
+    heard: ChangedPaths
     top: Directory
 
 

@@ -10,7 +10,7 @@ from typing import cast
 
 import trio
 
-from reactor import Heard, PathWatch, ResourceError, Watch, Watcher, WatchSink, fragile_mounts
+from reactor import ChangedPaths, PathWatch, ResourceError, Watch, Watcher, WatchSink, fragile_mounts
 from watchers.directory import Directory, Listener
 from watchers.inotify_descriptor import (
     ATTRIBUTES,
@@ -25,11 +25,11 @@ from watchers.inotify_descriptor import (
     RawEvent,
 )
 from watchers.mounts import MountTable
-from watchers.pacing import Pacer
 from watchers.path_tree import POLL_INTERVAL, PathTree, normal_path
 from watchers.pending_writes import INPUT, MANAGED, Pace, PendingWrites
 from watchers.polling import PollingReport
 from watchers.read_throttle import ReadThrottle
+from watchers.time_slice import TimeSlice
 
 SETTLE = 0.002
 """Seconds between the deletion of a name and its check. `install` and `cp --remove-destination` unlink a file and
@@ -58,10 +58,10 @@ class InotifyWatcher(Watcher):
             self._descriptor = InotifyDescriptor()
             opened.callback(self._descriptor.close)
             self._fragile = fragile_mounts()
-            self._tree = PathTree(self._descriptor, self._mounts, self._fragile.silence)
+            self._tree = PathTree(self._descriptor, self._mounts, self._fragile.unresponsive_reason)
             self._opened = opened.pop_all()
         self._polling = PollingReport(sink)
-        self._arming = Pacer()
+        self._arming = TimeSlice()
         self._throttle = ReadThrottle()
         self._writes = PendingWrites()
         self._inputs: set[tuple[int, bytes]] = set()
@@ -82,8 +82,8 @@ class InotifyWatcher(Watcher):
             return
         directory, name = self._tree.add(path, vertex)
         self._polling.note(vertex, directory, name, self._tree.trouble_of(directory))
-        if self._arming.due():
-            await self._arming.rest()
+        if self._arming.used_up():
+            await self._arming.yield_to_loop()
 
     def disarm(self, watch: Watch, vertex: int) -> None:
         """Listen for a PathWatch no longer."""
@@ -99,7 +99,7 @@ class InotifyWatcher(Watcher):
     async def run(self) -> None:
         """Mark what the kernel tells of, until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._mounts.follow, self._hear_of_mounts)
+            nursery.start_soon(self._mounts.follow, self._on_mounts)
             nursery.start_soon(self._poll)
             nursery.start_soon(self._renew)
             await self.sink.follow(self._wait, self._hear)
@@ -126,10 +126,10 @@ class InotifyWatcher(Watcher):
             self._hear_in_trees(events, marks, now)
         for wd, mask, _, name in events:
             if mask & _RARE:
-                self._hear_of_watch(wd, mask)
+                self._on_watch(wd, mask)
             for directory in by_descriptor.get(wd, ()):
                 if (vertices := directory.leaves.get(name)) and mask & MODIFIED:
-                    self._hear_of_write(vertices, directory.path_of(name) if name else directory.path, now)
+                    self._on_write(vertices, directory.path_of(name) if name else directory.path, now)
                 elif vertices:
                     delay = _delay(mask, name)
                     for vertex in vertices:
@@ -142,7 +142,7 @@ class InotifyWatcher(Watcher):
         for vertex, delay in marks.items():
             self.sink.mark(vertex, delay)
 
-    def _hear_of_write(self, vertices: Iterable[int], path: bytes, now: float) -> None:
+    def _on_write(self, vertices: Iterable[int], path: bytes, now: float) -> None:
         for vertex in vertices:
             self._writes.add(vertex, now, self._pace(vertex, path))
 
@@ -170,7 +170,7 @@ class InotifyWatcher(Watcher):
     def _pace(self, vertex: int, path: bytes) -> Pace:
         return INPUT if (vertex, path) in self._inputs else MANAGED
 
-    def _hear_of_other(self, directory: Directory, name: bytes) -> None:
+    def _on_other(self, directory: Directory, name: bytes) -> None:
         if name in directory.leaves:
             self._tree.follow(directory, name)
         if directory.trees:
@@ -178,7 +178,7 @@ class InotifyWatcher(Watcher):
         if name in directory.children:
             self._stale.add(directory.children[name])
 
-    def _hear_of_watch(self, wd: int, mask: int) -> None:
+    def _on_watch(self, wd: int, mask: int) -> None:
         if mask & QUEUE_OVERFLOW:
             for listener in self._tree.listeners:
                 listener.heard.lose()
@@ -189,7 +189,7 @@ class InotifyWatcher(Watcher):
         else:
             self._call_stale(self._tree.by_descriptor.get(wd, ()))
 
-    def _hear_of_mounts(self, points: Iterable[bytes]) -> None:
+    def _on_mounts(self, points: Iterable[bytes]) -> None:
         self._fragile.read()  # it hears of it too, maybe later
         self._call_stale(self._tree.affected_by_mounts(points))
 
@@ -207,7 +207,7 @@ class InotifyWatcher(Watcher):
             for directory, name in replaced:
                 if self._fragile.by_point:
                     await self._ask(directory.path_of(name))
-                self._hear_of_other(directory, name)
+                self._on_other(directory, name)
             stale, self._stale = self._stale, set()
             for vertex, heard, _ in await self._renew_below(stale):
                 heard.lose()
@@ -215,16 +215,16 @@ class InotifyWatcher(Watcher):
 
     async def _renew_below(self, tops: Iterable[Directory]) -> set[Listener]:
         """Watch the subtrees anew. Returns who listens to a tree that any of it is part of, or was."""
-        pacer = Pacer()
+        time_slice = TimeSlice()
         listeners: set[Listener] = set()
         if self._fragile.by_point:
             await self._ask(*(directory.path for directory in tops))
         for directory in self._tree.renew(tops):
             if directory is None:
-                if pacer.due():
-                    await pacer.rest()
+                if time_slice.used_up():
+                    await time_slice.yield_to_loop()
                 continue
-            await self._recheck(directory, pacer)
+            await self._recheck(directory, time_slice)
             if self._fragile.by_point:
                 await self._ask(*map(directory.path_of, directory.children))
             listeners.update(directory.trees or (directory.parent.trees if directory.parent else ()))
@@ -239,16 +239,16 @@ class InotifyWatcher(Watcher):
             with suppress(ResourceError):
                 await self._fragile.ask(path, within=ANSWER)
 
-    async def _recheck(self, directory: Directory, pacer: Pacer) -> None:
+    async def _recheck(self, directory: Directory, time_slice: TimeSlice) -> None:
         trouble = self._tree.trouble_of(directory)
         for name, vertices in list(directory.leaves.items()):
             for vertex in vertices:
                 self.sink.mark(vertex, SETTLE)
                 self._polling.note(vertex, directory, name, trouble)
-            if pacer.due():
-                await pacer.rest()
-        if pacer.due():
-            await pacer.rest()
+            if time_slice.used_up():
+                await time_slice.yield_to_loop()
+        if time_slice.used_up():
+            await time_slice.yield_to_loop()
 
     async def _poll(self) -> None:
         while True:
@@ -256,7 +256,7 @@ class InotifyWatcher(Watcher):
             self._call_stale(self._tree.troubled)
 
 
-def _asked(watch: Watch) -> tuple[bytes, Heard | None, bool]:
+def _asked(watch: Watch) -> tuple[bytes, ChangedPaths | None, bool]:
     """The path of a PathWatch, where to tell of what is below it, and whether it is an input."""
     asked = cast("PathWatch", watch)
     return os.fsencode(asked.path), asked.below, asked.is_input

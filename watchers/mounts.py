@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from reactor import MountInfo, follow_mounts, is_shared, mounts
+from reactor import MountInfo, follow_mounts, is_shared_mount, read_mounts
 
 _KERNEL = frozenset(("cgroup", "cgroup2", "proc", "sysfs"))
 
@@ -26,10 +26,10 @@ class MountTable:
     def silent_type(self, device: int) -> str | None:
         """The type of the file system on ``device`` (``st_dev``) if it doesn't announce all its changes."""
         kind = self._types.get(f"{os.major(device)}:{os.minor(device)}", "")
-        return kind if kind in _KERNEL or is_shared(kind) else None
+        return kind if kind in _KERNEL or is_shared_mount(kind) else None
 
     async def follow(self, tell: Callable[[frozenset[bytes]], None]) -> None:
-        """Call ``tell`` with the mount points that are new, gone or other, for ever. Raises OSError as `mounts` does."""
+        """Call ``tell`` with the mount points that are new, gone or other, for ever. Raises OSError as `read_mounts` does."""
 
         def look() -> None:
             if changed := self._reread():
@@ -38,7 +38,7 @@ class MountTable:
         await follow_mounts(look)
 
     def _reread(self) -> frozenset[bytes]:
-        found = frozenset(mounts())
+        found = frozenset(read_mounts())
         changed = _points(found ^ self._mounts)
         self._mounts = found
         self._types = {mount.device: mount.fstype for mount in found}

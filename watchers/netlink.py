@@ -12,9 +12,9 @@ import trio
 
 from reactor import Watch, Watcher, WatchSink
 from watchers.mounts import MountTable
-from watchers.netlink_ear import Ear
+from watchers.netlink_listener import NetlinkListener
 from watchers.netlink_socket import NAMESPACES
-from watchers.netlink_subjects import Subject
+from watchers.netlink_topics import WatchedTopic
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class NetlinkWatch(Watch):
     """One subject in the network namespace of that name, or with None in the one of this process."""
 
     netns: str | None
-    subject: Subject
+    watched_topic: WatchedTopic
 
 
 class NetlinkWatcher(Watcher):
@@ -35,26 +35,26 @@ class NetlinkWatcher(Watcher):
 
     def __init__(self, sink: WatchSink) -> None:
         super().__init__(sink)
-        self._ears: dict[str | None, Ear] = {}
+        self._listeners: dict[str | None, NetlinkListener] = {}
         self._mounts: MountTable | None = None
         self._tasks, self._new_tasks = trio.open_memory_channel[Callable[[], Awaitable[None]]](float("inf"))
 
     async def arm(self, watch: Watch, vertex: int) -> None:
         """Listen for a NetlinkWatch."""
-        netns, subject = cast("NetlinkWatch", watch).netns, cast("NetlinkWatch", watch).subject
+        netns, watched_topic = cast("NetlinkWatch", watch).netns, cast("NetlinkWatch", watch).watched_topic
         if netns is not None and self._mounts is None:
             self._mounts = MountTable()
-            self._tasks.send_nowait(partial(self._mounts.follow, self._hear_of_mounts))
-        ear = self._ears.get(netns)
-        if ear is None:
-            ear = self._ears[netns] = Ear(netns, self.sink)
-            self._tasks.send_nowait(ear.hear)
-        ear.add(subject, vertex)
+            self._tasks.send_nowait(partial(self._mounts.follow, self._on_mounts))
+        listener = self._listeners.get(netns)
+        if listener is None:
+            listener = self._listeners[netns] = NetlinkListener(netns, self.sink)
+            self._tasks.send_nowait(listener.hear)
+        listener.add(watched_topic, vertex)
 
     def disarm(self, watch: Watch, vertex: int) -> None:
         """Listen for a NetlinkWatch no longer."""
-        netns, subject = cast("NetlinkWatch", watch).netns, cast("NetlinkWatch", watch).subject
-        self._ears[netns].discard(subject, vertex)
+        netns, watched_topic = cast("NetlinkWatch", watch).netns, cast("NetlinkWatch", watch).watched_topic
+        self._listeners[netns].discard(watched_topic, vertex)
 
     async def run(self) -> None:
         """Mark what the kernel tells of, until cancelled."""
@@ -64,11 +64,11 @@ class NetlinkWatcher(Watcher):
 
     def close(self) -> None:
         """Free the descriptors."""
-        for ear in self._ears.values():
-            ear.close()
+        for listener in self._listeners.values():
+            listener.close()
 
-    def _hear_of_mounts(self, points: Iterable[bytes]) -> None:
+    def _on_mounts(self, points: Iterable[bytes]) -> None:
         for point in points:
             directory, _, name = os.fsdecode(point).rpartition("/")
-            if directory == NAMESPACES and name in self._ears:
-                self._ears[name].reopen()
+            if directory == NAMESPACES and name in self._listeners:
+                self._listeners[name].reopen()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from reactor import Heard
+from reactor import ChangedPaths
 from watchers.directory import Directory, Listener
 from watchers.inotify_descriptor import InotifyDescriptor, Watched
 from watchers.mounts import MountTable
@@ -73,7 +73,7 @@ class PathTree:
         self._prune(directory if itself is None else itself)
         return (directory, name) if itself is None else (itself, b"")
 
-    def add_tree(self, path: bytes, vertex: int, heard: Heard) -> Directory:
+    def add_tree(self, path: bytes, vertex: int, heard: ChangedPaths) -> Directory:
         """Watch all that is below an absolute path for ``vertex``, once the directory it returns is renewed."""
         top = self._reach(_components(path))
         listener = Listener(vertex, heard, top)
@@ -81,7 +81,7 @@ class PathTree:
         top.trees += (listener,)
         return top
 
-    def remove_tree(self, path: bytes, vertex: int, heard: Heard) -> Directory:
+    def remove_tree(self, path: bytes, vertex: int, heard: ChangedPaths) -> Directory:
         """Watch what is below a path that was added no longer for ``vertex``; return the directory there."""
         top = self._reach(_components(path))
         removed = Listener(vertex, heard, top)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 from typing import NamedTuple
 
-from reactor import Heard
+from reactor import ChangedPaths
 
 
 class Pace(NamedTuple):
@@ -28,7 +28,7 @@ INPUT = Pace(quiet=0.1, latest=1.0)
 class _Pending(NamedTuple):
     due: float
     latest: float
-    heard: Heard | None
+    heard: ChangedPaths | None
 
 
 class PendingWrites:
@@ -39,7 +39,9 @@ class PendingWrites:
         self.wake_at = inf
         """When to ask `take_due` again, on trio's clock; infinite while nothing is pending."""
 
-    def add(self, vertex: int, now: float, pace: Pace, path: str = "", heard: Heard | None = None) -> None:
+    def add(
+        self, vertex: int, now: float, pace: Pace, path: str = "", heard: ChangedPaths | None = None
+    ) -> None:
         """Note a write at ``now``. ``path`` is added to ``heard`` when it is due."""
         before = self._pending.get((vertex, path))
         latest = now + pace.latest if before is None else before.latest

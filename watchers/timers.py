@@ -9,7 +9,7 @@ from typing import cast
 import trio
 
 from reactor import TimerWatch, Watch, Watcher, WatchSink
-from watchers.pacing import Pacer
+from watchers.time_slice import TimeSlice
 
 _SPREAD = 0.05
 _GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
@@ -57,7 +57,7 @@ class TimerWatcher(Watcher):
         """Nothing to free: there is no descriptor."""
 
     async def _mark_due(self, now: float) -> None:
-        pacer = Pacer()
+        time_slice = TimeSlice()
         while self._due and self._due[0][0] <= now:
             due, vertex, interval = self._due[0]
             if (vertex, interval) not in self._armed:
@@ -66,5 +66,5 @@ class TimerWatcher(Watcher):
             missed = (now - due) // interval
             heapq.heapreplace(self._due, (due + (missed + 1) * interval, vertex, interval))
             self.sink.mark(vertex)
-            if pacer.due():
-                await pacer.rest()
+            if time_slice.used_up():
+                await time_slice.yield_to_loop()

@@ -104,7 +104,7 @@ class UnitListener:
     async def run(self) -> None:
         """Listen, until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._files.run, self._hear_of_file, self._lose_files)
+            nursery.start_soon(self._files.run, self._on_file, self._lose_files)
             await self._stay_connected()
 
     def close(self) -> None:
@@ -177,7 +177,7 @@ class UnitListener:
 
     async def _listen_at(self, bus: Bus, unit: str, path: str, watched: _Watched) -> None:
         watched.close()
-        hear = partial(self._hear_of_unit, unit)
+        hear = partial(self._on_unit, unit)
         watched.bus, watched.subscription = bus, await bus.subscribe(properties_changed(path), hear)
         if self._units.get(unit) is not watched:  # nobody wants it any more
             watched.close()
@@ -190,7 +190,7 @@ class UnitListener:
             for vertex in self._units[unit].vertices:
                 self._sink.mark(vertex, delay)
 
-    def _hear_of_unit(self, unit: str, _: Message) -> None:
+    def _on_unit(self, unit: str, _: Message) -> None:
         if unit in self._units:
             self._mark((unit,))
 
@@ -208,7 +208,7 @@ class UnitListener:
                 await self._listen(bus, list(self._units))
                 self._sink.mark_all("systemd has come to the bus anew")
 
-    def _hear_of_file(self, name: str) -> None:
+    def _on_file(self, name: str) -> None:
         stem = name.removesuffix(".d")
         units = {unit for unit in self._units if concerns(name, unit)}
         self._mark(units.union(self._at(object_path(stem))), FILES_SETTLE)
@@ -216,7 +216,7 @@ class UnitListener:
     def _look_for_files(self) -> None:
         """The files themselves are watched; new directories may have come with them."""
         for name in self._files.scan():
-            self._hear_of_file(name)
+            self._on_file(name)
 
     def _lose_files(self) -> None:
         self._sink.mark_all("the inotify queue of the unit files overflowed, events were lost")

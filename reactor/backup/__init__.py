@@ -3,5 +3,5 @@
 - ``entry``: one former version, and how it is written down;
 - ``pruning``: which versions have to go;
 - ``store``: the directory itself, and keeping, finding and pruning in it;
-- ``held``: what is there until a resource was undone, whatever the limits.
+- ``undo_contents``: what is there until a resource was undone, whatever the limits.
 """

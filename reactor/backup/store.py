@@ -19,7 +19,7 @@ from hashlib import sha256
 
 import trio
 
-from reactor.backup import held
+from reactor.backup import undo_contents
 from reactor.backup.entry import Name, Version, decode, key_of, parse_name
 from reactor.backup.pruning import ENTRY_COST, Limits, cost, survivors
 from reactor.clock import is_settled
@@ -71,16 +71,16 @@ class Store:
         if self._room < 0:
             self._crowded.set()
 
-    async def hold(self, ref: str, fd: int) -> str:
+    async def keep_for_undo(self, ref: str, fd: int) -> str:
         """Keep what the regular file open at ``fd`` holds, whatever its size and age, until `hold_only` frees it.
 
         Returns the path of a file that holds the same, which is on the disk. Raises OSError when that can't be done.
         """
-        return await in_thread(held.hold, self._held, ref, fd, limiter=self._threads)
+        return await in_thread(undo_contents.keep_for_undo, self._held, ref, fd, limiter=self._threads)
 
     def hold_only(self, refs: Iterable[str]) -> None:
         """Free what is held for others than ``refs``."""
-        held.free_all_but(self._held, refs)
+        undo_contents.free_all_but(self._held, refs)
 
     async def maintain(self) -> None:
         """Keep within the limits until cancelled."""

@@ -45,9 +45,9 @@ def _show_exception(kind: type[BaseException], error: BaseException, trace: Trac
     """Show the traceback of a bug, without the secrets that may be in its words."""
     import traceback
 
-    from reactor.resource.secrecy import scrub
+    from reactor.resource.redaction import redact
 
-    sys.stderr.write(scrub("".join(traceback.format_exception(kind, error, trace))))
+    sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _leave(code: str | int | None) -> None:

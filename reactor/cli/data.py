@@ -13,7 +13,7 @@ from reactor.cli.manifests import rejecting
 from reactor.cli.messages import warn
 from reactor.cli.values import Explained, Form, form_option, found, show, yaml_option
 from reactor.cli.variables import variables, with_variables
-from reactor.resource.secrecy import scrubbed
+from reactor.resource.redaction import redacted
 
 if TYPE_CHECKING:
     from reactor.data.layered import LeafPath
@@ -65,7 +65,7 @@ def data(
       reactor data site.yaml --env --env-prefix APP
     """
     from reactor.data.resolve import masked
-    from reactor.resource.secrecy import MASK
+    from reactor.resource.redaction import MASK
 
     with rejecting(as_json=False, exit_code=exitcodes.BAD_USAGE):
         known = inputs()
@@ -74,7 +74,7 @@ def data(
         raise click.UsageError("--env is a form of its own, without --format and --explain")
     values: Any = masked(resolved.values, resolved.secrets, MASK)
     # An alias may have taken a secret to another key.
-    values = _explained(values, resolved.layers) if explain else scrubbed(values)
+    values = _explained(values, resolved.layers) if explain else redacted(values)
     wanted = found(values, query, "key")
     if env:
         click.echo(variables(wanted if query is None else {"value": wanted}, env_prefix), nl=False)
@@ -86,7 +86,7 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
     """The data of the manifest. Raises ManifestError."""
     from reactor.data.resolve import Layer
     from reactor.loading import data_located, with_site
-    from reactor.manifest.sections import data_of, sections_of, warning
+    from reactor.manifest.data_sections import data_of, sections_of, warning
     from reactor.manifest.site_data import SiteData
     from reactor.manifest.source import Problems, read_source
     from reactor.resource.diagnostic import Diagnostic, ManifestError
@@ -117,7 +117,7 @@ def _resolved(manifest: str, inputs: Inputs) -> Resolved:
 def _explained(value: Any, layers: Mapping[LeafPath, str], path: LeafPath = ()) -> Any:
     """The tree with each leaf, without secrets, beside the layer it came from."""
     if path in layers:
-        return Explained(scrubbed(value), layers[path])
+        return Explained(redacted(value), layers[path])
     if isinstance(value, dict):
         return {key: _explained(inner, layers, (*path, key)) for key, inner in value.items()}
     if isinstance(value, list):

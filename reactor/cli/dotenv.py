@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from reactor.cli.nearby import nearby
+from reactor.cli.implicit_files import implicit_file
 from reactor.trust.rule import Trust
 
 _FILE = ".env"
@@ -26,7 +26,7 @@ def environment(*, read_file: bool) -> tuple[dict[str, str], tuple[str, ...]]:
         path = Path(_FILE).absolute()
     except FileNotFoundError:  # somebody has removed the current directory
         return variables, ()
-    if nearby(_FILE, "the environment that expressions see", "--no-read-env leaves it out") is None:
+    if implicit_file(_FILE, "the environment that expressions see", "--no-read-env leaves it out") is None:
         return variables, (str(path),)
     return variables | parse(_text(path)), (str(path),)
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reactor.cli.did_you_mean import AliasGroup
 from reactor.cli.inputs import entry_options
 from reactor.cli.messages import warn
-from reactor.cli.nearest import AliasGroup
 from reactor.cli.state_dir import state_dir_option
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def pipe(
       echo '{"protocol": "io.choria.ccm.v1.resource.ensure.request",
        "type": "exec", "properties": {"name": "true"}}' | reactor ensure api pipe
     """
-    from reactor.cli.ensuring import session_of
+    from reactor.cli.ensure_common import session_of
     from reactor.ensure.protocol import RequestError, parse_request, response
 
     session = session_of(directory)
@@ -80,7 +80,7 @@ def _answer(
     *,
     noop: bool,
 ) -> dict[str, Any]:
-    from reactor.cli.ensuring import blocked, outlook_of, trusting
+    from reactor.cli.ensure_common import blocked, outlook_of, trusting
     from reactor.cli.state import refuse_managed
     from reactor.ensure.entry import in_one_line, load_entry
     from reactor.ensure.protocol import Ending, response, state_of
@@ -112,18 +112,18 @@ def _answer(
 def _attempt(entry: Entry, location: Any, *, refresh: bool, noop: bool) -> Ending:
     """Run it. Ends the command when a signal cuts that short: then there is no answer."""
     from reactor.cli import exitcodes
-    from reactor.cli.engine_runs import attempt
-    from reactor.cli.ensuring import backups_of, ensured
+    from reactor.cli.engine_run import attempt
+    from reactor.cli.ensure_common import backups_of, ensured
     from reactor.engine.events import Checked
-    from reactor.engine.options import Options
+    from reactor.engine.options import RunOptions
     from reactor.ensure.protocol import Ending
-    from reactor.resource.keeping import keeping_state_in
+    from reactor.resource.backup_store import state_directory_for
 
     events: list[Event] = []
     ref = entry.resource.ref
-    options = Options(noop=noop, owing=frozenset((ref,)) if refresh else frozenset())
+    options = RunOptions(noop=noop, owing=frozenset((ref,)) if refresh else frozenset())
     backups = None if noop else backups_of(location)
-    with keeping_state_in(location.path if location else None):
+    with state_directory_for(location.path if location else None):
         _, interruption = attempt(entry.program.graph, options, events.append, warn, backups)
     short = ensured(entry, events, noop=noop)
     if short is None or interruption.cut_short:

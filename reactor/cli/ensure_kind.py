@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.completing import complete_session
-from reactor.cli.engine_runs import Company, converge
-from reactor.cli.ensuring import backups_of, blocked, ensured, outlook_of, session_of, trusting
+from reactor.cli.completion_candidates import complete_session
+from reactor.cli.engine_run import RunServices, converge
+from reactor.cli.ensure_common import backups_of, blocked, ensured, outlook_of, session_of, trusting
 from reactor.cli.formats import Format
 from reactor.cli.inputs import entry_options
 from reactor.cli.kind_options import KindOptions
@@ -21,16 +21,16 @@ from reactor.cli.state import refuse_managed
 from reactor.cli.state_dir import state_dir_option
 from reactor.console.display import Display
 from reactor.engine.events import Blocked, Event, Result, Skipped
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.ensure.command_line import CommandLine, Given
 from reactor.ensure.entry import Entry, load_entry, unknown
 from reactor.ensure.sessions import Ensured, Outlook, UnknownNameError
 from reactor.journal.state_directory import locate
-from reactor.manifest.kinds import INSTALLED, UnusableKind, look_up
+from reactor.manifest.kind_lookup import INSTALLED, UnusableKind, look_up
 from reactor.manifest.source import Problems
+from reactor.resource.backup_store import state_directory_for
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import ManifestError
-from reactor.resource.keeping import keeping_state_in
 
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
@@ -117,7 +117,7 @@ class Call:
             texts = {self._line.source.file: self._line.source.text, **error.texts}
             report(error.diagnostics, as_json=self._form == "json", texts=texts)
             raise click.exceptions.Exit(self._bad_usage) from error
-        witness = Witness(self._form, resources=len(entry.program.graph.resources))
+        witness = AttemptDisplay(self._form, resources=len(entry.program.graph.resources))
         try:
             go_on = self._blocked if outlook.culprits else self._run
             code = go_on(entry, outlook, witness)
@@ -132,19 +132,19 @@ class Call:
             except UnknownNameError as error:
                 raise unknown(problems, self._line.body, error.name, error.hint) from error
 
-    def _blocked(self, entry: Entry, outlook: Outlook, witness: Witness) -> int:
+    def _blocked(self, entry: Entry, outlook: Outlook, witness: AttemptDisplay) -> int:
         result = blocked(entry, outlook.culprits, noop=self._noop)
         witness(Blocked(result.time, result.ref, result.culprits))
         self._remember(witness, result)
         return exitcodes.FAILED_BIT if self._detailed else exitcodes.NOT_CONVERGED
 
-    def _run(self, entry: Entry, outlook: Outlook, witness: Witness) -> int:
+    def _run(self, entry: Entry, outlook: Outlook, witness: AttemptDisplay) -> int:
         graph = entry.program.graph
         owing = frozenset((entry.resource.ref,)) if outlook.refresh else frozenset()
-        options = Options(noop=self._noop, diff=self._diff, owing=owing)
-        company = Company(backups=None if self._noop else backups_of(self._location))
-        with keeping_state_in(self._location.path if self._location else None):
-            ended, interruption = converge(graph, options, witness, company)
+        options = RunOptions(noop=self._noop, diff=self._diff, owing=owing)
+        services = RunServices(backups=None if self._noop else backups_of(self._location))
+        with state_directory_for(self._location.path if self._location else None):
+            ended, interruption = converge(graph, options, witness, services)
         result = ensured(entry, witness.events, noop=self._noop)
         if len(graph.resources) > 1:
             witness.summarize(ended)
@@ -155,13 +155,13 @@ class Call:
             return exitcodes.of_signal(interruption.number)
         return exitcodes.of_run(ended, once=True, detailed=self._detailed)
 
-    def _remember(self, witness: Witness, result: Ensured | None) -> None:
+    def _remember(self, witness: AttemptDisplay, result: Ensured | None) -> None:
         if self._session is not None:
             with trusting(self._bad_usage):
                 self._session.note([*witness.events, *([result] if result else [])], witness.warn)
 
 
-class Witness(Display):
+class AttemptDisplay(Display):
     """A display that keeps the events it has shown."""
 
     def __init__(self, form: Format, *, resources: int) -> None:

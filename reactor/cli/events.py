@@ -13,11 +13,11 @@ import click
 
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail_for
-from reactor.cli.moments import moment
-from reactor.cli.names import TEXT, warn_if_unknown
+from reactor.cli.resource_names import TEXT, warn_if_unknown
 from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
+from reactor.cli.time_option import moment
+from reactor.console.history_lines import entry_line, headline
 from reactor.console.jsonlines import line
-from reactor.console.past import entry_line, headline
 from reactor.console.style import Style, wants_colour
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from reactor.cli.completing import complete_code
+from reactor.cli.completion_candidates import complete_code
 from reactor.cli.formats import Format, format_option
 from reactor.cli.kinds import folded
 from reactor.cli.messages import fail

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.completing import complete_manifest
+from reactor.cli.completion_candidates import complete_manifest
 from reactor.cli.inputs import external_option, inputs_options, manifests_argument
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import fail, fail_for, hinted
@@ -119,12 +119,12 @@ def _guess(output: Path | None) -> str:
 
 
 def _states(whole: Graph) -> dict[str, str]:
-    from reactor.cli.engine_runs import look
+    from reactor.cli.engine_run import look
     from reactor.journal.state_directory import locate
-    from reactor.resource.keeping import keeping_state_in
+    from reactor.resource.backup_store import state_directory_for
 
     location = locate()
-    with keeping_state_in(location.path if location else None):
+    with state_directory_for(location.path if location else None):
         states, interruption = look(whole, lambda message: click.echo(message, err=True))
     if interruption.taken:
         raise click.exceptions.Exit(exitcodes.of_signal(interruption.number))
@@ -143,7 +143,7 @@ def _exported(shown: Graph, form: str, states: dict[str, str] | None) -> bytes:
 
 
 def _write(picture: bytes, output: Path | None) -> None:
-    from reactor.replacing import replace_file
+    from reactor.atomic_write import replace_file
 
     if output is None:
         click.echo(picture, nl=False)

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.did_you_mean import SuggestingGroup
 from reactor.cli.foreign_words import COMMANDS as COMMANDS_OF_OTHERS
 from reactor.cli.messages import telling_errors
-from reactor.cli.nearest import NearestGroup
 
 COMMANDS = (
     "run",
@@ -39,7 +39,7 @@ COMMANDS = (
 )
 
 
-class LazyGroup(NearestGroup):
+class LazyGroup(SuggestingGroup):
     """A group whose commands are imported when they are invoked or listed."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
@@ -77,7 +77,7 @@ def _bad_usage(words: tuple[str, ...]) -> int:
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from reactor.resource.installed import installed_version
+        from reactor.resource.entry_points import installed_version
 
         click.echo(f"reactor {installed_version()} (Python {sys.version.split()[0]})")
         ctx.exit()

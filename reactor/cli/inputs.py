@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from reactor.cli.messages import hinted
-from reactor.cli.owners import Owner, trust_option, trusting_owners
+from reactor.cli.trust_option import Owner, trust_option, trusting_owners
 from reactor.trust.inputs import trust_everybody
 
 if TYPE_CHECKING:
@@ -186,9 +186,9 @@ def _inputs_options(
 
 
 def _own_data() -> str | None:
-    from reactor.cli.nearby import nearby
+    from reactor.cli.implicit_files import implicit_file
 
-    return _OWN_DATA if nearby(_OWN_DATA, "data", "--hiera FILE names others") else None
+    return _OWN_DATA if implicit_file(_OWN_DATA, "data", "--hiera FILE names others") else None
 
 
 class Given(NamedTuple):

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli.ccm_options import KINDS
-from reactor.cli.nearest import NearestGroup
-from reactor.resource.installed import KINDS_GROUP, installed
+from reactor.cli.did_you_mean import SuggestingGroup
+from reactor.resource.entry_points import KINDS_GROUP, installed_entry_points
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class KindGroup(NearestGroup):
+class KindGroup(SuggestingGroup):
     """A group with a command for each kind that is installed; a kind is imported when its command is used."""
 
     noun = "kind"
@@ -28,14 +28,14 @@ class KindGroup(NearestGroup):
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """The names of the kinds, and what else there is."""
-        return [*installed(KINDS_GROUP), *self._others]
+        return [*installed_entry_points(KINDS_GROUP), *self._others]
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command for a kind, made by the function ``make``, which is written ``module:function``."""
         cmd_name = KINDS.get(cmd_name, cmd_name)
         if cmd_name in self._others:
             command = _imported(self._others[cmd_name])
-        elif cmd_name in installed(KINDS_GROUP):
+        elif cmd_name in installed_entry_points(KINDS_GROUP):
             command = _imported(self._make)(cmd_name)
         else:
             return None
@@ -48,7 +48,7 @@ class KindGroup(NearestGroup):
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the names only: what each is for would need all of them imported. ``reactor kinds`` has that."""
         with formatter.section("Kinds"):
-            formatter.write_text(", ".join(installed(KINDS_GROUP)))
+            formatter.write_text(", ".join(installed_entry_points(KINDS_GROUP)))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete kinds without importing them."""

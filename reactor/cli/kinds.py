@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reactor.cli.completing import complete_kind
+from reactor.cli.completion_candidates import complete_kind
 from reactor.cli.formats import Format, format_option
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def kinds(kind: str | None, form: Format) -> None:
 
     if kind is not None:
         model = found_kind(kind)
-        obstacles = {name: model.obstacle(name) for name in model.providers}
+        obstacles = {name: model.unavailable_reason(name) for name in model.providers}
         show = _document if form == "json" else _page
         click.echo(show(describe(model), obstacles))
         return
@@ -111,8 +111,8 @@ def _lines(found: Description, obstacles: Obstacles) -> Iterator[str]:
     yield from folded(f"Watches: {found.watches}", 2)
     yield from folded(f"Goes after: {found.goes_after or 'nothing by itself'}", 2)
     yield from folded(f"Undone, with meta: {{reverse: true}}: {found.reversal or 'not possible'}", 2)
-    for name, obstacle in obstacles.items():
-        yield from folded(f"Provider {name}: {obstacle or 'works here'}", 2)
+    for name, unavailable_reason in obstacles.items():
+        yield from folded(f"Provider {name}: {unavailable_reason or 'works here'}", 2)
     yield ""
     yield f"Example: {found.example}"
 

@@ -11,7 +11,7 @@ import click
 from reactor.console.jsonlines import diagnostic_record, line
 from reactor.console.style import wants_colour
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.resource.secrecy import scrub
+from reactor.resource.redaction import redact
 
 
 @contextmanager
@@ -36,4 +36,6 @@ def report(
     if as_json:
         click.echo("".join(line(diagnostic_record(each)) for each in diagnostics), nl=False)
     coloured = wants_colour(sys.stderr)
-    click.echo(scrub(render(diagnostics, color=coloured, texts=texts)).rstrip("\n"), err=True, color=coloured)
+    click.echo(
+        redact(render(diagnostics, color=coloured, texts=texts)).rstrip("\n"), err=True, color=coloured
+    )

@@ -11,7 +11,7 @@ import click
 from reactor.cli import exitcodes
 from reactor.cli.foreign_words import option_for
 from reactor.errors import ReactorError
-from reactor.resource.printable import printable
+from reactor.resource.escaping import escaped
 
 _Error = TypeVar("_Error", bound=click.ClickException)
 
@@ -65,7 +65,7 @@ def telling_errors(*, bad_usage: int) -> Iterator[None]:
 @contextmanager
 def refusing() -> Iterator[None]:
     """End the command as for bad usage when the converger, or the system, does not do what it was asked."""
-    from reactor.control.refusal import RefusedError
+    from reactor.control.refused_request import RefusedError
 
     try:
         yield
@@ -79,7 +79,7 @@ def refusing() -> Iterator[None]:
 
 def remark(message: str, hint: str | None) -> None:
     """Something that is no error, but may be none of what the person wanted to hear."""
-    click.echo(printable(message), err=True)
+    click.echo(escaped(message), err=True)
     if hint:
         _say("hint", hint)
 
@@ -90,7 +90,7 @@ def warn(message: str) -> None:
 
 
 def _say(what: str, text: str) -> None:
-    click.echo(f"{what}: " + "\n".join(map(printable, text.split("\n"))), err=True)
+    click.echo(f"{what}: " + "\n".join(map(escaped, text.split("\n"))), err=True)
 
 
 def _code(error: click.UsageError) -> str:

@@ -14,7 +14,7 @@ from reactor.cli.messages import fail, hinted
 
 if TYPE_CHECKING:
     from reactor.control.address import Address
-    from reactor.control.port import MetricsPort
+    from reactor.control.tcp_listener import MetricsPort
 
 _SHORTEST_TOKEN = 16
 
@@ -84,7 +84,7 @@ def listening(exposure: Exposure | None, bad_usage: int) -> Iterator[MetricsPort
     if exposure is None:
         yield None
         return
-    from reactor.control.port import MetricsPort
+    from reactor.control.tcp_listener import MetricsPort
 
     with refusing_port(exposure.address, "--metrics", bad_usage):
         port = MetricsPort(*exposure)

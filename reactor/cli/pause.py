@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reactor.cli.completing import complete_journal
+from reactor.cli.completion_candidates import complete_journal
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail_for, hinted, refusing, remark, warn
-from reactor.cli.names import TEXT
+from reactor.cli.resource_names import TEXT
 from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _duration(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
-    from reactor.control.pauses import is_sane
+    from reactor.control.pause_file import is_sane
     from reactor.resource.properties import parse_duration
 
     try:
@@ -57,9 +57,9 @@ def pause(ref: str, seconds: float, reason: str, form: Format, state_dir: str | 
       reactor pause --for 10m --reason 'disk is being replaced'
     """
     from reactor.console.jsonlines import line
-    from reactor.console.quantities import date_and_time
+    from reactor.console.number_format import date_and_time
     from reactor.control.client import Client, NoRunError
-    from reactor.resource.printable import printable
+    from reactor.resource.escaping import escaped
 
     if not reason.strip():
         raise click.BadParameter("say why, for those who wonder later", param_hint="'--reason'")
@@ -74,13 +74,13 @@ def pause(ref: str, seconds: float, reason: str, form: Format, state_dir: str | 
         click.echo(line({"paused": refs, "until": until}), nl=False)
         return
     for each in refs:
-        click.echo(f"{printable(each)}  paused  until {date_and_time(until)}")
+        click.echo(f"{escaped(each)}  paused  until {date_and_time(until)}")
 
 
 def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) -> list[str]:
     """Write it to the file, and ask once more: a run that started meanwhile may have read the file before."""
     from reactor.control.client import NoRunError
-    from reactor.control.pauses import Pauses
+    from reactor.control.pause_file import PauseFile
     from reactor.journal.state_directory import StateDirectory, StateDirectoryError
 
     try:
@@ -88,7 +88,7 @@ def _pause_without_run(client: Client, ref: str, seconds: float, reason: str) ->
     except StateDirectoryError as error:
         fail_for(error)
     now = time.time()
-    Pauses(client.directory, warn).add(ref, now, now + seconds, reason)
+    PauseFile(client.directory, warn).add(ref, now, now + seconds, reason)
     try:
         return client.pause(ref, seconds, reason)
     except NoRunError:

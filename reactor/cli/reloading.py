@@ -16,16 +16,16 @@ from reactor.cli.loaded_files import LoadedFiles
 from reactor.cli.manifests import report
 from reactor.engine.engine import Engine
 from reactor.engine.events import ReloadRejected
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.graph.graph import Graph
 from reactor.loading import all_located, is_elsewhere, shown, with_site
 from reactor.manifest.directories import is_directory
 from reactor.manifest.inputs import NO_INPUTS, Inputs
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.resource.fragile import fragile_mounts
+from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
-from reactor.resource.watch import Heard, PathWatch
+from reactor.resource.watch import ChangedPaths, PathWatch
 
 if TYPE_CHECKING:
     from reactor.console.display import Display
@@ -52,7 +52,7 @@ class Generation(NamedTuple):
     """
 
     graph: Graph
-    options: Options
+    options: RunOptions
     files: tuple[str, ...] = ()
     inputs: Inputs = NO_INPUTS
     warnings: tuple[str, ...] = ()
@@ -104,11 +104,11 @@ class Reloader:
         self._follow(self._generation.files)
 
     def concerns(self, paths: Iterable[str]) -> bool:
-        """As `reactor.engine.following.Origin` has it."""
+        """As `reactor.engine.manifest_follower.Origin` has it."""
         return self._loaded_files.concerns(paths)
 
     async def changed(self) -> Collection[str]:
-        """As `reactor.engine.following.Origin` has it. What is on a mount that does not answer has not changed."""
+        """As `reactor.engine.manifest_follower.Origin` has it. What is on a mount that does not answer has not changed."""
         async with self._loading:
             files, answering = self._loaded_files, []
             for path in files.paths:
@@ -230,7 +230,7 @@ class Reloader:
         for path in sorted(wanted - self._listening.keys()):
             look, hear, below = partial(self._look, path), self.request, None
             if path in self._directories:
-                hear, below = partial(self._hear_in, path), Heard()
+                hear, below = partial(self._hear_in, path), ChangedPaths()
             self._listening[path] = engine.listen(PathWatch(path, below, is_input=True), hear, look)
 
     def _hear_in(self, directory: str) -> None:
@@ -243,7 +243,7 @@ class Reloader:
 
         One on a mount that does not answer is looked at when it does: its watch tells.
         """
-        if fragile_mounts().silence(path) is not None:
+        if fragile_mounts().unresponsive_reason(path) is not None:
             return
         with suppress(OSError):
             changed = max(os.stat(path).st_ctime_ns, os.lstat(path).st_ctime_ns)

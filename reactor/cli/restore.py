@@ -11,8 +11,8 @@ import click
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail, warn
 from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
-from reactor.console.quantities import date_and_time
-from reactor.resource.printable import printable
+from reactor.console.number_format import date_and_time
+from reactor.resource.escaping import escaped
 
 if TYPE_CHECKING:
     from reactor.backup.entry import Version
@@ -109,7 +109,7 @@ def _show(versions: list[Version], form: Format) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        click.echo(printable("  ".join(cells).rstrip()))
+        click.echo(escaped("  ".join(cells).rstrip()))
 
 
 def _record(version: Version) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _show_diff(store: Store, version: Version, versions: list[Version], form: Fo
     if any(each.is_secret for each in versions):
         fail(
             "R0608",
-            f"{printable(version.path)} holds secrets, and is not shown",
+            f"{escaped(version.path)} holds secrets, and is not shown",
             "put it back, and look at it there",
             1,
         )
@@ -152,7 +152,7 @@ def _show_diff(store: Store, version: Version, versions: list[Version], form: Fo
     for text in verdict.diffs:
         click.echo(style.diff(text), nl=False, color=True)
     if not verdict.diffs:
-        click.echo(f"{printable(version.path)} is as in version {version.name.id}")
+        click.echo(f"{escaped(version.path)} is as in version {version.name.id}")
 
 
 def _content(store: Store, version: Version) -> str:
@@ -176,10 +176,10 @@ def _restore(store: Store, version: Version, form: Format) -> None:
         _tell({"path": version.path, "version": version.name.id, "changed": changed})
     elif changed:
         click.echo(
-            f"{printable(version.path)} is again as in version {version.name.id}, from before {_time(version)}"
+            f"{escaped(version.path)} is again as in version {version.name.id}, from before {_time(version)}"
         )
     else:
-        click.echo(f"{printable(version.path)} is already as in version {version.name.id}")
+        click.echo(f"{escaped(version.path)} is already as in version {version.name.id}")
     if changed and version.mode & ~_PERMISSIONS:
         warn(f"of its mode {version.mode:04o} the setuid, setgid and sticky bits are left out")
 
@@ -187,11 +187,11 @@ def _restore(store: Store, version: Version, form: Format) -> None:
 async def _put_back(store: Store, version: Version, content: str, *, noop: bool = False) -> Verdict:
     """Bring the path into the old state just as a manifest would, so it is as safe, and can be taken back."""
     from reactor.engine.check import check
-    from reactor.resource.keeping import keeper
+    from reactor.resource.backup_store import backup_store
+    from reactor.resource.output import speaker
     from reactor.resource.registry import find_kind
-    from reactor.resource.speech import speaker
 
-    keeper.set(store)
+    backup_store.set(store)
     speaker.set(warn)
     file = find_kind("file").model_validate(
         {

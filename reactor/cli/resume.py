@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reactor.cli.completing import complete_journal
+from reactor.cli.completion_candidates import complete_journal
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import refusing, warn
-from reactor.cli.names import TEXT
+from reactor.cli.resource_names import TEXT
 from reactor.cli.state_dir import directory_of, state_dir_option
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def resume(ref: str, form: Format, state_dir: str | None) -> None:
     """
     from reactor.console.jsonlines import line
     from reactor.control.client import Client, NoRunError
-    from reactor.resource.printable import printable
+    from reactor.resource.escaping import escaped
 
     client = Client(directory_of(state_dir))
     with refusing():
@@ -46,7 +46,7 @@ def resume(ref: str, form: Format, state_dir: str | None) -> None:
         click.echo(line({"resumed": refs}), nl=False)
         return
     for each in refs:
-        click.echo(f"{printable(each)}  resumed")
+        click.echo(f"{escaped(each)}  resumed")
     if not refs:
         click.echo("nothing was paused", err=True)
 
@@ -54,11 +54,11 @@ def resume(ref: str, form: Format, state_dir: str | None) -> None:
 def _resume_without_run(client: Client, ref: str) -> list[str]:
     """Write it to the file, and ask once more: a run that started meanwhile may have read the file before."""
     from reactor.control.client import NoRunError
-    from reactor.control.pauses import Pauses, effective, patterns
+    from reactor.control.pause_file import PauseFile, effective, patterns
 
     if not os.path.isdir(client.directory):
         return []
-    pauses, now = Pauses(client.directory, warn), time.time()
+    pauses, now = PauseFile(client.directory, warn), time.time()
     before = pauses.living(now)
     left = pauses.take_back(ref, now)
     try:

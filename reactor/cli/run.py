@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.completing import complete_manifest
+from reactor.cli.completion_candidates import complete_manifest
 from reactor.cli.formats import Format, format_option
 from reactor.cli.inputs import inputs_options, manifests_argument
+from reactor.cli.live_page_option import refuse_page, ui_option
 from reactor.cli.messages import hinted
 from reactor.cli.metrics import Exposure, metrics_options, refuse_exposure
-from reactor.cli.page import refuse_page, ui_option
 from reactor.cli.state_dir import state_dir_option
-from reactor.engine.options import DEFAULT_JOBS, Options
+from reactor.engine.options import DEFAULT_JOBS, RunOptions
 
 if TYPE_CHECKING:
     from reactor.control.address import Address
@@ -141,7 +141,7 @@ def run(
     exposure: Exposure | None,
 ) -> None:
     """Bring the host into the state of manifests, and keep it there; the help is `_HELP`."""
-    from reactor.cli.assembling import Run
+    from reactor.cli.converge import ConvergeCommand
     from reactor.journal.state_directory import locate
 
     bad_usage = exitcodes.of_bad_usage(detailed=detailed_exitcodes)
@@ -152,7 +152,7 @@ def run(
         with trust_everybody():
             show_rendered(manifests, "json" if form == "json" else "yaml", inputs, bad_usage)
         return
-    options = Options(
+    options = RunOptions(
         watch=not converge_once or converged_timeout is not None,
         noop=noop,
         monitor_only=monitor_only,
@@ -160,7 +160,9 @@ def run(
         diff=diff,
         converged_timeout=converged_timeout,
     )
-    asked = Run(manifests, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage)
+    asked = ConvergeCommand(
+        manifests, inputs, only, exclude, jobs, options, form, locate(state_dir), bad_usage
+    )
     ended, interruption = asked.converge(exposure, ui)
     code = exitcodes.of_run(ended, once=converge_once, detailed=detailed_exitcodes)
     if interruption.cut_short or (converge_once and interruption.left_work):

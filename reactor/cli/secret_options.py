@@ -8,7 +8,7 @@ import click
 
 from reactor.cli.given_files import read_given
 from reactor.cli.messages import hinted, warn
-from reactor.resource.secrecy import remember
+from reactor.resource.redaction import register_secret
 
 FROM_FILE = "_from_file"
 """What the parameter of the option that names a file ends in."""
@@ -37,13 +37,13 @@ def secret_value(flag: str, value: Any, file: str | None) -> Any:
             warn(
                 f"every user of this host can see what {flag} is while this runs; use {flag}-file FILE, or - for stdin"
             )
-            remember([value, _values_of_pairs(value)])
+            register_secret([value, _values_of_pairs(value)])
         return value
     if is_given:
         raise hinted(click.UsageError(f"{flag} and {flag}-file are given"), "choose one of them")
     text = read_given(f"{flag}-file", file).replace("\r\n", "\n")
     found = tuple(line for line in text.splitlines() if line) if value == () else text.removesuffix("\n")
-    remember([found, _values_of_pairs(found)])
+    register_secret([found, _values_of_pairs(found)])
     return found
 
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.did_you_mean import SuggestingGroup
 from reactor.cli.inputs import DATA_VARIABLE, inputs_options
 from reactor.cli.manifests import rejecting
 from reactor.cli.messages import fail_for, hinted
-from reactor.cli.nearest import NearestGroup
-from reactor.cli.owners import trusting_owners
+from reactor.cli.trust_option import trusting_owners
 
 if TYPE_CHECKING:
-    from reactor.loading import Program
+    from reactor.loading import LoadedManifest
     from reactor.manifest.inputs import Inputs
     from reactor.resource.base import Resource
     from reactor.service.unit import Service
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SENSELESS = {"converge_once": "--converge-once", "render": "--render"}
 
 
-@click.group(cls=NearestGroup, short_help="Run a manifest as a service of systemd.")
+@click.group(cls=SuggestingGroup, short_help="Run a manifest as a service of systemd.")
 def service() -> None:
     """Have systemd run a manifest from boot on, watch over it, and start it again when it fails.
 
@@ -161,7 +161,7 @@ def _refuse_unwritable(place: str) -> None:
         raise click.UsageError(f"{place!r} can't be in a unit: it holds a backslash or a control character")
 
 
-def _loaded(places: tuple[str, ...], given: dict[str, Any]) -> Program:
+def _loaded(places: tuple[str, ...], given: dict[str, Any]) -> LoadedManifest:
     """The manifest, with the files believed that the service will believe: nobody calls sudo(8) for that.
 
     Raises UsageError where the service would not start for the sake of the token of its metrics.

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from reactor.cli import exitcodes
+from reactor.cli.did_you_mean import AliasGroup
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail, warn
-from reactor.cli.nearest import AliasGroup
 
 _LABELS = {
     "total_resources": "Total Resources",
@@ -95,7 +95,7 @@ def show_report(directory: str | None, remove: bool, form: Format) -> None:
       reactor session report
       reactor session report --remove --format json
     """
-    from reactor.cli.ensuring import BEGIN, session_of, trusting
+    from reactor.cli.ensure_common import BEGIN, session_of, trusting
     from reactor.console.jsonlines import line
     from reactor.ensure.sessions import summary
 
@@ -111,10 +111,10 @@ def show_report(directory: str | None, remove: bool, form: Format) -> None:
 
 
 def _text(told: dict[str, Any]) -> str:
-    from reactor.resource.printable import printable
+    from reactor.resource.escaping import escaped
 
     lines = ["Session Summary", ""]
     lines += [f"{label + ':':>22} {told[key]}" for key, label in _LABELS.items()]
     if told["troubles"]:
-        lines += ["", *(printable(f"{ref}: {why}") for ref, why in told["troubles"].items())]
+        lines += ["", *(escaped(f"{ref}: {why}") for ref, why in told["troubles"].items())]
     return "".join(f"{each}\n" for each in lines)

@@ -23,7 +23,7 @@ from reactor.manifest.source import Problems
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import ManifestError
 from reactor.resource.plan import ResourceError
-from reactor.resource.secrecy import scrubbed
+from reactor.resource.redaction import redacted
 
 if TYPE_CHECKING:
     from reactor.manifest.inputs import Inputs
@@ -43,7 +43,7 @@ def kind_command(kind: str) -> click.Command:
             state = trio.run(_state, resource)
         except (ResourceError, OSError) as error:
             fail(getattr(error, "code", "R0502"), str(error), getattr(error, "hint", None), 1)
-        show_values(scrubbed(state), form)
+        show_values(redacted(state), form)
 
     options = KindOptions(model, beside=command.params)
     command.params = [*options.parameters(), *command.params]

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import trio
 
-from reactor.cli.children import kill_children
-from reactor.console.ledger import name_some
-from reactor.console.quantities import counted
+from reactor.cli.kill_commands import kill_children
+from reactor.console.number_format import counted
+from reactor.console.open_problems import name_some
 from reactor.engine.engine import Engine
 from reactor.resource.left_alone import LEFT_ALONE
 

@@ -23,9 +23,9 @@ from reactor.journal.state_directory import (
     is_ours,
 )
 from reactor.journal.store import has_set_aside
+from reactor.resource.backup_store import state_directory_for
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic, ManifestError
-from reactor.resource.keeping import keeping_state_in
 
 _GOES_ON = "the run goes on, but forgets what it owes when it ends"
 
@@ -64,7 +64,7 @@ def opened(location: Location | None, manifest: str, warn: Warn, bad_usage: int)
     if directory and journal and backups and not has_set_aside(directory.path):
         backups.hold_only(journal.held())
     try:
-        with keeping_state_in(directory.path if directory else None):
+        with state_directory_for(directory.path if directory else None):
             if journal:
                 yield State(directory, journal, backups, complete=journal.is_complete)
             else:
@@ -88,7 +88,7 @@ def remembered(location: Location | None, warn: Warn) -> Iterator[State]:
     if location is None:
         yield State()
         return
-    with keeping_state_in(location.path):
+    with state_directory_for(location.path):
         if os.path.lexists(os.path.join(location.path, FILE_NAME)):
             yield _recollected(location.path, warn)
         else:
@@ -101,7 +101,7 @@ def _without_journal(
     """What a journal holds that can't be written is still owed: it is done, and maybe once more by the next run."""
     if location is None or not is_ours(location.path):
         return State(directory, None, backups)
-    from reactor.journal.salvage import recollect
+    from reactor.journal.recovery import recollect
 
     found = recollect(location.path)
     owing = frozenset(subscriber for _, subscriber in found.owed)

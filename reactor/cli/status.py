@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactor.cli import exitcodes
-from reactor.cli.completing import complete_journal
+from reactor.cli.completion_candidates import complete_journal
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail_for, refusing, remark, warn
-from reactor.cli.names import TEXT
+from reactor.cli.resource_names import TEXT
 from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
 
 if TYPE_CHECKING:
-    from reactor.control.question import Question
+    from reactor.control.status_query import StatusQuery
 
 
 @click.command(short_help="Show how everything stands, and why.")
@@ -43,9 +43,9 @@ def status(ref: str | None, everything: bool, failed: bool, form: Format, state_
       reactor status 'file#/etc/nginx/*'
     """
     from reactor.control.client import Client, NoRunError
-    from reactor.control.question import Question
+    from reactor.control.status_query import StatusQuery
 
-    directory, question = directory_of(state_dir), Question(ref, everything, failed)
+    directory, question = directory_of(state_dir), StatusQuery(ref, everything, failed)
     with refusing():
         try:
             answer = Client(directory).status(question)
@@ -59,27 +59,27 @@ def status(ref: str | None, everything: bool, failed: bool, form: Format, state_
 
 def _show(answer: dict[str, Any], form: Format) -> None:
     from reactor.console.jsonlines import line
-    from reactor.console.standing import standing_text
+    from reactor.console.status_lines import status_text
     from reactor.console.style import Style, wants_colour
 
     coloured, aligned = wants_colour(sys.stdout), sys.stdout.isatty()
     if form == "json":
         text = line(answer)
     else:
-        text = standing_text(answer, Style(coloured), time.time(), aligned=aligned)
+        text = status_text(answer, Style(coloured), time.time(), aligned=aligned)
     click.echo(text, nl=False, color=coloured)
 
 
-def _show_past(directory: str, question: Question, form: Format) -> None:
+def _show_past(directory: str, question: StatusQuery, form: Format) -> None:
     """How things stood when the last run ended, if there was one."""
+    from reactor.control.last_run import last_status
     from reactor.control.names import UnknownNameError
-    from reactor.control.past import last_status
-    from reactor.control.pauses import Pauses
+    from reactor.control.pause_file import PauseFile
     from reactor.journal.history import History, HistoryError, NoHistoryError
 
     try:
         with closing(History(directory, at_once=True)) as history:
-            answer = last_status(Pauses(directory, warn), history, question)
+            answer = last_status(PauseFile(directory, warn), history, question)
     except UnknownNameError as error:
         fail_for(error)
     except HistoryError as error:

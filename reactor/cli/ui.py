@@ -25,7 +25,7 @@ def ui(form: Format, state_dir: str | None) -> None:
     """
     from reactor.console.jsonlines import line
     from reactor.control.client import Client, NoRunError
-    from reactor.resource.printable import printable
+    from reactor.resource.escaping import escaped
 
     directory = directory_of(state_dir)
     with refusing():
@@ -33,4 +33,4 @@ def ui(form: Format, state_dir: str | None) -> None:
             url = Client(directory).page_url()
         except NoRunError as error:
             fail_for(error, hint=hint_about(directory))
-    click.echo(line({"url": url}) if form == "json" else f"{printable(url)}\n", nl=False)
+    click.echo(line({"url": url}) if form == "json" else f"{escaped(url)}\n", nl=False)

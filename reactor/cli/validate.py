@@ -13,7 +13,7 @@ from reactor.cli.inputs import external_option, looking_options, manifests_argum
 from reactor.cli.manifests import report
 from reactor.cli.messages import warn
 from reactor.console.jsonlines import line
-from reactor.console.quantities import counted
+from reactor.console.number_format import counted
 from reactor.resource.diagnostic import ManifestError
 
 if TYPE_CHECKING:

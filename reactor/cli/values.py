@@ -11,7 +11,7 @@ import click
 
 from reactor.cli.messages import fail
 from reactor.console.style import Style, wants_colour
-from reactor.resource.printable import printable
+from reactor.resource.escaping import escaped
 
 Form = Literal["text", "json", "yaml"]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -40,13 +40,13 @@ yaml_option = click.option("--yaml", "form", flag_value="yaml", help="The same a
 
 def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:
     """What the path ``query`` finds in ``values``; without one, all. Ends the command if there is nothing."""
-    from reactor.expression.finding import find
+    from reactor.expression.path_lookup import gjson_get
     from reactor.resource.properties import did_you_mean
 
     if query is None:
         return dict(values)
     try:
-        return find(values, query)
+        return gjson_get(values, query)
     except ValueError as error:
         fail("R0705", f"can't look up {query}: {error}", None, 1)
     except KeyError:
@@ -67,7 +67,7 @@ def show(value: Any, form: Form | None) -> None:
     else:
         style = Style(wants_colour(sys.stdout))
         for path, leaf in leaves(value):
-            words = [style("bold", printable(path))] if path else []
+            words = [style("bold", escaped(path))] if path else []
             click.echo("  ".join([*words, *_shown(leaf, style)]), color=style.coloured)
 
 
@@ -101,6 +101,6 @@ def _shown(value: Any, style: Style) -> Iterator[str]:
     layer = None
     if isinstance(value, Explained):
         value, layer = value["value"], value["layer"]
-    yield printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    yield escaped(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     if layer is not None:
-        yield style("dim", printable(f"# {layer}"))
+        yield style("dim", escaped(f"# {layer}"))

@@ -7,12 +7,12 @@ from contextlib import closing
 
 import click
 
-from reactor.cli.completing import complete_journal
+from reactor.cli.completion_candidates import complete_journal
 from reactor.cli.formats import Format, format_option
 from reactor.cli.messages import fail, fail_for
-from reactor.cli.names import TEXT, hint_from
+from reactor.cli.resource_names import TEXT, hint_from
 from reactor.cli.state_dir import directory_of, hint_about, state_dir_option
-from reactor.resource.printable import printable
+from reactor.resource.escaping import escaped
 
 
 @click.command(short_help="Explain the state of one resource.")
@@ -33,13 +33,13 @@ def why(ref: str, form: Format, state_dir: str | None) -> None:
       reactor why 'exec#restart app'
     """
     from reactor.console.jsonlines import line
-    from reactor.control.reasons import Reasons
+    from reactor.control.explanation import Explanation
     from reactor.journal.history import History, HistoryError
 
     directory = directory_of(state_dir)
     try:
         with closing(History(directory, at_once=True)) as history:
-            reasons = Reasons(history, time.time())
+            reasons = Explanation(history, time.time())
             told = reasons.tell(ref) or reasons.tell(history.aliases().get(ref, ref))
             if told is None:
                 fail("R0605", f"the journal knows no resource {ref}", hint_from(history, ref), 1)
@@ -49,4 +49,4 @@ def why(ref: str, form: Format, state_dir: str | None) -> None:
         click.echo(line({"ref": ref, "why": told}), nl=False)
         return
     for text in told:
-        click.echo(printable(text))
+        click.echo(escaped(text))

@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
-from reactor.manifest.old_breaks import without_old_breaks
 from reactor.manifest.scalars import plain_value
+from reactor.manifest.yaml11_line_breaks import without_yaml11_breaks
 
 
 class _Dumper(yaml.SafeDumper):
@@ -28,7 +28,7 @@ def _represent(dumper: _Dumper, text: str) -> yaml.ScalarNode:
 
 
 def _style_of(text: str) -> str | None:
-    if without_old_breaks(text) != text:
+    if without_yaml11_breaks(text) != text:
         return '"'
     if "\n" in text:
         return "|"

@@ -10,18 +10,18 @@ from typing import Any, Literal
 
 import trio
 
-from reactor.console.entries import EntrySink
-from reactor.console.introduction import warning_record
 from reactor.console.journald import WARNING_PREFIX, Journald, leads_to_journal
+from reactor.console.journald_entries import JournaldSink
 from reactor.console.jsonlines import JsonSink, line
 from reactor.console.progress import ERASE_LINE, ProgressBar
+from reactor.console.run_header import warning_record
 from reactor.console.style import Style, wants_colour
 from reactor.console.summary import plain_summary, table_summary
 from reactor.console.text import TextSink
 from reactor.console.writer import Writer
 from reactor.engine.events import Ended, Event
-from reactor.resource.printable import printable
-from reactor.resource.secrecy import scrub
+from reactor.resource.escaping import escaped
+from reactor.resource.redaction import redact
 
 Format = Literal["text", "json"]
 
@@ -48,7 +48,7 @@ class Display:
             return JsonSink(self._writer.write)
         if leads_to_journal(sys.stdout.fileno()):
             self._journald = Journald(self._writer.write)
-            entries = EntrySink(self._journald, continuous=continuous)
+            entries = JournaldSink(self._journald, continuous=continuous)
             self._text = entries.text
             return entries
         self._text = TextSink(self._print, self._style, continuous=continuous, aligned=sys.stdout.isatty())
@@ -62,7 +62,7 @@ class Display:
     def say(self, message: str, record: dict[str, Any]) -> None:
         """Say something that is no event, in its place among them: to people ``message``, to programs ``record``."""
         if self._text:
-            self._print("".join(f"{printable(part)}\n" for part in message.splitlines()))
+            self._print("".join(f"{escaped(part)}\n" for part in message.splitlines()))
         else:
             self._writer.write(line(record))
 
@@ -70,7 +70,7 @@ class Display:
         """Tell the person at the terminal something about the program itself, on stderr, if it is still there."""
         erase = ERASE_LINE.decode() if self._bar and self._bar.shown else ""
         prefix = WARNING_PREFIX if leads_to_journal(STDERR) else f"{erase}reactor: "
-        self._errors.write(f"{prefix}{printable(scrub(message))}\n")
+        self._errors.write(f"{prefix}{escaped(redact(message))}\n")
         self._errors.hurry()
 
     def warn(self, message: str) -> None:
@@ -111,13 +111,13 @@ class Display:
         self._errors.flush()
 
     def _print(self, text: str) -> None:
-        self._writer.write(scrub(text))
+        self._writer.write(redact(text))
 
     def _summary(self, ended: Ended, text: TextSink) -> str:
         if sys.stdout.isatty():
             width = shutil.get_terminal_size().columns
-            return table_summary(ended, text.ledger, width, coloured=self._style.coloured)
-        return plain_summary(ended, text.ledger, self._style)
+            return table_summary(ended, text.open_problems, width, coloured=self._style.coloured)
+        return plain_summary(ended, text.open_problems, self._style)
 
 
 def _shows_bars() -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 
 import trio
 
-from reactor.resource.secrecy import scrub
+from reactor.resource.redaction import redact
 
 SOCKET = "/run/systemd/journal/socket"
 WARNING_PREFIX = "<4>"
@@ -51,7 +51,7 @@ class Journald:
 
     def write(self, entry: Mapping[str, str]) -> None:
         """Take one entry; returns at once."""
-        self._pending.append({name: scrub(value) for name, value in entry.items()} | _IDENTIFIER)
+        self._pending.append({name: redact(value) for name, value in entry.items()} | _IDENTIFIER)
         self._news.set()
 
     async def run(self) -> None:

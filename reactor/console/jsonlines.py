@@ -10,14 +10,14 @@ from typing import Any
 from reactor.engine.events import Cause, Checked, Event, Result, as_json
 from reactor.errors import Place
 from reactor.resource.diagnostic import Diagnostic
-from reactor.resource.secrecy import scrubbed_record
+from reactor.resource.redaction import redacted_record
 
 _OK = Result.OK  # see `reactor.engine.outcome.Outcome`
 
 
 def line(record: dict[str, Any]) -> str:
     """The record as one line of JSON, without secrets."""
-    return _encoded(scrubbed_record(record))
+    return _encoded(redacted_record(record))
 
 
 def _encoded(record: dict[str, Any]) -> str:

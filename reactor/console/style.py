@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TextIO
 
-from reactor.resource.printable import printable
+from reactor.resource.escaping import escaped
 
 _CODES = {
     "ok": "32",
@@ -55,7 +55,7 @@ class Style:
         return "".join(f"{self._diff_line(line)}\n" for line in diff.removesuffix("\n").split("\n"))
 
     def _diff_line(self, line: str) -> str:
-        shown = printable(line)
+        shown = escaped(line)
         if line.startswith(("+++", "---")):
             return self("bold", shown)
         roles = {"+": "added", "-": "removed", "@": "hunk"}

@@ -6,11 +6,11 @@ import io
 from collections import Counter
 from typing import Literal
 
-from reactor.console.ledger import Ledger, Trouble
-from reactor.console.quantities import counted, seconds
+from reactor.console.number_format import counted, seconds
+from reactor.console.open_problems import OpenProblem, OpenProblems
 from reactor.console.style import Style
 from reactor.engine.events import Ended, Result
-from reactor.resource.printable import printable
+from reactor.resource.escaping import escaped
 
 _LISTED = 20
 """Troubles named in the summary. The lines above it have named all of them."""
@@ -33,15 +33,15 @@ _COLOURS = {
 }
 
 
-def plain_summary(ended: Ended, ledger: Ledger, style: Style) -> str:
+def plain_summary(ended: Ended, open_problems: OpenProblems, style: Style) -> str:
     """The summary for a pipe: results on one line, then one line for each trouble."""
     counts = "  ".join(f"{style(word, word)} {count}" for word, count in _results(ended))
     lines = [f"{counts}  ({_how_it_went(ended)})"]
-    lines += [f"{style(word, f'{word:7}')}  {what}" for word, what in _troubles(ledger)]
+    lines += [f"{style(word, f'{word:7}')}  {what}" for word, what in _troubles(open_problems)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def table_summary(ended: Ended, ledger: Ledger, width: int, *, coloured: bool) -> str:
+def table_summary(ended: Ended, open_problems: OpenProblems, width: int, *, coloured: bool) -> str:
     """The summary for a terminal of ``width`` columns, as tables; a line where the results need more of them.
 
     The lines above have told each failure, so only the names come again.
@@ -65,7 +65,7 @@ def table_summary(ended: Ended, ledger: Ledger, width: int, *, coloured: bool) -
     console.print(results if needed <= width else line)
     console.print(Text(_how_it_went(ended)))
     troubles = Table.grid(padding=(0, 2))
-    for word, what in _troubles(ledger, only_names=True):
+    for word, what in _troubles(open_problems, only_names=True):
         troubles.add_row(Text(word, _COLOURS[word]), Text(what, overflow="fold"))
     if troubles.row_count:
         console.print(troubles)
@@ -81,22 +81,24 @@ def _how_it_went(ended: Ended) -> str:
     return f"{ended.reason}, {counted(ended.changes, 'change')} in {seconds(ended.duration)}"
 
 
-def _troubles(ledger: Ledger, *, only_names: bool = False) -> list[tuple[str, str]]:
+def _troubles(open_problems: OpenProblems, *, only_names: bool = False) -> list[tuple[str, str]]:
     """Failed and blocked resources one by one, skipped ones by their reason."""
     lasting = [
-        (ref, trouble) for ref, trouble in ledger.troubles.items() if trouble.result is not Result.SKIPPED
+        (ref, trouble)
+        for ref, trouble in open_problems.troubles.items()
+        if trouble.result is not Result.SKIPPED
     ]
     lasting.sort(key=lambda item: item[1].result is Result.BLOCKED)
     shown = [
-        (str(trouble.result), printable(ref if only_names else _describe(ref, trouble)))
+        (str(trouble.result), escaped(ref if only_names else _describe(ref, trouble)))
         for ref, trouble in lasting[:_LISTED]
     ]
     if len(lasting) > _LISTED:
         shown.append((_MORE, f"and {len(lasting) - _LISTED} more"))
-    skipped = Counter(t.reason for t in ledger.troubles.values() if t.result is Result.SKIPPED)
-    return shown + [("skipped", printable(f"{count}: {reason}")) for reason, count in skipped.items()]
+    skipped = Counter(t.reason for t in open_problems.troubles.values() if t.result is Result.SKIPPED)
+    return shown + [("skipped", escaped(f"{count}: {reason}")) for reason, count in skipped.items()]
 
 
-def _describe(ref: str, trouble: Trouble) -> str:
+def _describe(ref: str, trouble: OpenProblem) -> str:
     first_line = trouble.reason.partition("\n")[0]
     return f"{ref}  {first_line}" if trouble.result is Result.BLOCKED else f"{ref}: {first_line}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from reactor.console.ledger import Ledger, Trouble, what_differs
-from reactor.console.quantities import counted, date_and_time, seconds
-from reactor.console.standing import cause_of_fight
+from reactor.console.number_format import counted, date_and_time, seconds
+from reactor.console.open_problems import OpenProblem, OpenProblems, what_differs
+from reactor.console.status_lines import cause_of_fight
 from reactor.console.style import STATE_COLUMN, Style
 from reactor.engine.events import (
     AuditFound,
@@ -28,7 +28,7 @@ from reactor.engine.events import (
     Unblocked,
     WatcherChanged,
 )
-from reactor.resource.printable import printable
+from reactor.resource.escaping import escaped
 from reactor.resource.watch import WatchState
 
 _INDENT = "    "
@@ -38,7 +38,7 @@ _OK = Result.OK  # see `reactor.engine.outcome.Outcome`
 
 
 class TextSink:
-    """Turns events into lines. ``ledger`` is fed here and holds the standing troubles for the summary.
+    """Turns events into lines. ``open_problems`` is fed here and holds the standing troubles for the summary.
 
     A line has the name first, for programs that read it; ``aligned`` has the states first, in a column, and an
     empty line after each diff.
@@ -47,7 +47,7 @@ class TextSink:
     def __init__(
         self, write: Callable[[str], None], style: Style, *, continuous: bool, aligned: bool = False
     ) -> None:
-        self.ledger = Ledger()
+        self.open_problems = OpenProblems()
         self._write = write
         self._style = style
         self._continuous = continuous
@@ -58,25 +58,25 @@ class TextSink:
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
-        if type(event) is Checked and event.result is _OK and event.ref not in self.ledger.troubles:
+        if type(event) is Checked and event.result is _OK and event.ref not in self.open_problems.troubles:
             return
-        before = self.ledger.note(event)
-        if self.ledger.troubles:
+        before = self.open_problems.note(event)
+        if self.open_problems.troubles:
             self._announce_converged = self._continuous
         for line in self._lines(event, before):
             self._write(line)
 
-    def _lines(self, event: Event, before: Trouble | None) -> Iterable[str]:
+    def _lines(self, event: Event, before: OpenProblem | None) -> Iterable[str]:
         match event:
             case Checked():
                 yield from self._checked(event, before)
             case Blocked() if before is None or before.result is not Result.BLOCKED:
-                yield self._line(event.ref, "blocked", self.ledger.troubles[event.ref].reason)
+                yield self._line(event.ref, "blocked", self.open_problems.troubles[event.ref].reason)
             case Unblocked() if before is not None and before.result is Result.BLOCKED:
                 yield self._line(event.ref, "unblocked", "", role="ok")
             case Output() | Noted():
                 indent = self._indent if self._aligned else ""
-                yield f"{indent}{printable(event.ref)} | {printable(event.line)}\n"
+                yield f"{indent}{escaped(event.ref)} | {escaped(event.line)}\n"
             case WatcherChanged():
                 yield from self._watcher(event)
             case EventsLost():
@@ -113,21 +113,21 @@ class TextSink:
                 yield self._line("manifest", "failed", text)
 
     def _line(self, subject: str, word: str, rest: str, *, role: str = "") -> str:
-        return self._row(subject, word, printable(rest), role=role or word)
+        return self._row(subject, word, escaped(rest), role=role or word)
 
     def _row(self, subject: str, word: str, rest: str, *, role: str) -> str:
-        state, name = self._state(word, role), printable(subject)
+        state, name = self._state(word, role), escaped(subject)
         cells = (state, name, rest) if self._aligned else (name, state, rest)
         return f"{'  '.join(filter(None, cells))}\n"
 
     def _state(self, word: str, role: str) -> str:
         return self._style(role, word) + " " * ((STATE_COLUMN - len(word)) * self._aligned)
 
-    def _checked(self, event: Checked, before: Trouble | None) -> Iterable[str]:
+    def _checked(self, event: Checked, before: OpenProblem | None) -> Iterable[str]:
         why = self._style("dim", f"({', '.join((*event.causes.words, seconds(event.duration)))})")
         word = str(event.result).replace("_", " ")
-        again = before is not None and before == self.ledger.troubles.get(event.ref)
-        said = printable(self._said(event, again=again, recovered=before is not None))
+        again = before is not None and before == self.open_problems.troubles.get(event.ref)
+        said = escaped(self._said(event, again=again, recovered=before is not None))
         yield self._row(event.ref, word, f"{said}{' ' if said else ''}{why}", role=word)
         if event.result is Result.FAILED and not again:
             yield from self._error(event)
@@ -145,9 +145,9 @@ class TextSink:
     def _error(self, event: Checked) -> Iterable[str]:
         code = f"error[{event.code}]: " if event.code else ""
         for number, line in enumerate((event.error or "").splitlines()):
-            yield f"{self._indent}{_MORE if number else code}{printable(line)}\n"
+            yield f"{self._indent}{_MORE if number else code}{escaped(line)}\n"
         if event.hint:
-            yield f"{self._indent}{self._style('bold', 'hint:')} {printable(event.hint)}\n"
+            yield f"{self._indent}{self._style('bold', 'hint:')} {escaped(event.hint)}\n"
 
     def _reloaded(self, event: Reloaded) -> str:
         said = what_differs(changed=event.changed, added=event.added, gone=event.gone, kept=event.kept)

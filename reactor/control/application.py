@@ -13,20 +13,20 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from reactor.control.connection import place_of
-from reactor.control.failures import failure_handlers
+from reactor.control.http_errors import failure_handlers
 from reactor.control.metrics import METRICS, metrics_response
-from reactor.control.pauses import is_sane
-from reactor.control.question import Question
-from reactor.control.refusal import RefusedError
+from reactor.control.pause_file import is_sane
+from reactor.control.refused_request import RefusedError
 from reactor.control.requests import body_of, reason_of, refuse
-from reactor.control.subject import Subject
+from reactor.control.run_handle import RunHandle
+from reactor.control.status_query import StatusQuery
 
 PREFIX = "/v1"
 
 
-def application(subject: Subject, tell: Callable[[str], None]) -> Starlette:
+def application(run_handle: RunHandle, tell: Callable[[str], None]) -> Starlette:
     """The ASGI application for one run. ``tell`` hears of our own bugs, as the client does."""
-    endpoints = Endpoints(subject)
+    endpoints = Endpoints(run_handle)
     routes = [
         Route(f"{PREFIX}/health", endpoints.health),
         Route(f"{PREFIX}/status", endpoints.status),
@@ -34,7 +34,7 @@ def application(subject: Subject, tell: Callable[[str], None]) -> Starlette:
         Route(f"{PREFIX}/pause", endpoints.pause, methods=["POST"]),
         Route(f"{PREFIX}/resume", endpoints.resume, methods=["POST"]),
         Route(f"{PREFIX}/page", endpoints.page),
-        Route(f"{PREFIX}/events", EventStream(subject), methods=["GET"]),
+        Route(f"{PREFIX}/events", EventStream(run_handle), methods=["GET"]),
         Route(METRICS, endpoints.metrics),
     ]
     handlers = failure_handlers(_error, "the control socket", f"docs/control.md, below {PREFIX}", tell)
@@ -49,34 +49,34 @@ class NoPageError(Exception):
 class Endpoints:
     """What each route answers."""
 
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
+    def __init__(self, run_handle: RunHandle) -> None:
+        self._run_handle = run_handle
 
     async def health(self, _request: Request) -> Response:
         """We live, and answer."""
-        return JSONResponse({"status": "ok", "pid": self._subject.board.facts.pid})
+        return JSONResponse({"status": "ok", "pid": self._run_handle.status_table.facts.pid})
 
     async def status(self, request: Request) -> Response:
         """The run, the counts, the watchers, and the resources asked for."""
         query = dict(request.query_params)
-        question = Question(query.pop("match", None), _flag(query, "all"), _flag(query, "failed"))
+        question = StatusQuery(query.pop("match", None), _flag(query, "all"), _flag(query, "failed"))
         if query:
             refuse(f"there is no parameter {next(iter(query))!r}", "there are match, all and failed")
-        return Response(await self._subject.status(question), media_type="application/json")
+        return Response(await self._run_handle.status(question), media_type="application/json")
 
     async def page(self, _request: Request) -> Response:
         """Where the live page is."""
-        if (url := self._subject.page_url) is None:
+        if (url := self._run_handle.page_url) is None:
             raise NoPageError
         return JSONResponse({"url": url})
 
     async def metrics(self, request: Request) -> Response:
         """The numbers of the run, for Prometheus."""
-        return await metrics_response(request, self._subject.tally, self._subject.engine)
+        return await metrics_response(request, self._run_handle.tally, self._run_handle.engine)
 
     async def resource(self, request: Request) -> Response:
         """One resource."""
-        return JSONResponse(self._subject.resource(request.path_params["ref"]))
+        return JSONResponse(self._run_handle.resource(request.path_params["ref"]))
 
     async def pause(self, request: Request) -> Response:
         """Pause what matches, for so many seconds."""
@@ -84,20 +84,20 @@ class Endpoints:
         seconds = body.get("for")
         if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not is_sane(seconds):
             refuse("'for' must be a number of seconds", "above 0 and at most a year")
-        paused = self._subject.pause(_match(body), float(seconds), reason_of(body))
+        paused = self._run_handle.pause(_match(body), float(seconds), reason_of(body))
         return JSONResponse({"paused": paused})
 
     async def resume(self, request: Request) -> Response:
         """Take the pauses of what matches back."""
         body = await body_of(request, {"match"})
-        return JSONResponse({"resumed": self._subject.resume(_match(body))})
+        return JSONResponse({"resumed": self._run_handle.resume(_match(body))})
 
 
 class EventStream:
     """The live stream as server-sent events: one ``data:`` line of JSON each. An ASGI application of its own."""
 
-    def __init__(self, subject: Subject) -> None:
-        self._broadcast = subject.broadcast
+    def __init__(self, run_handle: RunHandle) -> None:
+        self._broadcast = run_handle.broadcast
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream until the run ends, the client leaves, or the client is too slow and dropped."""

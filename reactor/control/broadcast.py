@@ -30,7 +30,7 @@ class CrowdedError(ReactorError):
         super().__init__(f"{MOST} readers follow the events already")
 
 
-class Listener:
+class Subscriber:
     """One reader of the stream. ``drop`` ends its connection at once, also while it is being written to."""
 
     def __init__(self, drop: Callable[[], None]) -> None:
@@ -66,21 +66,21 @@ class Listener:
         return taken
 
 
-class Audience:
+class Subscribers:
     """Those who listen to something. ``tell`` hears of who was too slow: more than `LIMIT` characters waited for it."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._listeners: list[Listener] = []
+        self._listeners: list[Subscriber] = []
         self._left = trio.Event()
         self.dropped = 0
         """How many listeners were too slow."""
 
-    def admit(self, listener: Listener) -> None:
+    def admit(self, listener: Subscriber) -> None:
         """Let ``listener`` hear what comes from now on."""
         self._listeners.append(listener)
 
-    def leave(self, listener: Listener) -> None:
+    def leave(self, listener: Subscriber) -> None:
         """``listener`` wants no more."""
         if listener in self._listeners:
             self._listeners.remove(listener)
@@ -112,14 +112,14 @@ class Audience:
             self._left = trio.Event()
             await self._left.wait()
 
-    def _drop(self, listener: Listener) -> None:
+    def _drop(self, listener: Subscriber) -> None:
         self.dropped += 1
         self.leave(listener)
         listener.drop()
         self._tell(f"a reader of the event stream was dropped: {len(listener.waiting)} events waited for it")
 
 
-class Broadcast(Audience):
+class Broadcast(Subscribers):
     """A sink that passes every event on to all listeners as a line of JSON. Without any it costs next to nothing."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
@@ -131,10 +131,10 @@ class Broadcast(Audience):
         if self._listeners:
             self._encode(event)
 
-    def join(self, drop: Callable[[], None]) -> Listener:
+    def join(self, drop: Callable[[], None]) -> Subscriber:
         """A new listener, for the events from now on. Raises CrowdedError."""
         if self.listeners >= MOST:
             raise CrowdedError
-        listener = Listener(drop)
+        listener = Subscriber(drop)
         self.admit(listener)
         return listener

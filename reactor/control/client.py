@@ -10,9 +10,9 @@ from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-from reactor.control.question import Question
-from reactor.control.refusal import RefusedError
+from reactor.control.refused_request import RefusedError
 from reactor.control.socketpath import at_home
+from reactor.control.status_query import StatusQuery
 from reactor.errors import ReactorError
 
 TIMEOUT = 10.0
@@ -31,7 +31,7 @@ class Client:
     def __init__(self, directory: str) -> None:
         self.directory = directory
 
-    def status(self, question: Question) -> Any:
+    def status(self, question: StatusQuery) -> Any:
         """How the run and the resources asked for stand; see `docs/control.md`."""
         flags = {"all": question.everything, "failed": question.failed}
         query = {name: "true" for name, given in flags.items() if given}

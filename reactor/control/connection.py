@@ -14,7 +14,7 @@ import h11
 import trio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from reactor.control.places import Place
+from reactor.control.connection_slots import ConnectionSlot
 
 LARGEST_HEAD = 16 << 10
 """Bytes that a request may have before its body."""
@@ -28,7 +28,7 @@ _VERSIONS = (b"1.0", b"1.1")
 _NOT_SUPPORTED = 505
 _UNEXPECTED = 500
 
-Serve = Callable[[trio.SocketStream, Place], Awaitable[None]]
+Serve = Callable[[trio.SocketStream, ConnectionSlot], Awaitable[None]]
 
 
 def connection_handler(application: ASGIApp, tell: Callable[[str], None]) -> Serve:
@@ -44,7 +44,7 @@ def connection_handler(application: ASGIApp, tell: Callable[[str], None]) -> Ser
             await trio.lowlevel.checkpoint()
         await application(scope, receive, send)
 
-    async def serve(stream: trio.SocketStream, place: Place) -> None:
+    async def serve(stream: trio.SocketStream, place: ConnectionSlot) -> None:
         connection = Connection(stream, place)
         try:
             with place.scope:
@@ -58,16 +58,16 @@ def connection_handler(application: ASGIApp, tell: Callable[[str], None]) -> Ser
     return serve
 
 
-def place_of(scope: Scope) -> Place:
+def place_of(scope: Scope) -> ConnectionSlot:
     """The place of the connection that a request came on."""
-    place: Place = scope["state"]["place"]
+    place: ConnectionSlot = scope["state"]["place"]
     return place
 
 
 class Connection:
     """One client on ``stream``: its requests, one after the other."""
 
-    def __init__(self, stream: trio.SocketStream, place: Place) -> None:
+    def __init__(self, stream: trio.SocketStream, place: ConnectionSlot) -> None:
         self._stream = stream
         self._place = place
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD)
@@ -189,7 +189,7 @@ class Connection:
         await self._say(h11.EndOfMessage())
 
 
-def _scope(request: h11.Request, place: Place) -> dict[str, Any]:
+def _scope(request: h11.Request, place: ConnectionSlot) -> dict[str, Any]:
     path, _, query = request.target.partition(b"?")
     return {
         "type": "http",

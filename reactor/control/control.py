@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 import trio
 
-from reactor.control.board import Board, RunFacts
 from reactor.control.broadcast import Broadcast
-from reactor.control.pauser import Pauser
-from reactor.control.pauses import Pauses
+from reactor.control.pause_controller import PauseController
+from reactor.control.pause_file import PauseFile
+from reactor.control.run_handle import RunHandle
 from reactor.control.server import Server
-from reactor.control.subject import Subject
+from reactor.control.status_table import RunFacts, StatusTable
 from reactor.engine.engine import Engine
 from reactor.engine.events import Event, Reloaded
 from reactor.metrics.tally import Tally
@@ -37,9 +37,9 @@ class Control:
         *,
         listens: bool,
     ) -> None:
-        self.board = Board(facts, refs)
+        self.status_table = StatusTable(facts, refs)
         self.broadcast = Broadcast(tell)
-        self.pauser: Pauser | None = None
+        self.pause_controller: PauseController | None = None
         self.page_url: str | None = None
         """Where the live page is, with its token; only those who may use the socket are told."""
         self._tally = tally
@@ -51,10 +51,10 @@ class Control:
 
     def __call__(self, event: Event) -> None:
         """Take one event. What a reload brings is paused before its first check."""
-        self.board(event)
+        self.status_table(event)
         self.broadcast(event)
-        if type(event) is Reloaded and self.pauser is not None:
-            self.pauser.apply()
+        if type(event) is Reloaded and self.pause_controller is not None:
+            self.pause_controller.apply()
 
     async def run(
         self, engine: Engine, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -67,20 +67,20 @@ class Control:
         if self._directory is None:
             task_status.started()
             return
-        self.pauser = Pauser(engine, Pauses(self._directory, self._tell))
-        subject = self.subject(engine)
-        self._server = self._open(self._directory, subject)
+        self.pause_controller = PauseController(engine, PauseFile(self._directory, self._tell))
+        run_handle = self.run_handle(engine)
+        self._server = self._open(self._directory, run_handle)
         try:
-            self.pauser.load()
+            self.pause_controller.load()
             task_status.started()
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self.pauser.run)
-                nursery.start_soon(self._serve, self._directory, subject)
+                nursery.start_soon(self.pause_controller.run)
+                nursery.start_soon(self._serve, self._directory, run_handle)
         finally:
             if self._server is not None:
                 self._server.close()
 
-    async def _serve(self, directory: str, subject: Subject) -> None:
+    async def _serve(self, directory: str, run_handle: RunHandle) -> None:
         """Answer on the socket, and on a new one after each `renew`."""
         while self._server is not None:
             self._renewed = trio.Event()
@@ -89,7 +89,7 @@ class Control:
                 await self._renewed.wait()
                 nursery.cancel_scope.cancel()
             self._server.close()
-            self._server = self._open(directory, subject)
+            self._server = self._open(directory, run_handle)
 
     def is_lost(self) -> bool:
         """Whether somebody has removed the socket."""
@@ -104,16 +104,23 @@ class Control:
         with trio.move_on_after(FAREWELL):
             await self.broadcast.end()
 
-    def subject(self, engine: Engine) -> Subject:
+    def run_handle(self, engine: Engine) -> RunHandle:
         """What can be asked about the run, and asked of it."""
-        return Subject(engine, self.board, self.broadcast, self.pauser, self._tally, page_url=self.page_url)
+        return RunHandle(
+            engine,
+            self.status_table,
+            self.broadcast,
+            self.pause_controller,
+            self._tally,
+            page_url=self.page_url,
+        )
 
-    def _open(self, directory: str, subject: Subject) -> Server | None:
+    def _open(self, directory: str, run_handle: RunHandle) -> Server | None:
         """The server; without one the run goes on all the same."""
         if not self._listens:
             return None
         try:
-            return Server(directory, subject, self._tell)
+            return Server(directory, run_handle, self._tell)
         except OSError as error:
             self._tell(f"no control socket, so `reactor status` will not find this run: {error}")
             return None

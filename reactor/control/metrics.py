@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from reactor.control.connection import place_of
 from reactor.control.hostname import names_loopback
-from reactor.control.port import Shown
+from reactor.control.tcp_listener import Shown
 from reactor.engine.engine import Engine
 from reactor.metrics.tally import Tally
 from reactor.resource.threads import in_thread

@@ -10,7 +10,7 @@ from reactor.errors import ReactorError
 from reactor.graph.globs import HOW_TO_WRITE, covers
 
 if TYPE_CHECKING:
-    from reactor.engine.roster import Roster
+    from reactor.engine.vertex_table import VertexTable
     from reactor.resource.base import Resource
 
 
@@ -28,15 +28,15 @@ def names_of(resource: Resource) -> tuple[str, ...]:
     return (resource.ref,) if resource.alias is None else (resource.ref, f"{resource.kind}#{resource.alias}")
 
 
-def meant_names(roster: Roster) -> Iterator[tuple[int, tuple[str, ...]]]:
+def meant_names(vertex_table: VertexTable) -> Iterator[tuple[int, tuple[str, ...]]]:
     """The vertices, in order, with all names that mean each: its own, and those of what applies it, at any height."""
     above: dict[str, list[Resource]] = {}
-    for vertex in roster.present:
-        resource = roster.resources[vertex]
+    for vertex in vertex_table.present:
+        resource = vertex_table.resources[vertex]
         for member in resource.members:
             above.setdefault(member, []).append(resource)
-    for vertex in sorted(roster.present):
-        resource = roster.resources[vertex]
+    for vertex in sorted(vertex_table.present):
+        resource = vertex_table.resources[vertex]
         if not above:
             yield vertex, names_of(resource)
             continue
@@ -48,29 +48,29 @@ def meant_names(roster: Roster) -> Iterator[tuple[int, tuple[str, ...]]]:
         yield vertex, tuple(found)
 
 
-def matching(roster: Roster, pattern: str) -> list[int]:
+def matching(vertex_table: VertexTable, pattern: str) -> list[int]:
     """The vertices that ``pattern`` means, in order, with what those apply. Raises UnknownNameError when there are none."""
-    found = [vertex for vertex, names in meant_names(roster) if covers(pattern, names)]
+    found = [vertex for vertex, names in meant_names(vertex_table) if covers(pattern, names)]
     if not found:
-        raise unknown(roster, pattern)
+        raise unknown(vertex_table, pattern)
     return found
 
 
-def find(roster: Roster, name: str) -> int:
+def find(vertex_table: VertexTable, name: str) -> int:
     """The vertex called ``name``, which is a ref or an alias. Raises UnknownNameError."""
     with suppress(KeyError):
-        if (vertex := roster.number(name)) in roster.present:
+        if (vertex := vertex_table.number(name)) in vertex_table.present:
             return vertex
-    for vertex in roster.present:
-        if name in names_of(roster.resources[vertex]):
+    for vertex in vertex_table.present:
+        if name in names_of(vertex_table.resources[vertex]):
             return vertex
-    raise unknown(roster, name)
+    raise unknown(vertex_table, name)
 
 
-def unknown(roster: Roster, pattern: str) -> UnknownNameError:
+def unknown(vertex_table: VertexTable, pattern: str) -> UnknownNameError:
     """The error that no resource of a run is called like ``pattern``, with the nearest name as a hint."""
-    present = sorted(roster.present)
-    refs, resources = [roster.refs[v] for v in present], [roster.resources[v] for v in present]
+    present = sorted(vertex_table.present)
+    refs, resources = [vertex_table.refs[v] for v in present], [vertex_table.resources[v] for v in present]
     return unknown_among(refs, pattern, resources)
 
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from reactor.control.connection_slots import ConnectionSlot, ConnectionSlots
 from reactor.control.peer import Peer, peer_of, user_of
-from reactor.control.places import Place, Places
 from reactor.control.socketpath import SOCKET_FILE, at_home
 from reactor.resource.threads import in_thread
 
 if TYPE_CHECKING:
-    from reactor.control.subject import Subject
+    from reactor.control.run_handle import RunHandle
 
 _RETRY_SECONDS = 1.0
 
@@ -30,7 +30,7 @@ MOST = 64
 """Connections of one socket at the same time: each takes an open file, and repairs need some too."""
 
 
-async def serve(listener: socket.socket, module: str, subject: Any, tell: Callable[[str], None]) -> None:
+async def serve(listener: socket.socket, module: str, run_handle: Any, tell: Callable[[str], None]) -> None:
     """Serve what ``application(subject, tell)`` of ``module`` makes, until cancelled.
 
     What serves is imported, beside the engine, when the first client comes: it takes 8 MB and a tenth of a
@@ -38,17 +38,17 @@ async def serve(listener: socket.socket, module: str, subject: Any, tell: Callab
     """
     await trio.lowlevel.wait_readable(listener)
     applications, connections = await _imported(module, "reactor.control.connection")
-    handler = connections.connection_handler(applications.application(subject, tell), tell)
+    handler = connections.connection_handler(applications.application(run_handle, tell), tell)
     await _serve_each(trio.SocketListener(trio.socket.from_stdlib_socket(listener)), handler)
 
 
 async def _serve_each(
-    listener: trio.SocketListener, handler: Callable[[trio.SocketStream, Place], Awaitable[None]]
+    listener: trio.SocketListener, handler: Callable[[trio.SocketStream, ConnectionSlot], Awaitable[None]]
 ) -> None:
-    """As `trio.serve_listeners`, with `Places`. Accepts one connection in a turn of the event loop, whoever knocks."""
-    places = Places(MOST)
+    """As `trio.serve_listeners`, with `ConnectionSlots`. Accepts one connection in a turn of the event loop, whoever knocks."""
+    places = ConnectionSlots(MOST)
 
-    async def serve_one(stream: trio.SocketStream, place: Place) -> None:
+    async def serve_one(stream: trio.SocketStream, place: ConnectionSlot) -> None:
         try:
             await handler(stream, place)
         finally:
@@ -99,8 +99,8 @@ async def _imported(*modules: str) -> list[Any]:
 class Server:
     """The socket of one run. Only who holds the lock of ``directory`` may make one: it replaces a stale socket."""
 
-    def __init__(self, directory: str, subject: Subject, tell: Callable[[str], None]) -> None:
-        self._subject = subject
+    def __init__(self, directory: str, run_handle: RunHandle, tell: Callable[[str], None]) -> None:
+        self._run_handle = run_handle
         self._tell = tell
         self._path = os.path.join(directory, SOCKET_FILE)
         self._listener = _bound(directory)
@@ -108,7 +108,7 @@ class Server:
 
     async def run(self) -> None:
         """Serve until cancelled."""
-        await serve(self._listener, "reactor.control.application", self._subject, self._tell)
+        await serve(self._listener, "reactor.control.application", self._run_handle, self._tell)
 
     def is_lost(self) -> bool:
         """Whether somebody has removed or replaced the socket, so that clients do not find us."""

@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from reactor.engine.agenda import Agenda
-from reactor.engine.groups import Groups
+from reactor.engine.batch_scheduler import BatchScheduler
+from reactor.engine.delay_queue import DelayQueue
 from reactor.engine.limits import DEFAULT_LIMITS, Limits, Semaphores
 
 _LEFT_ALONE: Final[tuple[bool, list[int]]] = (True, [])
 
 
 class Admission:
-    """The limits of every vertex, and who has to wait because of them. ``agenda`` keeps those back that go too fast."""
+    """The limits of every vertex, and who has to wait because of them. ``delay_queue`` keeps those back that go too fast."""
 
-    def __init__(self, limits: Mapping[int, Limits], agenda: Agenda) -> None:
+    def __init__(self, limits: Mapping[int, Limits], delay_queue: DelayQueue) -> None:
         self.limits = dict(limits)
         """Only of vertices that have limits of their own."""
-        self.groups = Groups(self.limits)
+        self.groups = BatchScheduler(self.limits)
         self._semaphores = Semaphores()
-        self._agenda = agenda
+        self._delay_queue = delay_queue
 
     def limits_of(self, vertex: int) -> Limits:
         """The limits of ``vertex``."""
@@ -37,14 +37,14 @@ class Admission:
         if limits.semaphores and not self._semaphores.acquire(limits.semaphores, vertex):
             return False
         if limits.rate is not None:
-            self._agenda.slow_down(vertex, now + 1 / limits.rate)
+            self._delay_queue.throttle_until(vertex, now + 1 / limits.rate)
         return True
 
     def leave(self, vertex: int) -> tuple[bool, list[int]]:
         """The run of ``vertex`` ended: whether its job did too, which is that of its party, and who may try again."""
-        if vertex not in self.groups.party and vertex not in self._semaphores.held:
+        if vertex not in self.groups.batch and vertex not in self._semaphores.held:
             return _LEFT_ALONE
-        late = self.groups.leave(vertex) if vertex in self.groups.party else []
+        late = self.groups.leave(vertex) if vertex in self.groups.batch else []
         woken = self._semaphores.release(vertex) if vertex in self._semaphores.held else []
         return late is not None, [*(late or ()), *woken]
 

@@ -10,7 +10,7 @@ import random
 import trio
 
 from reactor.engine.events import Cause
-from reactor.engine.port import Port
+from reactor.engine.mark_sink import MarkSink
 
 CHUNK = 64
 PAUSE = 0.01
@@ -19,7 +19,7 @@ PAUSE = 0.01
 class Audit:
     """Marks every vertex about every ``interval`` seconds, spread by ±10 % so that hosts do not march in step."""
 
-    def __init__(self, engine: Port, interval: float) -> None:
+    def __init__(self, engine: MarkSink, interval: float) -> None:
         self._engine = engine
         self._interval = interval
 
@@ -27,7 +27,7 @@ class Audit:
         """Audit until cancelled. Goes through the vertices in chunks, so that live events are not held up."""
         while True:
             await trio.sleep(self._interval * random.uniform(0.9, 1.1))  # noqa: S311 - it needs no secrecy
-            vertices = sorted(self._engine.roster.present)
+            vertices = sorted(self._engine.vertex_table.present)
             for first in range(0, len(vertices), CHUNK):
                 for vertex in vertices[first : first + CHUNK]:
                     self._engine.mark(vertex, Cause.AUDIT)

@@ -13,8 +13,8 @@ from reactor.engine.health import complaint, examine
 from reactor.engine.outcome import Outcome
 from reactor.engine.secret_diffs import scrub_aside, without_secrets
 from reactor.resource.base import Resource
-from reactor.resource.fragile import fragile_mounts
 from reactor.resource.health import Health
+from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import Action, Diff, Plan, ResourceError
 from reactor.resource.watch import PathWatch
 
@@ -124,8 +124,8 @@ async def examined(resource: Resource, verdict: Verdict) -> Verdict:
 def looked_at(resource: Resource) -> Iterator[str]:
     """The paths that a check of ``resource`` looks at."""
     yield from (watch.path for watch in resource.watches() if isinstance(watch, PathWatch))
-    if resource.late is not None:
-        yield from resource.late.reads
+    if resource.deferred is not None:
+        yield from resource.deferred.reads
 
 
 async def perform(plan: Plan, done: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reactor.engine.blame import Blame
+from reactor.engine.blocking import Blocking
 from reactor.graph.topology import Topology
 
 
@@ -13,8 +13,8 @@ class FailFast:
     have settled, so to hold one of them back would be to hold the retry back for ever.
     """
 
-    def __init__(self, topology: Topology, blame: Blame) -> None:
-        self._blame = blame
+    def __init__(self, topology: Topology, blocking: Blocking) -> None:
+        self._blocking = blocking
         self.reshape(topology)
 
     def reshape(self, topology: Topology) -> None:
@@ -26,7 +26,7 @@ class FailFast:
 
     def holds_back(self, vertex: int) -> bool:
         """Whether ``vertex`` must not start now. If so, `failed` or `recovered` returns it later."""
-        if not self._blame.answerable() or vertex in self._upstream_of_failures():
+        if not self._blocking.root_failures() or vertex in self._upstream_of_failures():
             return False
         self._held_back[vertex] = None
         return True
@@ -43,7 +43,7 @@ class FailFast:
     def recovered(self) -> list[int]:
         """Something that had failed is ok. Returns those held back, if no failure that counts is left."""
         self._upstream = None
-        if self._blame.answerable():
+        if self._blocking.root_failures():
             return []
         released, self._held_back = list(self._held_back), {}
         return released
@@ -52,7 +52,7 @@ class FailFast:
         """All that failed, and all ancestors of it."""
         if self._upstream is None:
             self._upstream = set()
-            for vertex in self._blame.failed:
+            for vertex in self._blocking.failed:
                 self._walk_up(vertex, self._upstream)
         return self._upstream
 

@@ -7,7 +7,7 @@ import math
 import trio
 
 from reactor.resource.base import Resource
-from reactor.resource.health import Examination, Finding, Health, HealthCheck, Status, find_runner
+from reactor.resource.health import Examination, Health, HealthCheck, HealthResult, HealthStatus, find_runner
 from reactor.resource.plan import ResourceError
 
 MOST_OUTPUT = 4096
@@ -21,7 +21,7 @@ async def examine(resource: Resource) -> Health:
 
 def complaint(health: Health) -> str | None:
     """What is not ok, a line or more for each such check; None when all is well."""
-    return "\n".join(_words(each) for each in health if each.status is not Status.OK) or None
+    return "\n".join(_words(each) for each in health if each.status is not HealthStatus.OK) or None
 
 
 def _words(bad: Examination) -> str:
@@ -32,14 +32,14 @@ def _words(bad: Examination) -> str:
 async def _examine(check: HealthCheck) -> Examination:
     began = trio.current_time()
     tries = 1
-    while (finding := await _look(check)).status is not Status.OK and tries < check.tries:
+    while (finding := await _look(check)).status is not HealthStatus.OK and tries < check.tries:
         await trio.sleep(check.try_sleep)
         tries += 1
     duration = trio.current_time() - began
     return Examination(check.label, finding.status, finding.output[:MOST_OUTPUT], tries, duration)
 
 
-async def _look(check: HealthCheck) -> Finding:
+async def _look(check: HealthCheck) -> HealthResult:
     """One try. What keeps it from an answer is an answer too: unknown."""
     name, value = check.method
     try:
@@ -50,4 +50,4 @@ async def _look(check: HealthCheck) -> Finding:
         problem = error.message if error.hint is None else f"{error.message}; {error.hint}"
     except Exception as error:  # noqa: BLE001 - a bug in one runner must not end the others' run
         problem = f"{type(error).__name__}: {error}"
-    return Finding(Status.UNKNOWN, problem)
+    return HealthResult(HealthStatus.UNKNOWN, problem)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reactor.resource.base import Meta
-from reactor.resource.subscription import Quiet
+from reactor.resource.subscription import RefreshDebounce
 
 UNLIMITED = -1
 
@@ -22,7 +22,7 @@ class Limits(NamedTuple):
     semaphores: tuple[str, ...] = ()
     noop: bool = False
     """Whether nothing may be changed, be it for a rehearsal or because only detecting is wanted."""
-    quiet: Quiet | None = None
+    quiet: RefreshDebounce | None = None
     group: Hashable | None = None
     """Vertices with the same may be applied in one go."""
 

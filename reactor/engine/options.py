@@ -8,7 +8,7 @@ DEFAULT_JOBS = 64
 DEFAULT_AUDIT_INTERVAL = 1800.0
 
 
-class Options(NamedTuple):
+class RunOptions(NamedTuple):
     """``watch`` keeps the run going and listens for drift; without it the run ends when nothing is in motion.
 
     ``monitor_only`` runs health checks and nothing else. ``partial``: the graph is a part of the manifest only, so what

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
-from reactor.engine.roster import Roster
+from reactor.engine.vertex_table import VertexTable
 from reactor.resource.claim import CHANGING_SPACES, FILE_SPACES, UNITS, Claim
-from reactor.resource.fragile import FragileMounts
+from reactor.resource.mount_health import FragileMounts
 from reactor.resource.plan import ResourceError
 from reactor.resource.real_paths import DirectoryEntry, directory_id_of, entry_of, hard_link_of
 
@@ -20,8 +20,8 @@ from reactor.resource.real_paths import DirectoryEntry, directory_id_of, entry_o
 class PathOwners:
     """The vertices that claim files and units. Who disagrees with another one is refused, and then owns nothing itself."""
 
-    def __init__(self, roster: Roster) -> None:
-        self._roster = roster
+    def __init__(self, vertex_table: VertexTable) -> None:
+        self._vertex_table = vertex_table
         self._refused: set[int] = set()
         self._decided: set[int] = set()
         """Those whose conditions had to be asked first, and are met."""
@@ -42,17 +42,17 @@ class PathOwners:
         The paths of ``vertex`` are looked at, as far as ``mounts`` let them.
         """
         self._refused.discard(vertex)
-        if self._is_alone(self._roster.refs[vertex], mounts):
+        if self._is_alone(self._vertex_table.refs[vertex], mounts):
             return
-        for claim in self._roster.resources[vertex].claims():
-            if claim.space not in CHANGING_SPACES or mounts.silence(claim.key) is not None:
+        for claim in self._vertex_table.resources[vertex].claims():
+            if claim.space not in CHANGING_SPACES or mounts.unresponsive_reason(claim.key) is not None:
                 continue
             for other in self._others(vertex, claim):
                 self._compare(vertex, claim, other, mounts)
 
     def _is_alone(self, ref: str, mounts: FragileMounts) -> bool:
         """Whether nobody else claims a path of ``ref`` by any name. It may be when this says no, and is looked at closely then."""
-        claimed = self._roster.claimed
+        claimed = self._vertex_table.claimed
         if mounts.by_point or ref in claimed.attributes_only or not (paths := claimed.paths.get(ref)):
             return False
         for path in paths:
@@ -65,22 +65,22 @@ class PathOwners:
     def _others(self, vertex: int, claim: Claim) -> Iterator[int]:
         """Who may claim the same as ``vertex`` does with ``claim``."""
         for ref in self._refs(claim):
-            other = self._roster.find(ref)
+            other = self._vertex_table.find(ref)
             if other is not None and other != vertex and self._is_owner(other):
                 yield other
 
     def _is_owner(self, vertex: int) -> bool:
         if vertex in self._refused:
             return False
-        return self._roster.resources[vertex].late is None or vertex in self._decided
+        return self._vertex_table.resources[vertex].deferred is None or vertex in self._decided
 
     def _refs(self, claim: Claim) -> Iterator[str]:
         if claim.space == UNITS:
-            yield from self._roster.claimed.units
+            yield from self._vertex_table.claimed.units
             return
         directory, _, base = claim.key.rpartition("/")
         for name in self._names_of(directory):
-            yield from self._roster.claimed.by_path.get(f"{name}/{base}", ())
+            yield from self._vertex_table.claimed.by_path.get(f"{name}/{base}", ())
         if claim.is_attributes_only and (shared := hard_link_of(claim.key)) is not None:
             yield from self._hard_links.get(shared, ())
 
@@ -88,7 +88,7 @@ class PathOwners:
         """``directory`` and its other names, as far as anything in them is claimed."""
         if (found := directory_id_of(directory)) is None:
             return (directory,)
-        known = self._roster.claimed.directories
+        known = self._vertex_table.claimed.directories
         if (names := known.get(found)) is None:
             names = known[found] = {directory}
         elif directory not in names:
@@ -99,7 +99,7 @@ class PathOwners:
     def _hard_links(self) -> dict[DirectoryEntry, list[str]]:
         """Who claims nothing but attributes of a file with several names, by that file, as it is when first asked."""
         found: dict[DirectoryEntry, list[str]] = {}
-        for ref, paths in self._roster.claimed.attributes_only.items():
+        for ref, paths in self._vertex_table.claimed.attributes_only.items():
             for path in paths:
                 if (shared := hard_link_of(path)) is not None:
                     found.setdefault(shared, []).append(ref)
@@ -107,7 +107,7 @@ class PathOwners:
 
     def _compare(self, vertex: int, claim: Claim, other: int, mounts: FragileMounts) -> None:
         """Raise ResourceError if ``other`` wants something else of what ``claim`` stands for."""
-        resource = self._roster.resources[other]
+        resource = self._vertex_table.resources[other]
         for theirs in resource.claims():
             attributes = claim.disagreement(theirs)
             if attributes and theirs.space == claim.space and _is_same(claim, theirs, mounts):
@@ -124,7 +124,7 @@ def _is_same(ours: Claim, theirs: Claim, mounts: FragileMounts) -> bool:
     """Whether two claims are of one thing. To write content gives a file one name only, so hard links share attributes."""
     if ours.space not in FILE_SPACES or ours.key == theirs.key:
         return ours.key == theirs.key
-    if mounts.silence(theirs.key) is not None:
+    if mounts.unresponsive_reason(theirs.key) is not None:
         return False
     if (entry := entry_of(ours.key)) is not None and entry == entry_of(theirs.key):
         return True

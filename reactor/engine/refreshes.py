@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from reactor.engine.admission import Admission
-from reactor.engine.bursts import Bursts
+from reactor.engine.debounce import RefreshDebouncer
 from reactor.engine.events import Cause
 from reactor.engine.outcome import Outcome
 from reactor.graph.topology import Topology
@@ -14,31 +14,31 @@ _OK, _CHANGED = Outcome.OK, Outcome.CHANGED  # see there
 
 
 class Refreshes:
-    """What is still to be told of runs. ``mark`` is told who owes a refresh, ``bursts`` when it is due."""
+    """What is still to be told of runs. ``mark`` is told who owes a refresh, ``debouncer`` when it is due."""
 
     def __init__(
         self,
         topology: Topology,
         admission: Admission,
-        bursts: Bursts,
+        debouncer: RefreshDebouncer,
         mark: Callable[[int, Cause, float], None],
     ) -> None:
         self._topology = topology
         self._limits_of = admission.limits_of
-        self._bursts = bursts
+        self._debouncer = debouncer
         self._mark = mark
         self._touched: set[int] = set()
         self._pledged: dict[int, set[int]] = {}
 
-    def touched(self, vertex: int) -> None:
+    def change_started(self, vertex: int) -> None:
         """The run of ``vertex`` begins to change things: should it fail, its next success counts as a change."""
         self._touched.add(vertex)
 
-    def pledge(self, vertex: int, below: int) -> None:
+    def owe_from_previous_run(self, vertex: int, below: int) -> None:
         """``below`` owes a refresh because of a change of ``vertex`` in an earlier life, from when that is as desired."""
         self._pledged.setdefault(vertex, set()).add(below)
 
-    def spread(self, vertex: int, outcome: Outcome, now: float) -> None:
+    def propagate(self, vertex: int, outcome: Outcome, now: float) -> None:
         """Who hears of ``vertex`` owes a refresh if it changed, now or in a run that failed; if it only would, in noop."""
         if vertex in self._touched:
             self._touched.discard(vertex)
@@ -49,7 +49,7 @@ class Refreshes:
         for below in self._topology.notify[vertex]:
             limits = self._limits_of(below)
             if below in pledged or outcome is _CHANGED or (limits.noop and outcome is not _OK):
-                self._bursts.add(below, self._topology.quiet.get((vertex, below), limits.quiet), now)
+                self._debouncer.add(below, self._topology.quiet.get((vertex, below), limits.quiet), now)
                 self._mark(below, Cause.REFRESH, now)
 
     def reshape(self, topology: Topology, gone: Collection[int]) -> list[int]:

@@ -13,7 +13,7 @@ from typing import Final
 from reactor.engine.check import Verdict
 from reactor.engine.outcome import Outcome
 from reactor.resource.base import Resource
-from reactor.resource.health import Status
+from reactor.resource.health import HealthStatus
 
 MOST_REPAIRS: Final = 5
 """How many follow each other that don't help. After that, the health is only looked at, until it is ok."""
@@ -54,5 +54,5 @@ class Repairs:
 def wanted(resource: Resource, verdict: Verdict) -> set[str]:
     """What the health checks that are critical ask for: to ``check`` the resource, to ``refresh`` it, or nothing."""
     both = zip(resource.health_checks, verdict.health, strict=True)
-    asked: set[str] = {check.on_critical for check, found in both if found.status is Status.CRITICAL}
+    asked: set[str] = {check.on_critical for check, found in both if found.status is HealthStatus.CRITICAL}
     return asked - {"none"}

@@ -9,12 +9,12 @@ import os
 from collections.abc import Container
 from typing import Any
 
-from reactor.engine.memory import Memory
+from reactor.engine.run_store import RunStore
 from reactor.graph.graph import Graph
 from reactor.graph.reversal import with_reversals
+from reactor.resource.backup_store import backup_store
 from reactor.resource.base import Resource
 from reactor.resource.composite import Composite
-from reactor.resource.keeping import keeper
 from reactor.resource.plan import ResourceError
 
 
@@ -26,67 +26,67 @@ class Reversals:
     """
 
     def __init__(
-        self, memory: Memory | None, *, undoing: bool, recorded: Container[str] | None = None
+        self, run_store: RunStore | None, *, undoing: bool, recorded: Container[str] | None = None
     ) -> None:
-        self._memory = memory
+        self._run_store = run_store
         self._undoing = undoing
         self._recorded = recorded
         self.pending: dict[str, Resource] = {}
 
     def join(self, graph: Graph) -> Graph:
         """``graph``, which comes into force, and what undoes those that left it."""
-        if self._memory is None or not self._undoing:
+        if self._run_store is None or not self._undoing:
             return graph
-        if not (found := self._found(self._memory, graph)):
+        if not (found := self._found(self._run_store, graph)):
             self.pending = {}
             return graph
         owned = {claim[:2] for resource in graph.resources.values() for claim in resource.claims()}
         self.pending = {}
         for reversal in found:
             if any(claim[:2] in owned for claim in reversal.claims()):  # by a resource of another name
-                self._memory.undone(reversal.ref)
+                self._run_store.undone(reversal.ref)
             else:
                 self.pending[reversal.ref] = reversal
         return with_reversals(graph, list(self.pending.values()))
 
-    def _found(self, memory: Memory, graph: Graph) -> list[Resource]:
+    def _found(self, run_store: RunStore, graph: Graph) -> list[Resource]:
         """What undoes those that are not in ``graph``; while a part of the manifest can't be seen, none that is new."""
         if any(isinstance(each, Composite) and each.refusal is not None for each in graph.resources.values()):
             return [each for ref, each in self.pending.items() if ref not in graph.resources]
-        return memory.reversals(graph.resources)
+        return run_store.reversals(graph.resources)
 
     async def record(self, resource: Resource, state: Any) -> None:
         """``resource`` is about to be changed: see that ``state`` can be brought back.
 
         Raises ResourceError or OSError when it can't.
         """
-        if self._memory is None:
+        if self._run_store is None:
             hint = "give it a state directory, or remove reverse; what leaves the manifest is then let go"
             raise ResourceError(f"{resource.ref} could not be undone: nothing is kept in this run", hint)
-        if not self._memory.can_undo(resource.ref):
-            await self._memory.record_reversal(resource.ref, await resource.reversal(state))
+        if not self._run_store.can_undo(resource.ref):
+            await self._run_store.record_reversal(resource.ref, await resource.reversal(state))
 
-    async def rehearse(self, resource: Resource, state: Any) -> None:
+    async def preflight(self, resource: Resource, state: Any) -> None:
         """``resource`` would be changed: raise what `record` would, and keep nothing."""
         if self._is_recorded(resource.ref):
             return
-        token = keeper.set(_Nowhere())
+        token = backup_store.set(_Nowhere())
         try:
             await resource.reversal(state)
         finally:
-            keeper.reset(token)
+            backup_store.reset(token)
 
     def _is_recorded(self, ref: str) -> bool:
         """Whether it is on record how ``ref`` was, or nothing ever is."""
-        if self._memory is not None:
-            return self._memory.can_undo(ref)
+        if self._run_store is not None:
+            return self._run_store.can_undo(ref)
         return self._recorded is None or ref in self._recorded
 
     def done(self, ref: str) -> bool:
         """A check of ``ref`` succeeded. Returns whether that has undone it."""
-        if self._memory is None or self.pending.pop(ref, None) is None:
+        if self._run_store is None or self.pending.pop(ref, None) is None:
             return False
-        self._memory.undone(ref)
+        self._run_store.undone(ref)
         return True
 
 
@@ -96,6 +96,6 @@ class _Nowhere:
     async def keep(self, path: str, ref: str, fd: int) -> None:
         """Keep nothing."""
 
-    async def hold(self, ref: str, fd: int) -> str:  # noqa: ARG002  as keepers are asked
+    async def keep_for_undo(self, ref: str, fd: int) -> str:  # noqa: ARG002  as keepers are asked
         """Keep nothing, and name a place all the same: nobody will look there."""
         return os.devnull

@@ -1,14 +1,14 @@
 """The scheduler: who may run now, who waits for whom, what is owed. A state machine without I/O or clock.
 
 It is told what happened (`mark`, `finished`, `elapsed`, `hold`, `release`, `reshape`) and asked who may run
-(`next_ready`) and when to come back (`agenda`). Its promises, each an invariant in
+(`next_ready`) and when to come back (`delay_queue`). Its promises, each an invariant in
 ``tests/engine/test_scheduler_promises.py``:
 
 1. Order: a vertex never starts while any ancestor is in motion (`order`).
 2. One at a time: a vertex never runs twice at once.
 3. No event is lost: a mark during a run leads to one more run; if the run fails, that is its retry.
-4. No refresh is lost: it is owed until a run with it succeeded, also over `reshape` and in `bursts` (`refreshes`).
-5. Failure is local: it blocks strong descendants and the rest of an order that it ends, until it recovers (`blame`).
+4. No refresh is lost: it is owed until a run with it succeeded, also over `reshape` and in `debouncer` (`refreshes`).
+5. Failure is local: it blocks strong descendants and the rest of an order that it ends, until it recovers (`blocking`).
 6. It ends: without outside events, nothing stays in motion.
 7. Work is local: what is not below a marked vertex is not touched.
 8. Limits delay, never drop.
@@ -22,14 +22,14 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from reactor.engine.admission import Admission
-from reactor.engine.agenda import Agenda
-from reactor.engine.blame import Blame
-from reactor.engine.bursts import Bursts
+from reactor.engine.blocking import Blocking
+from reactor.engine.debounce import RefreshDebouncer
+from reactor.engine.delay_queue import DelayQueue
 from reactor.engine.events import CAUSE_SETS, Cause
 from reactor.engine.fail_fast import FailFast
 from reactor.engine.limits import UNLIMITED, Limits
-from reactor.engine.order import Order
 from reactor.engine.outcome import Outcome
+from reactor.engine.readiness import Readiness
 from reactor.engine.refreshes import Refreshes
 from reactor.engine.retries import Retries
 from reactor.graph.topology import Topology
@@ -50,7 +50,7 @@ class Scheduler:
     """The state of every vertex of one graph.
 
     ``jobs`` bounds what runs at once. ``default_retry`` is for vertices whose limits name none. With ``fail_fast``
-    nothing but what failed, and its ancestors, starts while anything has failed that `blame` finds answerable. Times are
+    nothing but what failed, and its ancestors, starts while anything has failed that `blocking` finds answerable. Times are
     of a steady clock.
     """
 
@@ -67,18 +67,18 @@ class Scheduler:
         self.topology = topology
         self.jobs = jobs
         self.fail_fast = fail_fast
-        self.order = Order(topology.successors, self._cleared)
-        self.blame = Blame(topology)
-        self._barrier = FailFast(topology, self.blame)
-        self.bursts = Bursts()
+        self.order = Readiness(topology.successors, self._cleared)
+        self.blocking = Blocking(topology)
+        self._barrier = FailFast(topology, self.blocking)
+        self.debouncer = RefreshDebouncer()
         self.active = 0
         """How many jobs are taken: one by each vertex that runs, or by all that run together."""
         self._retries = Retries(default_retry, rng or random.Random())  # noqa: S311 - jitter needs no secrecy
-        self.agenda = Agenda(self._retries)
-        self._start_at, self._slowed = self.agenda.start_at, self.agenda.slowed
-        self._admission = Admission(limits or {}, self.agenda)
+        self.delay_queue = DelayQueue(self._retries)
+        self._start_at, self._slowed = self.delay_queue.start_at, self.delay_queue.slowed
+        self._admission = Admission(limits or {}, self.delay_queue)
         self.groups = self._admission.groups
-        self.refreshes = Refreshes(topology, self._admission, self.bursts, self.mark)
+        self.refreshes = Refreshes(topology, self._admission, self.debouncer, self.mark)
         self._owed = bytearray(topology.size)
         self.lent: set[int] = set()
         """Vertices that run and leave their jobs to others."""
@@ -95,12 +95,12 @@ class Scheduler:
         self._owed[vertex] = int.__or__(self._owed[vertex], cause)  # that of IntFlag takes ten times as long
         if vertex in self._running:
             return
-        if vertex in self.blame.failed and cause is not Cause.RETRY:
+        if vertex in self.blocking.failed and cause is not Cause.RETRY:
             self._retries.count_anew(vertex)
-        if vertex in self.blame.blocked:
+        if vertex in self.blocking.blocked:
             return
-        start = self.agenda.earliest(vertex, now + delay, failed=vertex in self.blame.failed)
-        if not self.order.motion[vertex]:
+        start = self.delay_queue.earliest(vertex, now + delay, failed=vertex in self.blocking.failed)
+        if not self.order.active[vertex]:
             if self._rests(vertex, now):
                 return
             self.order.begin(vertex)
@@ -147,7 +147,7 @@ class Scheduler:
 
     def lend(self, vertex: int) -> None:
         """From now on, the run of ``vertex`` takes no job of its own."""
-        if vertex not in self.groups.party:
+        if vertex not in self.groups.batch:
             self.lent.add(vertex)
 
     @property
@@ -173,25 +173,25 @@ class Scheduler:
             if not self._retries.is_first(vertex):
                 again = fresh  # events may be echoes of what failed, for ever; the retry is the check they ask for
             if outcome in _UNWELL:
-                self.refreshes.spread(vertex, Outcome.OK, now)
+                self.refreshes.propagate(vertex, Outcome.OK, now)
         elif outcome is _CANCELLED:
             self._owed[vertex] |= carried
             again |= carried
         else:
             self._succeed(vertex, outcome, now)
-        if self.blame.stands_in_the_way_of(vertex):
-            self.blame.block(vertex, self.order.motion)
+        if self.blocking.is_blocked(vertex):
+            self.blocking.block(vertex, self.order.active)
             self.order.end(vertex)
         elif again and not self._rests(vertex, now):
-            failed = vertex in self.blame.failed
-            self._schedule(vertex, self.agenda.earliest(vertex, now, failed=failed), now)
+            failed = vertex in self.blocking.failed
+            self._schedule(vertex, self.delay_queue.earliest(vertex, now, failed=failed), now)
         else:
             self.order.end(vertex)
         return wait
 
     def elapsed(self, now: float) -> None:
         """The clock says ``now``: start what waited for it, retry what failed long enough ago."""
-        for vertex, cause in self.agenda.due(now):
+        for vertex, cause in self.delay_queue.due(now):
             if cause is not None:
                 self.mark(vertex, cause, now)
             elif not self.order.waiting[vertex]:
@@ -212,20 +212,20 @@ class Scheduler:
         untold = self.refreshes.reshape(topology, gone)
         for vertex in untold:
             self._owed[vertex] |= _REFRESH
-            if vertex in self.blame.failed:
+            if vertex in self.blocking.failed:
                 self._retries.count_anew(vertex)
         self._gone = (self._gone & self._running.keys() | set(gone)).difference(changed)
-        failed = self.blame.failed - set(changed) - self._gone
-        freed = {v for v in (*self.blame.blocked, *changed, *untold) if self._owed[v]} - self._gone
+        failed = self.blocking.failed - set(changed) - self._gone
+        freed = {v for v in (*self.blocking.blocked, *changed, *untold) if self._owed[v]} - self._gone
         for vertex in (*changed, *gone):
             self._retries.forget(vertex)
-            self.agenda.forget(vertex)
-            self.bursts.forget(vertex)
+            self.delay_queue.forget(vertex)
+            self.debouncer.forget(vertex)
         for vertex in gone:
             self._forget(vertex)
         self.order.reshape(topology.successors, self._gone - self._running.keys())
         runs = bytearray(vertex in self._running for vertex in range(topology.size))
-        self.blame.reshape(topology, sorted(failed), moves=runs)
+        self.blocking.reshape(topology, sorted(failed), moves=runs)
         self._reorder(freed)
 
     # ---- what to do ----
@@ -239,7 +239,7 @@ class Scheduler:
     def under_way(self) -> bool:
         """Whether a check runs or is about to, but for another attempt. What only a pause keeps back is not."""
         return bool(
-            self.active or self._start_at or self.agenda.resting or self.has_ready or self.order.is_held
+            self.active or self._start_at or self.delay_queue.resting or self.has_ready or self.order.is_held
         )
 
     @property
@@ -250,12 +250,17 @@ class Scheduler:
     @property
     def at_rest(self) -> bool:
         """Whether nothing is owed, not even another attempt."""
-        return not (self.order.moving or self._retries.due or self.agenda.resting)
+        return not (self.order.active_count or self._retries.due or self.delay_queue.resting)
 
     @property
     def converged(self) -> bool:
         """Whether nothing is in motion, and nothing failed or is blocked."""
-        return not (self.order.moving or self.blame.failed or self.blame.blocked or self.agenda.resting)
+        return not (
+            self.order.active_count
+            or self.blocking.failed
+            or self.blocking.blocked
+            or self.delay_queue.resting
+        )
 
     def causes(self, vertex: int) -> Cause:
         """Why ``vertex`` runs, or is owed a run."""
@@ -263,13 +268,13 @@ class Scheduler:
 
     def in_motion(self, vertex: int) -> bool:
         """Whether ``vertex`` is dirty or running."""
-        return bool(self.order.motion[vertex])
+        return bool(self.order.active[vertex])
 
     # ---- starting and ending ----
 
     def _may_start(self, vertex: int) -> bool:
         return (
-            bool(self.order.motion[vertex])
+            bool(self.order.active[vertex])
             and not self.order.waiting[vertex]
             and vertex not in self._running
             and vertex not in self._start_at
@@ -283,20 +288,20 @@ class Scheduler:
         if self.fail_fast and self._barrier.holds_back(vertex):
             return False
         if vertex in self._slowed:
-            start = self.agenda.earliest(vertex, now, failed=False)
+            start = self.delay_queue.earliest(vertex, now, failed=False)
             if start > now:  # `mark` put it off already, unless it was blocked, or was slowed down since
                 self._schedule(vertex, start, now)
                 return False
         owed, later = self._owed[vertex], 0
-        if vertex in self._admission.limits or self.bursts.lasting:
-            later = self.bursts.held_back(vertex, owed, now)
+        if vertex in self._admission.limits or self.debouncer.pending:
+            later = self.debouncer.deferred_causes(vertex, owed, now)
             if owed == later:
-                self._schedule(vertex, self.bursts.due(vertex) or now, now)
+                self._schedule(vertex, self.debouncer.due(vertex) or now, now)
                 return False
             if not self._admission.admits(vertex, now):
                 return False
             if (owed ^ later) & _REFRESH:
-                self.bursts.forget(vertex)
+                self.debouncer.forget(vertex)
         self._running[vertex] = owed ^ later
         self._owed[vertex] = later
         if vertex in self._retries.due:
@@ -305,11 +310,11 @@ class Scheduler:
 
     def _rests(self, vertex: int, now: float) -> bool:
         """Whether ``vertex`` waits at rest because it is fought over, and owes nothing but another repair."""
-        return not self._owed[vertex] & ~_ONLY_LOOKED_AT and self.agenda.rests(vertex, now)
+        return not self._owed[vertex] & ~_ONLY_LOOKED_AT and self.delay_queue.rests(vertex, now)
 
     def _schedule(self, vertex: int, start: float, now: float) -> None:
         if start > now:
-            self.agenda.put_off(vertex, start)
+            self.delay_queue.delay_until(vertex, start)
             return
         self._start_at.pop(vertex, None)
         if not self.order.waiting[vertex]:
@@ -319,30 +324,30 @@ class Scheduler:
         """All that ``vertex`` waited for has settled. Returns whether it is blocked by it."""
         if vertex in self._running:
             return False
-        if self.blame.stands_in_the_way_of(vertex):
+        if self.blocking.is_blocked(vertex):
             self._start_at.pop(vertex, None)
-            self.blame.block(vertex, self.order.motion)
+            self.blocking.block(vertex, self.order.active)
             return True
         if vertex not in self._start_at:
             self._ready.append(vertex)
         return False
 
     def _fail(self, vertex: int, now: float, **meanwhile: bool) -> float | None:
-        self.blame.fail(vertex, self.order.motion)
+        self.blocking.fail(vertex, self.order.active)
         if self.fail_fast:
             self._ready.extend(self._barrier.failed(vertex))
         wait = self._retries.failed(vertex, self._admission.limits_of(vertex), now, **meanwhile)
         if wait is not None:
-            self.agenda.call(vertex, now + wait)
+            self.delay_queue.wake_at(vertex, now + wait)
         return wait
 
     def _succeed(self, vertex: int, outcome: Outcome, now: float) -> None:
-        if vertex in self.blame.failed:
+        if vertex in self.blocking.failed:
             self._retries.succeeded(vertex)
-            self.blame.recover(vertex, self._freed)
+            self.blocking.recover(vertex, self._freed)
             if self.fail_fast:
                 self._ready.extend(self._barrier.recovered())
-        self.refreshes.spread(vertex, outcome, now)
+        self.refreshes.propagate(vertex, outcome, now)
 
     def _freed(self, vertex: int) -> None:
         """``vertex`` is not blocked any more: it pays what it owes."""
@@ -359,13 +364,13 @@ class Scheduler:
 
     def _reorder(self, freed: Collection[int]) -> None:
         """Settle, under the new edges, who of those in motion is blocked, waits, or may start."""
-        order, blocked = self.order, self.blame.blocked
+        order, blocked = self.order, self.blocking.blocked
         for vertex in sorted(blocked):
-            if order.motion[vertex]:
+            if order.active[vertex]:
                 self._start_at.pop(vertex, None)
                 order.end(vertex)
         for vertex in sorted(freed):
-            if vertex not in blocked and not order.motion[vertex] and vertex not in self._running:
+            if vertex not in blocked and not order.active[vertex] and vertex not in self._running:
                 order.begin(vertex)
         self._barrier.reshape(self.topology)
         self._ready.clear()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from reactor.resource.base import Resource
 from reactor.resource.plan import Diff
-from reactor.resource.secrecy import LONG, can_mask_all, scrub
+from reactor.resource.redaction import LONG, can_mask_all, redact
 from reactor.resource.threads import in_thread
 
 _WITHHELD = "-[not shown: it may hold a former secret]"
@@ -19,7 +19,7 @@ async def without_secrets(resource: Resource, diff: Diff) -> str:
         return f"not shown: {', '.join(sorted(resource.secrets))} of {resource.ref} is secret\n"
     head, hunks, body = (await diff()).partition("\n@@ ")
     if not hunks:
-        return scrub(head)
+        return redact(head)
     ranges, *lines = body.split("\n")
     shown = (_WITHHELD if line.startswith("-") else line for line in lines)
     return await scrub_aside("\n".join([head, f"@@ {ranges}", *shown]))
@@ -30,4 +30,4 @@ async def scrub_aside(text: str) -> str:
 
     Raises OSError when no thread can be started.
     """
-    return scrub(text) if len(text) <= LONG else await in_thread(scrub, text)
+    return redact(text) if len(text) <= LONG else await in_thread(redact, text)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from reactor.ensure.properties import Property, value_of
 from reactor.manifest.nodes import Mapping, Sequence
-from reactor.manifest.shapes import UNKNOWN, Shape
+from reactor.manifest.scalar_types import UNKNOWN, Shape
 from reactor.manifest.source import Source
 
 FILE = "command line"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from reactor.loading import Program, load_tree
+from reactor.loading import LoadedManifest, load_tree
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.source import Problems
@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     """What an entry comes to: ``resource``, and ``program``, which may have more of them when it applies a manifest."""
 
     resource: Resource
-    program: Program
+    program: LoadedManifest
     require: tuple[str, ...]
     subscribe: tuple[str, ...]
 

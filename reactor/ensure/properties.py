@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
+from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.scalars import plain_value
-from reactor.manifest.shapes import Shape, field_names
 from reactor.resource.attribute_docs import attribute_docs
 from reactor.resource.base import Resource
 from reactor.resource.properties import parse_duration
@@ -109,8 +109,8 @@ def _default(model: type[Resource], field: str, info: FieldInfo) -> Any:
     """The default as JSON has it; None also where there is none."""
     if info.is_required() or info.default is None:
         return None
-    draft = model.model_construct(**{field: info.get_default(call_default_factory=True)})
-    return draft.model_dump(mode="json", include={field}, exclude_defaults=False)[field]
+    builder = model.model_construct(**{field: info.get_default(call_default_factory=True)})
+    return builder.model_dump(mode="json", include={field}, exclude_defaults=False)[field]
 
 
 def _marks(info: FieldInfo) -> Iterator[Any]:

@@ -16,9 +16,9 @@ from reactor.ensure.sessions import Ensured
 from reactor.errors import ReactorError
 from reactor.manifest.nodes import Mapping, Sequence
 from reactor.manifest.source import Problems, Source
-from reactor.manifest.tree import MAX_DEPTH, parse
+from reactor.manifest.yaml_tree import MAX_DEPTH, parse
 from reactor.resource.base import Resource
-from reactor.resource.secrecy import MASK, scrub, scrubbed_record
+from reactor.resource.redaction import MASK, redact, redacted_record
 
 REQUEST = "io.choria.ccm.v1.resource.ensure.request"
 RESPONSE = "io.choria.ccm.v1.resource.ensure.response"
@@ -65,7 +65,7 @@ def parse_request(text: str) -> Request:
 
 def response(*, error: str | None = None, state: dict[str, Any] | None = None) -> dict[str, Any]:
     """The answer to a request: how the resource is now, or why that can't be told."""
-    return {"protocol": RESPONSE, **({"error": scrub(error)} if error is not None else {"state": state})}
+    return {"protocol": RESPONSE, **({"error": redact(error)} if error is not None else {"state": state})}
 
 
 class Ending(NamedTuple):
@@ -87,7 +87,7 @@ def state_of(resource: Resource, ending: Ending) -> dict[str, Any]:
         "refreshed": short.refreshed,
         "noop": short.noop,
     }
-    return scrubbed_record(
+    return redacted_record(
         {
             "protocol": EVENT,
             "event_id": f"{int(short.time * 1e9):016x}{secrets.token_hex(6)}",
@@ -124,7 +124,7 @@ def _time(short: Ensured) -> str:
 
 def _provider(resource: Resource) -> str:
     """The one that is asked for; else the first that can work here."""
-    usable = (name for name in resource.providers if resource.obstacle(name) is None)
+    usable = (name for name in resource.providers if resource.unavailable_reason(name) is None)
     return resource.provider or next(usable, "")
 
 

@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from reactor.expression.blinding import all_texts, differing
 from reactor.expression.builtins import BUILTINS, PREDICATES
 from reactor.expression.delimiters import pieces
 from reactor.expression.errors import ExpressionError, FunctionError
@@ -17,9 +16,10 @@ from reactor.expression.kinds import kind
 from reactor.expression.missing import allow, certain, slip
 from reactor.expression.nodes import Call, Constant, Member, Root, walk
 from reactor.expression.parser import parse as parse_tree
-from reactor.expression.reads import Path, meet, reads
+from reactor.expression.read_paths import Path, meet, reads
 from reactor.expression.run import Run
 from reactor.expression.scope import Scope
+from reactor.expression.secret_taint import all_texts, differing
 from reactor.expression.text import text as text_of
 
 _ALIKE = 0.7

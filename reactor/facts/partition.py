@@ -8,7 +8,7 @@ from typing import Any
 
 from reactor.facts.gathering import Gatherer
 from reactor.facts.kernel import read
-from reactor.mountinfo import MountInfo, mounts
+from reactor.mountinfo import MountInfo, read_mounts
 
 
 def gather(gatherer: Gatherer) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def partitions() -> list[dict[str, Any]]:
     on_devices = {"zfs"} | {
         line.strip() for line in read("/proc/filesystems").splitlines() if not line.startswith("nodev")
     }
-    found = map(_partition, mounts())
+    found = map(_partition, read_mounts())
     return [each for each in found if each["fstype"] in on_devices and each["device"] != "none"]
 
 

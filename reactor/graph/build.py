@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reactor.graph.claimed import Claimed
-from reactor.graph.draft import Chain, Draft, Locate, nowhere
 from reactor.graph.graph import Edge, Graph
+from reactor.graph.graph_builder import Chain, GraphBuilder, Locate, nowhere
 from reactor.graph.steps.automatic import add_automatic_edges
 from reactor.graph.steps.claims import report_contradictions
 from reactor.graph.steps.covering import tell_covered
@@ -18,10 +18,10 @@ from reactor.graph.steps.outputs import add_outputs
 from reactor.graph.steps.purging import spare_managed
 from reactor.graph.steps.references import add_references
 from reactor.resource.base import Resource
-from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic
+from reactor.resource.gc_control import gc_paused
 
-Step = Callable[[Draft], None]
+Step = Callable[[GraphBuilder], None]
 
 STEPS: tuple[Step, ...] = (
     report_contradictions,
@@ -43,7 +43,7 @@ def build(
     *,
     locate: Locate = nowhere,
     chains: Sequence[Chain] = (),
-    wrecks: Sequence[Resource] = (),
+    placeholders: Sequence[Resource] = (),
     broken: frozenset[str] = frozenset(),
     unread: bool = False,
     external: Sequence[str] = (),
@@ -54,7 +54,7 @@ def build(
 
     - ``locate`` finds a property in the manifest; it is asked only about problems.
     - ``chains`` are the numbers of resources that go one after the other, because the manifest has them in this order.
-    - ``wrecks`` are resources with wrong properties: only their names and references are used. Their numbers follow
+    - ``placeholders`` are resources with wrong properties: only their names and references are used. Their numbers follow
       those of ``resources``.
     - ``broken`` are names that the manifest declares but that can't be used: a reference to one is no further problem.
     - ``unread`` says that a part of the manifest could not be read: no reference to a missing name is a problem.
@@ -63,24 +63,30 @@ def build(
 
     Raises ValueError when two resources have the same ref.
     """
-    with collector_paused():
-        draft = Draft(
-            resources, locate, chains=chains, wrecks=wrecks, broken=broken, unread=unread, external=external
+    with gc_paused():
+        builder = GraphBuilder(
+            resources,
+            locate,
+            chains=chains,
+            placeholders=placeholders,
+            broken=broken,
+            unread=unread,
+            external=external,
         )
         for step in STEPS:
-            step(draft)
-        return finished(draft), draft.diagnostics
+            step(builder)
+        return finished(builder), builder.diagnostics
 
 
-def finished(draft: Draft) -> Graph:
-    """The graph that ``draft`` has come to. Raises ValueError when two resources have the same ref."""
-    by_ref = dict(zip(draft.refs, draft.resources, strict=True))
-    if len(by_ref) < len(draft.refs):
+def finished(builder: GraphBuilder) -> Graph:
+    """The graph that ``builder`` has come to. Raises ValueError when two resources have the same ref."""
+    by_ref = dict(zip(builder.refs, builder.resources, strict=True))
+    if len(by_ref) < len(builder.refs):
         raise ValueError("two resources have the same ref")
-    refs = draft.refs
+    refs = builder.refs
     edges = [
         Edge(first, refs[second], edge.kind, edge.reason, edge.quiet, edge.ends)
-        for first, below in zip(refs, draft.successors, strict=True)
+        for first, below in zip(refs, builder.successors, strict=True)
         for second, edge in below.items()
     ]
-    return Graph(by_ref, edges, claimed=Claimed.of(draft.claims, refs, draft.real_paths))
+    return Graph(by_ref, edges, claimed=Claimed.of(builder.claims, refs, builder.real_paths))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reactor.graph.claimed import Claimed
 from reactor.resource.base import Resource
-from reactor.resource.subscription import Quiet
+from reactor.resource.subscription import RefreshDebounce
 
 if TYPE_CHECKING:  # networkx takes 0.1 s to import, and the scheduler's side of the house never needs it
     import networkx as nx
@@ -48,7 +48,7 @@ class Edge(NamedTuple):
     second: str
     kind: EdgeKind
     reason: str
-    quiet: Quiet | None = None
+    quiet: RefreshDebounce | None = None
     ends: bool = False
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from reactor.graph.build import finished
-from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind, Graph
+from reactor.graph.graph_builder import Edge, GraphBuilder
 from reactor.graph.steps.automatic import add_automatic_edges
 from reactor.resource.base import Resource
 
@@ -19,12 +19,12 @@ def with_reversals(graph: Graph, reversals: Sequence[Resource]) -> Graph:
 
     None of their refs may be in ``graph``.
     """
-    draft = Draft([*graph.resources.values(), *reversals])
-    number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
+    builder = GraphBuilder([*graph.resources.values(), *reversals])
+    number = {ref: vertex for vertex, ref in enumerate(builder.refs)}
     for first, second, kind, reason, quiet, ends in graph.edges:
         edge = Edge(kind, reason, number[second], quiet=quiet, ends=ends)
-        draft.connect(number[first], number[second], edge)
-    for earlier, later in pairwise(range(len(graph.resources), len(draft.refs))):
-        draft.connect(earlier, later, Edge(EdgeKind.AFTER, _REASON, later))
-    add_automatic_edges(draft)
-    return finished(draft)
+        builder.connect(number[first], number[second], edge)
+    for earlier, later in pairwise(range(len(graph.resources), len(builder.refs))):
+        builder.connect(earlier, later, Edge(EdgeKind.AFTER, _REASON, later))
+    add_automatic_edges(builder)
+    return finished(builder)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reactor.graph.graph import WEAK, EdgeKind, Graph
-from reactor.resource.collector import collector_paused
-from reactor.resource.subscription import Quiet
+from reactor.resource.gc_control import gc_paused
+from reactor.resource.subscription import RefreshDebounce
 
 Adjacency = list[tuple[int, ...]]
 """For each vertex, the vertices on the other end of its edges."""
@@ -32,7 +32,7 @@ class Topology:
     notify: Adjacency
     strong_predecessors: Adjacency
     indegree: list[int]
-    quiet: dict[tuple[int, int], Quiet] = field(default_factory=dict)
+    quiet: dict[tuple[int, int], RefreshDebounce] = field(default_factory=dict)
     """Of the edges over which a refresh waits for further ones."""
     ends: dict[int, list[int]] = field(default_factory=dict)
     """By vertex, those that an order does not come to when it fails."""
@@ -67,7 +67,7 @@ class Topology:
         """The topology of ``size`` vertices and ``(first, second, kind)`` edges: no pair twice, no cycle."""
         strong, after, notify, strong_predecessors = (_Lists(list) for _ in range(4))
         indegree = [0] * size
-        with collector_paused():
+        with gc_paused():
             for first, second, kind in edges:
                 indegree[second] += 1
                 if kind in WEAK:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reactor.hostfs.attributes import NOTHING_WANTED, Attributes, Change, FileType, type_of
-    from reactor.hostfs.backups import Former, hold
+    from reactor.hostfs.backups import PreviousContent, keep_for_undo
     from reactor.hostfs.checksum import checksum_of
     from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, copy, read
     from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
-    "backups": ("Former", "hold"),
+    "backups": ("PreviousContent", "keep_for_undo"),
     "checksum": ("checksum_of",),
     "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "copy", "read"),
     "downloads": ("opened_downloads",),
@@ -101,10 +101,10 @@ __all__ = [
     "Content",
     "Explaining",
     "FileType",
-    "Former",
     "Inline",
     "NormalForms",
     "Parent",
+    "PreviousContent",
     "Source",
     "Stamp",
     "Validator",
@@ -121,13 +121,13 @@ __all__ = [
     "flush",
     "flush_directory",
     "forget_record",
-    "hold",
     "is_changeable",
     "is_id",
     "is_litter",
     "is_mount_point",
     "is_only_ours",
     "is_temporary_name",
+    "keep_for_undo",
     "lock_temporary",
     "make_missing",
     "mount_points_in",

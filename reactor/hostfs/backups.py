@@ -11,10 +11,10 @@ from typing import Self
 
 from reactor.hostfs.disks import changing
 from reactor.hostfs.safe_open import open_content, refuse_foreign_link
-from reactor.mountinfo import mounts
-from reactor.resource.keeping import keeper
+from reactor.mountinfo import read_mounts
+from reactor.resource.backup_store import backup_store
+from reactor.resource.output import emit_output
 from reactor.resource.plan import ResourceError
-from reactor.resource.speech import say
 
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -22,23 +22,23 @@ _BY_NAME = ("fuse", "virtiofs", "9p")
 """How the types of file systems begin on which a server looks for files by their names."""
 
 
-async def hold(path: str, ref: str) -> str:
+async def keep_for_undo(path: str, ref: str) -> str:
     """The path of a file that keeps what ``path`` holds now, for the reversal of ``ref``.
 
     Raises ResourceError when there is no place to keep it, and OSError when that place does not take it.
     """
-    if (place := keeper.get()) is None:
+    if (place := backup_store.get()) is None:
         raise ResourceError(
             f"{path} could not be brought back: nothing is kept in this run", "give it a state directory"
         )
     fd = open_content(path)
     try:
-        return await place.hold(ref, fd)
+        return await place.keep_for_undo(ref, fd)
     finally:
         os.close(fd)
 
 
-class Former:
+class PreviousContent:
     """The regular file ``base`` in the directory open at ``directory``, held while ``ref`` replaces or removes it.
 
     ``path`` is its name for people. Holding it costs one open(2) that touches nothing, not even a device; all else waits
@@ -47,7 +47,7 @@ class Former:
     keep a repair from being made. It says so instead.
     """
 
-    __slots__ = ("_base", "_device", "_directory", "_fd", "_is_readable", "_keeper", "_path", "_ref")
+    __slots__ = ("_backup_store", "_base", "_device", "_directory", "_fd", "_is_readable", "_path", "_ref")
 
     def __init__(self, path: str, ref: str, directory: int, base: str, device: int | None = None) -> None:
         self._path = path
@@ -55,12 +55,12 @@ class Former:
         self._directory = directory
         self._base = base
         self._device = device
-        self._keeper = keeper.get()
+        self._backup_store = backup_store.get()
         self._fd = -1
         self._is_readable = False
 
     def __enter__(self) -> Self:
-        if self._keeper is not None:
+        if self._backup_store is not None:
             try:
                 self._fd = os.open(self._base, _HANDLE, dir_fd=self._directory)
             except (FileNotFoundError, NotADirectoryError):
@@ -83,11 +83,11 @@ class Former:
 
     async def keep(self) -> None:
         """Keep what the file holds now. To be called once, when the path leads to something else."""
-        if self._keeper is not None and self._fd != -1:
+        if self._backup_store is not None and self._fd != -1:
             try:
                 self._open()
                 if self._is_readable:
-                    await self._keeper.keep(self._path, self._ref, self._fd)
+                    await self._backup_store.keep(self._path, self._ref, self._fd)
             except OSError as error:
                 self._complain(error)
             fd, self._fd = self._fd, -1
@@ -99,8 +99,8 @@ class Former:
             try:
                 refuse_foreign_link(self._fd, self._path)
             except ResourceError as error:
-                say(f"no backup of {self._path}: {error.message}")
-                self._keeper = None
+                emit_output(f"no backup of {self._path}: {error.message}")
+                self._backup_store = None
 
     def _open(self) -> None:
         """Go on with a descriptor that can be read, if it is a regular file. Raises OSError."""
@@ -110,7 +110,7 @@ class Former:
             self._is_readable = True
 
     def _complain(self, error: OSError) -> None:
-        say(f"no backup of {self._path}: {error.strerror or error}")
+        emit_output(f"no backup of {self._path}: {error.strerror or error}")
 
 
 @cache
@@ -118,5 +118,5 @@ def _knows_by_name(device: int) -> bool:
     """Whether the file system with that number can't open what has lost its name."""
     number = f"{os.major(device)}:{os.minor(device)}"
     with suppress(OSError):  # there is no /proc
-        return any(mount.device == number and mount.fstype.startswith(_BY_NAME) for mount in mounts())
+        return any(mount.device == number and mount.fstype.startswith(_BY_NAME) for mount in read_mounts())
     return False

@@ -10,8 +10,8 @@ from functools import partial
 from reactor.hostfs.attributes import Change
 from reactor.hostfs.content import Content, read
 from reactor.hostfs.safe_open import open_content, open_path
+from reactor.resource.escaping import escaped
 from reactor.resource.plan import Diff, ResourceError
-from reactor.resource.printable import printable
 from reactor.resource.threads import in_thread
 
 _AT_ONCE = 16 * 1024
@@ -72,7 +72,7 @@ async def _attributes_text(path: str, changes: Sequence[Change], *, created: boo
 
 
 def _header(path: str, *, old: bool, new: bool) -> list[str]:
-    shown = printable(path)
+    shown = escaped(path)
     return [f"--- {shown if old else '/dev/null'}\n", f"+++ {shown if new else '/dev/null'}\n"]
 
 

@@ -18,9 +18,9 @@ from typing import TypeVar, TypeVarTuple
 
 import trio
 
-from reactor.resource.fragile import FragileMount, fragile_mounts, mount_of
+from reactor.resource.mount_health import FragileMount, fragile_mounts, mount_of
+from reactor.resource.output import mute
 from reactor.resource.plan import ResourceError
-from reactor.resource.speech import mute
 from reactor.resource.threads import in_thread
 from reactor.resource.waiting import waits
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from reactor.hostfs.private import private_directory
-from reactor.resource.keeping import state_directory
+from reactor.resource.backup_store import state_directory
 
 _FOLDER = "downloads"
 _OLDEST = 24 * 60 * 60.0

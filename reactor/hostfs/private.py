@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from reactor.hostfs.attributes import Attributes
-from reactor.resource.keeping import state_directory
+from reactor.resource.backup_store import state_directory
 
 _FOLDER = "private"
 _CHUNK = 1 << 20

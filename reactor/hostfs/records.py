@@ -9,8 +9,8 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
 
-from reactor.replacing import replace_file
-from reactor.resource.keeping import state_directory
+from reactor.atomic_write import replace_file
+from reactor.resource.backup_store import state_directory
 
 _FOLDER = "records"
 _MODE = 0o600

@@ -11,7 +11,7 @@ from contextlib import suppress
 from types import TracebackType
 
 from reactor.hostfs.errors import explained
-from reactor.mountinfo import mounts
+from reactor.mountinfo import read_mounts
 from reactor.resource.plan import ResourceError
 
 _Caught = tuple[type[BaseException], BaseException, TracebackType]
@@ -62,4 +62,4 @@ def mount_points_in(top: str) -> list[str]:
 
     Raises OSError when there is no /proc.
     """
-    return [mount.point for mount in mounts() if f"{mount.point}/".startswith(f"{top}/")]
+    return [mount.point for mount in read_mounts() if f"{mount.point}/".startswith(f"{top}/")]

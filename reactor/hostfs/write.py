@@ -24,7 +24,7 @@ from typing import Protocol, Self
 import trio
 
 from reactor.hostfs.attributes import Attributes
-from reactor.hostfs.backups import Former
+from reactor.hostfs.backups import PreviousContent
 from reactor.hostfs.content import Content, copy
 from reactor.hostfs.disks import at_length, changing
 from reactor.hostfs.errors import Explaining, explained
@@ -78,7 +78,7 @@ async def _store(path: str, content: Content, attributes: Attributes, validator:
                     await _approved(validator, path, directory, temporary, attributes)
                 device = await changing(_give, temporary.fd, attributes, path)
                 await flush(temporary.fd, device)
-                with Former(path, f"file#{path}", directory, base, device) as former:
+                with PreviousContent(path, f"file#{path}", directory, base, device) as former:
                     replaced = await changing(temporary.replace_target)
                     await former.keep()
                 if not replaced:
@@ -264,7 +264,7 @@ async def _overwrite(path: str, directory: int, base: str, finished: int, attrib
 
 
 async def _unlink(path: str, directory: int, base: str) -> None:
-    with Former(path, f"file#{path}", directory, base) as former:
+    with PreviousContent(path, f"file#{path}", directory, base) as former:
         with suppress(FileNotFoundError):
             await changing(partial(os.unlink, base, dir_fd=directory))
         await former.keep()

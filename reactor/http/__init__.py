@@ -7,7 +7,7 @@ answer is asked for as it is, without compression, and never decoded.
 - ``errors``: why there is no answer;
 - ``url``: what a URL says, where a redirect leads, which proxy the environment names;
 - ``request``: what is asked, and what the answer may take;
-- ``turns``: of all requests, one at a time is parsed;
+- ``parse_turns``: of all requests, one at a time is parsed;
 - ``wire``: the connection, which counts every byte before it is parsed;
 - ``answer``: one request and its answer;
 - ``client``: the answer after all redirects.

@@ -13,8 +13,8 @@ import httpcore
 import trio
 
 from reactor.http.errors import ConnectionLostError, HttpError, TooLargeError, reason
+from reactor.http.parse_turns import my_turn
 from reactor.http.request import HttpLimits, HttpRequest
-from reactor.http.turns import my_turn
 from reactor.http.url import Url, environment_proxy, parse_url
 from reactor.http.wire import Meter, Wire
 from reactor.resource.threads import in_thread

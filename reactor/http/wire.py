@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import httpcore
 
 from reactor.http.errors import ConnectionLostError, HttpError, innermost
-from reactor.http.turns import my_turn
+from reactor.http.parse_turns import my_turn
 
 _READ_HEAD = 4 * 1024
 _READ_BODY = 16 * 1024

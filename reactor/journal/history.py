@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from reactor.errors import ReactorError
+from reactor.journal.row_validation import sound
 from reactor.journal.schema import (
     FILE_NAME,
     KNOWN,
@@ -22,7 +23,6 @@ from reactor.journal.schema import (
     provide_later_tables,
     refuse_foreign,
 )
-from reactor.journal.shapes import sound
 
 POLL_INTERVAL = 0.2
 """Seconds between two looks for news; a look reads a page of shared memory."""

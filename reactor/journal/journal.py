@@ -16,12 +16,12 @@ from functools import partial
 import trio
 
 from reactor.engine.events import Cause, Event
-from reactor.journal.backlog import Backlog, Batch, Generation
-from reactor.journal.debts import Debts
 from reactor.journal.digest import Digests
-from reactor.journal.originals import Originals
 from reactor.journal.records import Selector
+from reactor.journal.refresh_log import RefreshLog
 from reactor.journal.store import Found, Store, beyond_repair, open_store, set_aside
+from reactor.journal.undo_records import UndoRecords
+from reactor.journal.write_buffer import Batch, Generation, WriteBuffer
 from reactor.resource.base import Resource
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
@@ -40,7 +40,7 @@ _SLICE = 32
 
 
 class Journal:
-    """Implements `reactor.engine.memory.Memory`; `record` is its sink. Touched by the event loop only.
+    """Implements `reactor.engine.run_store.RunStore`; `record` is its sink. Touched by the event loop only.
 
     ``tell`` is given a sentence when the file is moved aside, or the disk begins or ceases to refuse.
     """
@@ -52,17 +52,17 @@ class Journal:
         self._manifest = os.fsencode(manifest).decode(errors="backslashreplace")
         self._store = store
         self._tell = tell
-        self._debts = Debts(found.owed)
+        self._refresh_log = RefreshLog(found.owed)
         self.is_complete = found.complete
         """Whether all is known that earlier runs have left to do."""
-        self._originals = Originals(found.originals, _anywhere(self._manifest), tell)
+        self._undo_records = UndoRecords(found.originals, _anywhere(self._manifest), tell)
         self._desired = Digests()
         self._digests: dict[str, str | None] = {}
         self._applied: dict[str, Resource] = {}
         self._generation = found.generation
         self._aliases = found.aliases
         self._select = Selector(found.troubled)
-        self._backlog = Backlog()
+        self._write_buffer = WriteBuffer()
         self._news = trio.Event()
         self._plenty = trio.Event()
         self._writing = trio.Lock()
@@ -98,7 +98,7 @@ class Journal:
 
     def owed_refreshes(self) -> dict[str, list[str]]:
         """The refs that owe a refresh, each with those whose changes it owes it for."""
-        return self._debts.owing()
+        return self._refresh_log.owing()
 
     async def intend(self, ref: str, subscribers: Sequence[str]) -> None:
         """Write down that ``subscribers`` will owe a refresh. Those that wait at the same time share one commit.
@@ -106,18 +106,18 @@ class Journal:
         A disk that refuses does not stop the run: that is told, and then the intent is in memory only.
         """
         now = time.time()
-        for pair in self._debts.intend(ref, subscribers):
-            self._backlog.set_owed(pair, now)
+        for pair in self._refresh_log.intend(ref, subscribers):
+            self._write_buffer.set_owed(pair, now)
             self._asked += 1
         await self._make_durable(self._asked)
 
     def can_undo(self, ref: str) -> bool:
         """Whether it is on record how things were before the first change of ``ref``."""
-        return ref in self._originals
+        return ref in self._undo_records
 
     async def record_reversal(self, ref: str, reversal: Resource) -> None:
         """Write down what brings that back. Raises ResourceError when the disk refuses."""
-        self._backlog.set_original(ref, self._originals.add(ref, reversal))
+        self._write_buffer.set_original(ref, self._undo_records.add(ref, reversal))
         self._asked += 1
         await self._make_durable(self._asked)
         if self._refusal:
@@ -127,7 +127,7 @@ class Journal:
 
     def reversals(self, resources: Mapping[str, Resource]) -> list[Resource]:
         """What undoes those that are not among ``resources`` any more and asked for it, the last changed first."""
-        undo, forget = self._originals.settle(resources)
+        undo, forget = self._undo_records.settle(resources)
         for ref in forget:
             self._forget(ref, gone=ref not in resources)
         return undo
@@ -138,11 +138,11 @@ class Journal:
 
     def held(self) -> list[str]:
         """The refs for which something may be kept outside of the journal, until they are undone."""
-        return [row.ref for row in self._originals.rows()]
+        return [row.ref for row in self._undo_records.rows()]
 
     def _forget(self, ref: str, *, gone: bool) -> None:
-        if self._originals.drop(ref):
-            self._backlog.set_original(ref, None, gone=gone)
+        if self._undo_records.drop(ref):
+            self._write_buffer.set_original(ref, None, gone=gone)
             self._news.set()
         if gone:
             self._digests[ref] = None
@@ -154,25 +154,25 @@ class Journal:
         if self._applied.get(ref) is resource:
             return
         self._applied[ref] = resource
-        if resource.meta.reverse and ref not in self._originals:
+        if resource.meta.reverse and ref not in self._undo_records:
             # It was as desired before we ever changed it.
-            self._backlog.set_original(ref, self._originals.add(ref, None))
+            self._write_buffer.set_original(ref, self._undo_records.add(ref, None))
             self._news.set()
         digest = self._desired.of_desired(resource)
         if self._digest_of(ref) != digest:
             self._digests[ref] = digest
-            self._backlog.set_applied(ref, digest, time.time())
+            self._write_buffer.set_applied(ref, digest, time.time())
             self._news.set()
 
     def begins(self, ref: str) -> None:
         """A refresh of ``ref`` begins."""
-        self._debts.begins(ref)
+        self._refresh_log.begins(ref)
 
     def refreshed(self, ref: str) -> None:
         """The refresh succeeded: what it owed when that began is paid."""
         now = time.time()
-        for pair in self._debts.refreshed(ref):
-            self._backlog.set_owed(pair, None, paid=now)
+        for pair in self._refresh_log.refreshed(ref):
+            self._write_buffer.set_owed(pair, None, paid=now)
             self._news.set()
 
     def _digest_of(self, ref: str) -> str | None:
@@ -206,21 +206,21 @@ class Journal:
         before = self._generation
         if before is None or (before.manifest, before.digest) != (self._manifest, digest):
             self._generation = Generation(before.id + 1 if before else 1, time.time(), self._manifest, digest)
-            self._backlog.add_generation(self._generation, in_force)
+            self._write_buffer.add_generation(self._generation, in_force)
             self._news.set()
 
     def _note_aliases(self, aliases: dict[str, str]) -> None:
         if aliases != self._aliases:
             self._aliases = aliases
-            self._backlog.set_aliases(aliases)
+            self._write_buffer.set_aliases(aliases)
             self._news.set()
 
     def record(self, event: Event) -> None:
         """Take one event. A plain ok is not kept, unless it ends a trouble."""
         if self._select.keeps(event):
-            self._backlog.add_event(event, self._generation.id if self._generation else None)
+            self._write_buffer.add_event(event, self._generation.id if self._generation else None)
             self._news.set()
-            if self._backlog.events >= PLENTY:
+            if self._write_buffer.events >= PLENTY:
                 self._plenty.set()
 
     # ---- writing ----
@@ -239,22 +239,22 @@ class Journal:
 
     async def catch_up(self) -> None:
         """Write all that waits: it is time, or somebody is about to read the file."""
-        while self._backlog.events and self._backlog.rows < PLENTY:
-            self._backlog.make_rows(_SLICE)
+        while self._write_buffer.events and self._write_buffer.rows < PLENTY:
+            self._write_buffer.make_rows(_SLICE)
             await trio.lowlevel.checkpoint()
         async with self._writing:
-            await self._write(self._backlog.take())
-        if self._backlog.events:
+            await self._write(self._write_buffer.take())
+        if self._write_buffer.events:
             self._news.set()
-        if self._backlog.events >= PLENTY:
+        if self._write_buffer.events >= PLENTY:
             self._plenty.set()
 
     def close(self) -> None:
         """Write all that waits and close the file. For when the event loop has ended."""
-        self._backlog.make_rows(self._backlog.events)
-        batch = self._backlog.take()
+        self._write_buffer.make_rows(self._write_buffer.events)
+        batch = self._write_buffer.take()
         if batch and self._settle(batch, self._attempt(batch, durable=False)):
-            batch = self._backlog.take()
+            batch = self._write_buffer.take()
             self._settle(batch, self._attempt(batch, durable=False))
         self._store.close()
 
@@ -262,7 +262,7 @@ class Journal:
         if self._durable < ticket:
             async with self._writing:
                 if self._durable < ticket:
-                    await self._write(self._backlog.take_urgent())
+                    await self._write(self._write_buffer.take_urgent())
 
     async def _write(self, batch: Batch) -> None:
         """Write in a thread; durably, when somebody waits for that or the disk has refused before.
@@ -276,7 +276,7 @@ class Journal:
         with trio.CancelScope(shield=True):
             error = await self._attempt_in_thread(batch, durable)
             if self._settle(batch, error):
-                batch = self._backlog.take()
+                batch = self._write_buffer.take()
                 self._settle(batch, await self._attempt_in_thread(batch, durable))
         self._durable = covered
 
@@ -314,7 +314,7 @@ class Journal:
                 self._refusal = ""
                 self._tell("the journal is written again")
             return False
-        self._backlog.give_back(batch)
+        self._write_buffer.give_back(batch)
         if beyond_repair(error):
             self._put_aside(error)
         if self._store.closed:
@@ -344,9 +344,11 @@ class Journal:
             self._refuse(refusal)
             return False
         store.in_force, self._store = self._store.in_force, store
-        self._backlog.restate(self._debts.pairs(), self._originals.rows(), self._digests, self._aliases)
+        self._write_buffer.restate(
+            self._refresh_log.pairs(), self._undo_records.rows(), self._digests, self._aliases
+        )
         if self._generation:
-            self._backlog.add_generation(self._generation, store.in_force)
+            self._write_buffer.add_generation(self._generation, store.in_force)
         return True
 
 

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from reactor.clock import is_settled
 from reactor.journal import diffs
-from reactor.journal.backlog import Batch, Generation
-from reactor.journal.debts import Pair
-from reactor.journal.originals import Original
 from reactor.journal.records import troubled
-from reactor.journal.salvage import ORIGINALS, OWED, Salvage, salvage
+from reactor.journal.recovery import ORIGINALS, OWED, Recovered, recover
+from reactor.journal.refresh_log import Pair
 from reactor.journal.schema import FILE_NAME, MEMBERS, UnusableError, address, has_table, open_for_writing
+from reactor.journal.undo_records import UndoRecord
+from reactor.journal.write_buffer import Batch, Generation
 
 ROW_LIMIT = 100_000
 """Events that are kept."""
@@ -70,7 +70,7 @@ class Found(NamedTuple):
     """What an earlier life has left."""
 
     owed: list[Pair]
-    originals: list[Original]
+    originals: list[UndoRecord]
     troubled: set[str]
     generation: Generation | None
     aliases: dict[str, str]
@@ -99,7 +99,7 @@ class Store:
         """All that has to be known at the start."""
         execute = self._connection.execute
         owed = execute(OWED).fetchall()
-        originals = [Original(*row) for row in execute(ORIGINALS)]
+        originals = [UndoRecord(*row) for row in execute(ORIGINALS)]
         # Few have ever been in trouble, and only those are looked up: the file may hold what many manifests left.
         once = execute("SELECT DISTINCT ref FROM events WHERE result IN ('failed', 'blocked')").fetchall()
         in_trouble = {ref for (ref,) in once if troubled(self._last_result(ref))}
@@ -278,7 +278,7 @@ def open_store(directory: str) -> tuple[Store, Found, str | None]:
         if not beyond_repair(error):
             raise
         aside = set_aside(directory)
-        saved = salvage(aside)
+        saved = recover(aside)
         store = Store(directory)
         try:
             store.write(_batch_of(saved), durable=True)
@@ -291,7 +291,7 @@ def open_store(directory: str) -> tuple[Store, Found, str | None]:
             raise
 
 
-def _batch_of(saved: Salvage) -> Batch:
+def _batch_of(saved: Recovered) -> Batch:
     now = time.time()
     return Batch(
         refreshes=dict.fromkeys(saved.owed, (now, None)),

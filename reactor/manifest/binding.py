@@ -4,33 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from reactor.manifest.collection import Collection
 from reactor.manifest.declaration import Declaration
+from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.foreign_words import NAMES
-from reactor.manifest.kinds import Kinds, UnusableKind, look_up
-from reactor.manifest.making import Maker
-from reactor.manifest.nodes import BROKEN, Mapping, Sequence
-from reactor.manifest.shapes import field_names
+from reactor.manifest.kind_lookup import Kinds, UnusableKind, look_up
+from reactor.manifest.nodes import INVALID, Mapping, Sequence
+from reactor.manifest.phrasing import listed, shown
+from reactor.manifest.resource_factory import ResourceFactory
+from reactor.manifest.resource_table import ResourceTable
+from reactor.manifest.scalar_types import field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import ValueReader, Values
-from reactor.manifest.wording import listed, shown
-from reactor.manifest.world import World
 from reactor.resource.base import Resource
 
 _DEFAULTS = "defaults"
 
 
 class Binder:
-    """Reads the entries of one file, one after the other, and has ``maker`` make their resources."""
+    """Reads the entries of one file, one after the other, and has ``factory`` make their resources."""
 
     def __init__(
-        self, problems: Problems, collection: Collection, kinds: Kinds, world: World, maker: Maker
+        self,
+        problems: Problems,
+        resource_table: ResourceTable,
+        kinds: Kinds,
+        expression_context: ExpressionContext,
+        factory: ResourceFactory,
     ) -> None:
         self._problems = problems
-        self._collection = collection
+        self._resource_table = resource_table
         self._kinds = kinds
-        self._maker = maker
-        self._reader = ValueReader(problems, world.scope)
+        self._factory = factory
+        self._reader = ValueReader(problems, expression_context.scope)
         self._found: dict[str, type[Resource] | UnusableKind] = {}
 
     def bind(self, entries: Sequence) -> None:
@@ -38,7 +43,7 @@ class Binder:
         for index, entry in enumerate(entries):
             if isinstance(entry, Mapping) and entry:
                 self._bind_entry(entry)
-            elif entry is not BROKEN:
+            elif entry is not INVALID:
                 message = (
                     f"an entry of resources maps a kind to its resources; this is {shown(entry or None)}"
                 )
@@ -66,7 +71,7 @@ class Binder:
         if isinstance(node, Sequence):
             self._bind_list(model, node)
         elif isinstance(node, Mapping) and _is_list_without_dashes(node, model):
-            self._collection.broken.update(f"{kind}#{name}" for name in node)
+            self._resource_table.broken.update(f"{kind}#{name}" for name in node)
             first = next(iter(node))
             message = f"{kind} wants a list of resources, or the property 'name' of one"
             self._problems.add(
@@ -74,8 +79,8 @@ class Binder:
             )
         elif isinstance(node, Mapping):
             values = self._reader.read(node, model)
-            self._maker.make(model, Declaration(_name_at(node, entry.key_at(kind)), node), values)
-        elif node is not BROKEN and len(entry) == 1:
+            self._factory.make(model, Declaration(_name_at(node, entry.key_at(kind)), node), values)
+        elif node is not INVALID and len(entry) == 1:
             hint = "list them below it, each as '- NAME:'"
             self._problems.add(
                 "R0105", f"{kind} wants a list of resources, not {shown(node)}", entry.key_at(kind), hint
@@ -94,8 +99,8 @@ class Binder:
             if body is None or isinstance(body, Mapping):
                 self._bind_item(model, name, Declaration(item.key_at(name), body, defaults), common)
                 continue
-            self._collection.broken.add(f"{model.kind}#{name}")
-            if body is not BROKEN:
+            self._resource_table.broken.add(f"{model.kind}#{name}")
+            if body is not INVALID:
                 message = f"the properties of {shown(name)} are a map, not {shown(body)}"
                 self._problems.add("R0105", message, item.value_at(name), "write each as 'property: value'")
 
@@ -109,7 +114,7 @@ class Binder:
                 "R0104", "the name is given twice", at, f"the key {shown(key)} is the name already"
             )
         self._reader.read_name(values, key, declaration.at)
-        self._maker.make(model, declaration, values)
+        self._factory.make(model, declaration, values)
 
     def _defaults(self, model: type[Resource], items: Sequence) -> Mapping | None:
         """The properties under ``defaults`` of a list, which may stand anywhere in it."""
@@ -122,7 +127,7 @@ class Binder:
             )
         defaults = found[0][_DEFAULTS] if found else None
         if not isinstance(defaults, Mapping):
-            if defaults is not None and defaults is not BROKEN:
+            if defaults is not None and defaults is not INVALID:
                 self._problems.add(
                     "R0105", f"defaults are a map, not {shown(defaults)}", found[0].value_at(_DEFAULTS)
                 )
@@ -132,10 +137,10 @@ class Binder:
         return defaults
 
     def _report_item(self, model: type[Resource], item: Any, at: int) -> None:
-        if item is BROKEN:
+        if item is INVALID:
             return
         names = [item] if isinstance(item, str) else _names_below([item])
-        self._collection.broken.update(f"{model.kind}#{name}" for name in names)
+        self._resource_table.broken.update(f"{model.kind}#{name}" for name in names)
         if isinstance(item, Mapping) and item:
             first, second, *_ = item
             hint = f"indent the properties below {first}:"
@@ -161,7 +166,7 @@ class Binder:
     def _report_kind(self, entry: Mapping, kind: str, reason: UnusableKind) -> None:
         self._problems.add(reason.code, reason.message, entry.key_at(kind), reason.hint)
         for name in _names_below(entry[kind]):
-            self._collection.broken.update(f"{each}#{name}" for each in (kind, reason.meant) if each)
+            self._resource_table.broken.update(f"{each}#{name}" for each in (kind, reason.meant) if each)
 
 
 def _name_at(body: Mapping, otherwise: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from reactor.manifest.nodes import Mapping, Sequence
-from reactor.manifest.shapes import field_names
+from reactor.manifest.scalar_types import field_names
 from reactor.resource.diagnostic import PropertyPath
 
 

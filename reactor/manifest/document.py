@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from reactor.manifest.declaration import Declaration
-from reactor.manifest.nodes import BROKEN, Mapping, Sequence
+from reactor.manifest.nodes import INVALID, Mapping, Sequence
+from reactor.manifest.phrasing import listed, shown
 from reactor.manifest.source import Problems
 from reactor.manifest.validation import Inspector
 from reactor.manifest.values import ValueReader
-from reactor.manifest.wording import listed, shown
 from reactor.resource.model import FrozenModel, Model
 from reactor.resource.properties import Flag, did_you_mean
 
@@ -121,7 +121,7 @@ def read_document(root: Any, problems: Problems) -> Document:
     """Understand the outline of the tree ``root``; everything wrong with it is added to ``problems``."""
     if root is None and not problems:
         problems.add("R0105", "the manifest is empty", 0, "declare something under 'resources:'")
-    if root is None or root is BROKEN:
+    if root is None or root is INVALID:
         return NO_DOCUMENT
     if not isinstance(root, Mapping):
         at = root.at if isinstance(root, Sequence) else 0
@@ -202,7 +202,7 @@ class _Outline:
             self._problems.add(
                 "R0105", "the manifest declares no resources", holder.key_at("resources"), hint
             )
-        elif entries is not BROKEN:
+        elif entries is not INVALID:
             message = f"resources wants a list, not {shown(entries)}"
             self._problems.add("R0105", message, holder.value_at("resources"), hint)
         return None
@@ -226,7 +226,7 @@ class _Outline:
         value = holder.get(key)
         if isinstance(value, Mapping):
             return value
-        if value is not None and value is not BROKEN:
+        if value is not None and value is not INVALID:
             self._problems.add("R0109", f"{key} wants a map, not {shown(value)}", holder.value_at(key))
         return None
 

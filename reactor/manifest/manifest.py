@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reactor.errors import Place
-from reactor.manifest.collection import Collection, Origin
 from reactor.manifest.document import Message, Settings, joined
 from reactor.manifest.inputs import NO_INPUTS, Inputs
-from reactor.manifest.kinds import INSTALLED, Kinds
-from reactor.manifest.reading import Part, Reading
+from reactor.manifest.kind_lookup import INSTALLED, Kinds
+from reactor.manifest.manifest_loader import ManifestLoader, Part
+from reactor.manifest.resource_table import Origin, ResourceTable
 from reactor.manifest.source import Problems
 from reactor.resource.base import Resource
-from reactor.resource.collector import collector_paused
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
+from reactor.resource.gc_control import gc_paused
 
 
 @dataclass(eq=False, repr=False)
@@ -25,7 +25,7 @@ class Manifest:
 
     ``resources`` are in the order of the files, without those that are wrong.
 
-    ``wrecks`` are what is left of these, name and references only, to be checked with the others. ``broken`` holds
+    ``placeholders`` are what is left of these, name and references only, to be checked with the others. ``broken`` holds
     the refs of what left nothing, by name and by alias: a reference to one is no further problem, and with a manifest
     ``unread``, of which nobody knows what it declares, none is. ``chains`` are the indices of resources that go one
     after the other. ``settings`` and the messages are those of all parts; ``path`` and ``data`` those of the first.
@@ -34,7 +34,7 @@ class Manifest:
 
     parts: Sequence[Part]
     resources: list[Resource] = field(default_factory=list)
-    wrecks: list[Resource] = field(default_factory=list)
+    placeholders: list[Resource] = field(default_factory=list)
     chains: Sequence[tuple[Sequence[int], bool]] = ()
     settings: Settings = field(default_factory=Settings)
     broken: frozenset[str] = frozenset()
@@ -61,7 +61,7 @@ class Manifest:
 
         Wrecks are counted on after the resources.
         """
-        resource = [*self.resources, *self.wrecks][index]
+        resource = [*self.resources, *self.placeholders][index]
         return resource.place if self.origins is None else self.origins[index].place(type(resource), path)
 
     def declared(self, index: int) -> Mapping[str, Any]:
@@ -86,38 +86,38 @@ def read_manifests(
     files: Iterable[str], kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS
 ) -> tuple[Manifest, list[Diagnostic]]:
     """The same for one or several ``files`` that are one manifest together. A resource stands in one of them only."""
-    with collector_paused():
-        collection = Collection()
-        reading = Reading(collection, kinds, inputs)
-        return _manifest(collection, [reading.read(file) for file in files]), collection.problems
+    with gc_paused():
+        resource_table = ResourceTable()
+        reading = ManifestLoader(resource_table, kinds, inputs)
+        return _manifest(resource_table, [reading.read(file) for file in files]), resource_table.problems
 
 
 def read_tree(
     problems: Problems, tree: Any, kinds: Kinds = INSTALLED, inputs: Inputs = NO_INPUTS
 ) -> tuple[Manifest, list[Diagnostic]]:
     """The same for a tree that is parsed, or made, already; ``problems`` are those of its source."""
-    with collector_paused():
-        collection = Collection()
-        part = Reading(collection, kinds, inputs).read_tree(problems, tree)
-        return _manifest(collection, [part]), collection.problems
+    with gc_paused():
+        resource_table = ResourceTable()
+        part = ManifestLoader(resource_table, kinds, inputs).read_tree(problems, tree)
+        return _manifest(resource_table, [part]), resource_table.problems
 
 
-def _manifest(collection: Collection, parts: Sequence[Part]) -> Manifest:
+def _manifest(resource_table: ResourceTable, parts: Sequence[Part]) -> Manifest:
     documents = [part.document for part in parts]
     return Manifest(
         parts=parts,
-        resources=collection.resources,
-        wrecks=[wreck for wreck, _ in collection.wrecks],
-        chains=collection.chains,
+        resources=resource_table.resources,
+        placeholders=[placeholder for placeholder, _ in resource_table.placeholders],
+        chains=resource_table.chains,
         settings=joined([document.settings for document in documents]),
-        broken=frozenset(collection.broken),
-        unread=collection.unread,
-        files=tuple(collection.files),
-        warnings=tuple(collection.warnings),
+        broken=frozenset(resource_table.broken),
+        unread=resource_table.unread,
+        files=tuple(resource_table.files),
+        warnings=tuple(resource_table.warnings),
         pre_message=_text([document.pre_message for document in documents]),
         post_message=_text([document.post_message for document in documents]),
-        origins=[*collection.origins, *(origin for _, origin in collection.wrecks)],
-        texts=collection.texts,
+        origins=[*resource_table.origins, *(origin for _, origin in resource_table.placeholders)],
+        texts=resource_table.texts,
     )
 
 

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 
-class Broken:
-    """The type of `BROKEN`."""
+class Invalid:
+    """The type of `INVALID`."""
 
     def __repr__(self) -> str:
         return "BROKEN"
 
 
-BROKEN: Final = Broken()
+INVALID: Final = Invalid()
 """Stands where a value can't be used and its problem has been reported already."""
 
 

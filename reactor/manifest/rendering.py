@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.data.resolve import masked
-from reactor.manifest.late import LateBinding
+from reactor.manifest.deferred import DeferredBinding
 from reactor.manifest.manifest import Manifest
-from reactor.manifest.reading import Part
+from reactor.manifest.manifest_loader import Part
 from reactor.resource.base import Resource
-from reactor.resource.secrecy import MASK, scrubbed
+from reactor.resource.redaction import MASK, redacted
 
 
 def rendered(manifest: Manifest, part: Part) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def rendered(manifest: Manifest, part: Part) -> dict[str, Any]:
         for index, resource in of_part
         if resource.ref not in elsewhere
     ]
-    data = scrubbed(masked(part.data.values, part.data.secrets, MASK))
+    data = redacted(masked(part.data.values, part.data.secrets, MASK))
     settings = part.document.settings.model_dump(exclude_unset=True)
     if part.document.is_ccm:
         options = {"fail_on_error": settings.pop("fail_fast"), "resources": resources}
@@ -42,9 +42,9 @@ def _properties(resource: Resource, written: Mapping[str, Any]) -> dict[str, Any
     properties = resource.model_dump(mode="json", exclude_unset=True, by_alias=True)
     properties = {key: _as_written(value, written.get(key)) for key, value in properties.items()}
     properties.update(dict.fromkeys(resource.secrets & properties.keys(), MASK))
-    if isinstance(resource.late, LateBinding):
-        properties.update(resource.late.texts())
-    return {"name": scrubbed(properties.pop("name")), **scrubbed(properties)}
+    if isinstance(resource.deferred, DeferredBinding):
+        properties.update(resource.deferred.texts())
+    return {"name": redacted(properties.pop("name")), **redacted(properties)}
 
 
 def _as_written(value: Any, written: Any) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from reactor.errors import Place
 from reactor.manifest.source import with_line_feeds
 from reactor.resource.diagnostic import Diagnostic
-from reactor.resource.secrecy import scrub
+from reactor.resource.redaction import redact
 
 _WIDTH = 100
 _BEFORE_CARET = 60
@@ -75,7 +75,7 @@ class _Report:
         start = _window_start(marked, column)
         digits = len(str(place.line + 1))
         for number in range(max(1, place.line - 1), min(len(lines), place.line + 1) + 1):
-            line = marked if number == place.line else scrub(lines[number - 1])
+            line = marked if number == place.line else redact(lines[number - 1])
             text = _window(line, start)
             yield f"{self._paint(f'{number:{digits + 2}} |', 'dim')} {text}".rstrip()
             if number == place.line:
@@ -100,8 +100,8 @@ class _Report:
 
 def _without_secrets(line: str, column: int) -> tuple[str, int]:
     """The line and the column with secrets masked: of one that the window cut, nobody would know the rest."""
-    before, after = scrub(line[: column - 1]), scrub(line[column - 1 :])
-    return scrub(before + after), column - len(line[: column - 1]) + len(before)
+    before, after = redact(line[: column - 1]), redact(line[column - 1 :])
+    return redact(before + after), column - len(line[: column - 1]) + len(before)
 
 
 def _window_start(line: str, column: int) -> int:

@@ -13,8 +13,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_jso
 from pydantic_core import core_schema
 
 from reactor.manifest.document import CcmOptions, Hierarchy, Settings
-from reactor.manifest.kinds import INSTALLED, Kinds
-from reactor.manifest.shapes import Shape, field_names
+from reactor.manifest.kind_lookup import INSTALLED, Kinds
+from reactor.manifest.scalar_types import Shape, field_names
 from reactor.resource.base import Resource
 
 _REF = "#/$defs/"

@@ -8,8 +8,14 @@ from typing import Any
 from reactor.data.resolve import Layer
 from reactor.data.validation import check, ignored, secret_paths, unknown
 from reactor.manifest.annotated_data import annotations_of
+from reactor.manifest.data_sections import (
+    add_problem,
+    resolve_sections,
+    sections_of,
+    useless_overrides,
+    warning,
+)
 from reactor.manifest.inputs import Inputs
-from reactor.manifest.sections import add_problem, resolve_sections, sections_of, useless_overrides, warning
 from reactor.manifest.source import Problems, read_source
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reactor.manifest.surroundings import Surroundings
+from reactor.manifest.expression_functions import ExpressionFunctions
 
 
 class TemplateValues:
@@ -14,21 +14,21 @@ class TemplateValues:
     ``reads`` are the absolute paths of the files that functions have read; whoever has looked clears it.
     """
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        names = surroundings.scope.names
+    def __init__(self, expression_functions: ExpressionFunctions) -> None:
+        names = expression_functions.scope.names
         self._data = {name: value for name, value in names.items() if name != "Facts"}
         self._facts = _ReadFacts(names["Facts"])
         # Surroundings of its own: templates are rendered in threads, while expressions are evaluated.
-        own = Surroundings(
-            surroundings.base,
+        own = ExpressionFunctions(
+            expression_functions.base,
             {**names, "Facts": self._facts},
-            surroundings.scope.secrets,
-            strict=surroundings.scope.strict,
-            moment=surroundings.moment,
+            expression_functions.scope.secrets,
+            strict=expression_functions.scope.strict,
+            moment=expression_functions.moment,
         )
         self.context, self.functions, self.has_secrets, self.strict = own.for_templates()
         self.reads = own.reads
-        self.moment = surroundings.moment
+        self.moment = expression_functions.moment
 
     def matches(self, other: object) -> bool:
         """Whether templates that have used these values would make the same of those."""

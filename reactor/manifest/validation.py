@@ -10,10 +10,10 @@ from pydantic import BaseModel, ValidationError
 
 from reactor.manifest.declaration import Declaration, Spot
 from reactor.manifest.foreign_words import hint_home
-from reactor.manifest.shapes import Shape, field_names
+from reactor.manifest.phrasing import listed, shown
+from reactor.manifest.scalar_types import Shape, field_names
 from reactor.manifest.source import Problems
 from reactor.manifest.values import Values
-from reactor.manifest.wording import listed, shown
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyPath, PropertyProblem
 from reactor.resource.properties import did_you_mean
@@ -44,14 +44,14 @@ class Inspector:
 
     def report(self, error: ValidationError, values: Values) -> None:
         """Add every problem of ``error``, and the conflicts that pydantic skips once a field is wrong."""
-        self._doubt(*values.spoilt)
+        self._doubt(*values.invalid)
         conflicts: list[PropertyProblem] = []
         # What is missing comes last: it may have been found already, under a misspelt name.
         for details in sorted(error.errors(include_url=False), key=lambda each: each["type"] == "missing"):
             cause = details.get("ctx", {}).get("error")
             if isinstance(cause, InvalidPropertiesError):
                 conflicts.extend(cause.problems)
-            elif values.spoilt.isdisjoint(details["loc"][:1]):
+            elif values.invalid.isdisjoint(details["loc"][:1]):
                 self._report_field(details["type"], details["loc"], details)
         self._report_wants()
         for problem in self._untested_conflicts(values) if self._doubtful else conflicts:
@@ -125,12 +125,12 @@ class Inspector:
         sound = {
             key: value for key, value in values.plain.items() if not self._is_doubtful(key) and key in names
         }
-        draft = self._model.model_construct(**sound)
-        for name in self._doubtful & draft.__dict__.keys():
-            del draft.__dict__[name]
+        builder = self._model.model_construct(**sound)
+        for name in self._doubtful & builder.__dict__.keys():
+            del builder.__dict__[name]
         found: list[PropertyProblem] = []
         with suppress(AttributeError, LookupError, TypeError, ValueError):
-            for problem in draft.conflicts():
+            for problem in builder.property_problems():
                 found.append(problem)  # noqa: PERF402 - keeps what came before an exception
         return found
 

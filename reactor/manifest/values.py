@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from reactor.expression.errors import ExpressionError
 from reactor.expression.secret import holds_secret
 from reactor.manifest.evaluation import Expressive, parse_template, report_expression
-from reactor.manifest.nodes import BROKEN, Mapping, Sequence
-from reactor.manifest.shapes import Shape
+from reactor.manifest.nodes import INVALID, Mapping, Sequence
+from reactor.manifest.scalar_types import Shape
 from reactor.manifest.source import Problems
 
 if TYPE_CHECKING:
@@ -27,25 +27,25 @@ _NAME = Shape(scalars=_TEXT)
 
 @dataclass(eq=False, repr=False)
 class Values:
-    """The values of one map. ``spoilt`` are the keys whose value has been reported as unusable.
+    """The values of one map. ``invalid`` are the keys whose value has been reported as unusable.
 
     ``late`` holds the trees with expressions that wait until the resource is checked; their keys are not in ``plain``.
     ``secret`` are the keys whose value must not be shown.
     """
 
     plain: dict[str, Any] = field(default_factory=dict)
-    spoilt: set[str] = field(default_factory=set)
+    invalid: set[str] = field(default_factory=set)
     late: dict[str, Any] = field(default_factory=dict)
     secret: set[str] = field(default_factory=set)
 
     def over(self, defaults: Values) -> Values:
         """These values, and ``defaults`` where they have none; a property replaces the default as a whole."""
-        if not (self.spoilt or self.late or defaults.spoilt or defaults.late or defaults.secret):
+        if not (self.invalid or self.late or defaults.invalid or defaults.late or defaults.secret):
             return Values({**defaults.plain, **self.plain}, secret=self.secret)  # nearly always
-        own = self.plain.keys() | self.spoilt | self.late.keys()
+        own = self.plain.keys() | self.invalid | self.late.keys()
         return Values(
             {**_without(defaults.plain, own), **self.plain},
-            (defaults.spoilt - own) | self.spoilt,
+            (defaults.invalid - own) | self.invalid,
             {**_without(defaults.late, own), **self.late},
             (defaults.secret - own) | self.secret,
         )
@@ -70,7 +70,7 @@ class ValueReader:
         """The values of ``node`` as the fields of ``model`` want them, but for the keys in ``leave``."""
         values = Values()
         shape = Shape(model=model)
-        late: frozenset[str] = getattr(model, "late_properties", _NONE)
+        late: frozenset[str] = getattr(model, "deferred_properties", _NONE)
         for key, found in node.items():
             if key in leave:
                 continue
@@ -83,7 +83,7 @@ class ValueReader:
                 self._bare(node, key, shape) if key in _BARE else self._value(node, key, shape.inside(key))
             )
             if self._is_spoilt:
-                values.spoilt.add(key)
+                values.invalid.add(key)
             elif self._is_late:
                 values.late[key] = value
             else:
@@ -98,7 +98,7 @@ class ValueReader:
         name = self._text(text, at, _NAME) if "{" in text else text
         values.plain["name"] = text if self._is_spoilt else name
         if self._is_spoilt:
-            values.spoilt.add("name")
+            values.invalid.add("name")
         if self._is_secret:
             values.secret.add("name")
 
@@ -120,9 +120,9 @@ class ValueReader:
                 self._key(value, inner, shape): self._value(value, inner, shape.inside(inner))
                 for inner in value
             }
-        if value is BROKEN:
+        if value is INVALID:
             self._is_spoilt = True
-        return value if value is None or value is BROKEN else shape.fit(value, node.raw(key))
+        return value if value is None or value is INVALID else shape.fit(value, node.raw(key))
 
     def _key(self, node: Mapping, key: str, shape: Shape) -> Any:
         """A key; where the keys of a map are names of things with properties, its expressions are evaluated."""

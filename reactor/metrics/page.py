@@ -23,7 +23,7 @@ from reactor.engine.engine import Engine
 from reactor.engine.events import Cause
 from reactor.engine.scheduler import Scheduler
 from reactor.metrics.tally import BOUNDS, Histogram, Tally
-from reactor.resource.installed import installed_version
+from reactor.resource.entry_points import installed_version
 from reactor.resource.watch import WatchState
 
 _REFRESH = int(Cause.REFRESH)
@@ -91,12 +91,12 @@ class Families(Collector):
 
     def _resources(self) -> Iterator[Metric]:
         scheduler = self._engine.scheduler
-        blame = scheduler.blame
+        blocking = scheduler.blocking
         numbers = {
-            "reactor_resources": ("Resources in force.", len(self._engine.roster.present)),
-            "reactor_resources_in_motion": ("Resources that owe a check or are checked.", scheduler.order.moving),
-            "reactor_resources_failed": ("Resources whose last check failed.", len(blame.failed)),
-            "reactor_resources_blocked": ("Resources that require one that failed.", len(blame.blocked)),
+            "reactor_resources": ("Resources in force.", len(self._engine.vertex_table.present)),
+            "reactor_resources_in_motion": ("Resources that owe a check or are checked.", scheduler.order.active_count),
+            "reactor_resources_failed": ("Resources whose last check failed.", len(blocking.failed)),
+            "reactor_resources_blocked": ("Resources that require one that failed.", len(blocking.blocked)),
             "reactor_resources_paused": ("Resources that people have paused.", len(self._tally.paused)),
             "reactor_refreshes_owed": ("Resources that owe a refresh.", refreshes_owed(scheduler)),
             "reactor_converged": ("Whether nothing is in motion, failed or blocked.", scheduler.converged),
@@ -144,8 +144,8 @@ class Families(Collector):
 
 def refreshes_owed(scheduler: Scheduler) -> int:
     """How many vertices owe a refresh. What rests and is well owes none, so only the others are looked at."""
-    moving = compress(count(), scheduler.order.motion)
-    restless = {*moving, *scheduler.blame.failed, *scheduler.blame.blocked}
+    moving = compress(count(), scheduler.order.active)
+    restless = {*moving, *scheduler.blocking.failed, *scheduler.blocking.blocked}
     return sum(1 for vertex in restless if int.__and__(scheduler.causes(vertex), _REFRESH))
 
 

@@ -12,16 +12,16 @@ from pydantic import Field, model_validator
 from reactor.errors import Place
 from reactor.resource.claim import Claim, Exclusion
 from reactor.resource.control import Control
+from reactor.resource.deferred import Deferred
 from reactor.resource.diagnostic import InvalidPropertiesError, PropertyProblem
 from reactor.resource.health import HealthCheck
-from reactor.resource.late import Late
 from reactor.resource.model import FrozenModel, Model
-from reactor.resource.need import Need
 from reactor.resource.plan import Plan, ResourceError
 from reactor.resource.presentation import Presentation
 from reactor.resource.properties import Duration, Flag, Rate, References, Semaphores, did_you_mean
 from reactor.resource.registration import Registration
-from reactor.resource.subscription import Quiet, Subscriptions
+from reactor.resource.sandbox_access import SandboxAccess
+from reactor.resource.subscription import RefreshDebounce, Subscriptions
 from reactor.resource.watch import Watch
 
 
@@ -34,7 +34,7 @@ class Meta(FrozenModel):
     """``warn``: detect only, for good. What differs is told as with ``noop``, and nothing is changed."""
     monitor_only: Flag = False
     """Only run the health checks."""
-    quiet: Quiet | None = None
+    quiet: RefreshDebounce | None = None
     """Gather refreshes: ``{for: 2s, at_most: 30s}``. Without it, each is made at once."""
     reverse: Flag = False
     """Undo it when it leaves the manifest: what was there before comes back."""
@@ -72,8 +72,8 @@ class Resource(Presentation, Model, ABC):
     """One thing on the host with a desired state.
 
     A kind is a subclass: ``class File(Resource, kind="file")``. Its fields are its properties. It writes
-    `watches`, `observe` and `plan`, and where it makes sense `verify`, `rehearse`, `reversal`, `conflicts`, `provides`,
-    `removes`, `uses` and `claims`. Everything else is the engine's. Nothing here may keep what `observe` found as input to a later
+    `watches`, `observe` and `plan`, and where it makes sense `verify`, `preflight`, `reversal`, `property_problems`, `provides`,
+    `removes`, `depends_on_paths` and `claims`. Everything else is the engine's. Nothing here may keep what `observe` found as input to a later
     decision, except a stamp that proves the world has not moved since.
     """
 
@@ -81,15 +81,15 @@ class Resource(Presentation, Model, ABC):
     providers: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[str] = ""
     """What may follow ``reactor ensure KIND``, for its help."""
-    late_properties: ClassVar[frozenset[str]] = frozenset()
+    deferred_properties: ClassVar[frozenset[str]] = frozenset()
     """Properties whose expressions are evaluated when the resource is checked, not when the manifest is loaded."""
-    late: ClassVar[Late | None] = None
+    deferred: ClassVar[Deferred | None] = None
     """The expressions of this resource that are evaluated late; `settle_with` sets it on an instance."""
     members: ClassVar[tuple[str, ...]] = ()
     """The refs this resource stands for: it is changed, failed or ok by them. `stand_for` sets it on an instance."""
-    only_hears: ClassVar[bool] = False
+    weak_subscribe: ClassVar[bool] = False
     """Whether ``subscribe`` only tells of changes and does not require: `keep_to_ccm` sets it on an instance."""
-    takes_automatic_edges: ClassVar[bool] = True
+    allow_automatic_edges: ClassVar[bool] = True
     """Whether the form of its manifest lets the program find edges; ``meta.automatic_edges`` must let it as well."""
     secrets: ClassVar[frozenset[str]] = frozenset()
     """Properties whose values must not be shown. `keep_secret` sets it on an instance."""
@@ -147,7 +147,7 @@ class Resource(Presentation, Model, ABC):
         locate, at = self.declared
         return locate(at)
 
-    def settle_with(self, late: Late) -> None:
+    def settle_with(self, late: Deferred) -> None:
         """Have expressions evaluated before each check. For the manifest only."""
         self.__dict__["late"] = late
 
@@ -160,7 +160,7 @@ class Resource(Presentation, Model, ABC):
 
         That is what the users of the ``ccm:`` form are used to. For the manifest only.
         """
-        self.__dict__.update(only_hears=True, takes_automatic_edges=not in_order)
+        self.__dict__.update(weak_subscribe=True, allow_automatic_edges=not in_order)
 
     def keep_secret(self, properties: Iterable[str]) -> None:
         """Never show the values of these properties. For the manifest only."""
@@ -177,7 +177,7 @@ class Resource(Presentation, Model, ABC):
 
     def become(self, other: Resource, secrets: frozenset[str]) -> None:
         """Take the place of ``other``, whose late values have changed."""
-        self.__dict__.update(declared=other.declared, ref=other.ref, late=other.late, secrets=secrets)
+        self.__dict__.update(declared=other.declared, ref=other.ref, late=other.deferred, secrets=secrets)
         self.stand_for(other.members)
 
     def asks_the_same_as(self, other: Resource) -> bool:
@@ -190,8 +190,8 @@ class Resource(Presentation, Model, ABC):
 
     def rebind(self, other: Resource) -> None:
         """Take over the expressions of ``other``, which has the same values, and later may have others."""
-        if other.late is not None or self.late is not None:
-            self.__dict__["late"] = other.late
+        if other.deferred is not None or self.deferred is not None:
+            self.__dict__["late"] = other.deferred
 
     def run_again(self) -> None:
         """A health check is critical: what is done once in a generation of the manifest is to be done again."""
@@ -203,11 +203,11 @@ class Resource(Presentation, Model, ABC):
 
     @model_validator(mode="after")
     def _reject_conflicts(self) -> Resource:
-        if problems := list(self.conflicts()):
+        if problems := list(self.property_problems()):
             raise InvalidPropertiesError(problems)
         return self
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together. A kind extends it: ``yield from super()...``."""
         if self.provider is not None and self.provider not in self.providers:
             hint = did_you_mean(self.provider, self.providers) or f"providers: {', '.join(self.providers)}"
@@ -243,7 +243,7 @@ class Resource(Presentation, Model, ABC):
         """What is still to be done after an apply; anything but empty fails the resource."""
         return self.plan(await self.observe(), refresh=False)
 
-    async def rehearse(self, state: Any) -> None:
+    async def preflight(self, state: Any) -> None:
         """Raise the ResourceError that a change from ``state`` is known to end in, where looking closer tells it.
 
         Only a rehearsal asks this, where something would be changed: it may take longer than `observe`, and changes as
@@ -292,18 +292,18 @@ class Resource(Presentation, Model, ABC):
         """
         return await self.present()
 
-    def purges(self) -> str | None:
-        """The directory in which it removes what nobody manages; what others do is told by `spare`."""
+    def purged_directory(self) -> str | None:
+        """The directory in which it removes what nobody manages; what others do is told by `exclude_from_purge`."""
         return None
 
-    def spare(self, managed: frozenset[str]) -> None:
+    def exclude_from_purge(self, managed: frozenset[str]) -> None:
         """Leave the paths ``managed`` alone, with all that is below them: other resources of the manifest provide them."""
 
     def provides(self) -> Iterable[str]:
         """Absolute paths, and accounts such as ``user#ada`` and ``group#33``, that exist because of this."""
         return ()
 
-    def may_bring(self, missing: str) -> bool:  # noqa: ARG002 - others know more
+    def might_provide(self, missing: str) -> bool:  # noqa: ARG002 - others know more
         """Whether ``missing`` of a `ResourceError` may come by this, when it is applied. Only a rehearsal asks."""
         return True
 
@@ -326,20 +326,20 @@ class Resource(Presentation, Model, ABC):
         """
         return ()
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """Absolute paths and accounts this relies on: each gives an edge from the nearest resource at or above it.
 
         A path that ends in ``/`` stands for all that is in a directory: what is provided below it gives an edge too.
         """
         return ()
 
-    def needs(self) -> Iterable[Need | str]:
+    def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """What the sandbox of the service has to leave open to this: needs, and absolute paths that it writes.
 
         With a kind that does not say, nothing is closed. What systemd or another service does when it is asked over its
         bus or socket needs nothing.
         """
-        return (Need.ANYTHING,)
+        return (SandboxAccess.ANYTHING,)
 
     def claims(self) -> Iterable[Claim]:
         """What this wants of things that another resource could want otherwise: then the manifest is refused."""

@@ -72,7 +72,7 @@ class Composite(Resource):
         """Nothing."""
         return ()
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The other manifest, which another resource may make."""
         yield self.manifest_path
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from reactor.resource.secrecy import remember
+from reactor.resource.redaction import register_secret
 
 _NAMES = re.compile(r"auth|cookie|token|key|secret|pass|pwd|sig|credential|session|jwt", re.IGNORECASE)
 """What credentials are called in a query or a header: ``access_token``, ``X-Amz-Signature``, ``sig``."""
 
 
-def remember_url(url: str) -> None:
+def register_url_secrets(url: str) -> None:
     """Never show the password in ``url``, a user without one, which is a token, and what its query is signed with."""
     try:
         parts = urlsplit(url)
@@ -20,11 +20,11 @@ def remember_url(url: str) -> None:
         return
     found = parts.password or parts.username or ""
     query = parse_qsl(parts.query, keep_blank_values=True)
-    remember([found, unquote(found), *(value for name, value in query if _NAMES.search(name))])
+    register_secret([found, unquote(found), *(value for name, value in query if _NAMES.search(name))])
 
 
-def remember_headers(headers: Mapping[str, str]) -> None:
+def register_header_secrets(headers: Mapping[str, str]) -> None:
     """Never show what header fields hold whose names say that it proves who we are."""
     for name, value in headers.items():
         if _NAMES.search(name):
-            remember([value, value.split(" ")[-1]])
+            register_secret([value, value.split(" ")[-1]])

@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from reactor.resource.installed import installed
+from reactor.resource.entry_points import installed_entry_points
 from reactor.resource.model import FrozenModel
 from reactor.resource.properties import Duration
 
@@ -29,7 +29,7 @@ RUNNERS = {"command": "nagios", "goss_rules": "goss"}
 """The properties that say how to look, and the format of each."""
 
 
-class Status(StrEnum):
+class HealthStatus(StrEnum):
     """What a check says, in the words and the order of Nagios: its exit codes count through them."""
 
     OK = "ok"
@@ -38,10 +38,10 @@ class Status(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Finding(NamedTuple):
+class HealthResult(NamedTuple):
     """The answer to one look; ``output`` is for people."""
 
-    status: Status
+    status: HealthStatus
     output: str
 
 
@@ -49,7 +49,7 @@ class Examination(NamedTuple):
     """How one health check answered in the end, after how many ``tries``; ``duration`` is seconds over all of them."""
 
     name: str
-    status: Status
+    status: HealthStatus
     output: str
     tries: int
     duration: float
@@ -68,14 +68,14 @@ class HealthRunner(Protocol):
     def describe(self, value: Any) -> str:
         """A short name for a check that has none."""
 
-    async def examine(self, value: Any) -> Finding:
+    async def examine(self, value: Any) -> HealthResult:
         """Look once. Changes nothing, and may be cancelled at any time; an exception means that there is no answer."""
 
 
 @cache
 def find_runner(name: str) -> HealthRunner:
     """The runner behind the property ``name``. Raises KeyError when it is not installed."""
-    runner: HealthRunner = installed(HEALTH_GROUP)[name].load()()
+    runner: HealthRunner = installed_entry_points(HEALTH_GROUP)[name].load()()
     return runner
 
 

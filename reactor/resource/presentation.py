@@ -18,7 +18,7 @@ class Presentation:
         return {}
 
     @classmethod
-    def obstacle(cls, provider: str) -> str | None:  # noqa: ARG003 - likewise
+    def unavailable_reason(cls, provider: str) -> str | None:  # noqa: ARG003 - likewise
         """Why ``provider`` can't work on this host; None when it can. Looks, and changes nothing."""
         return None
 

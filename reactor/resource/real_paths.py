@@ -8,7 +8,7 @@ from collections.abc import Container
 from contextlib import suppress
 from typing import NamedTuple
 
-from reactor.mountinfo import is_fragile, mounts
+from reactor.mountinfo import is_fragile, read_mounts
 
 _MAX_SYMLINKS = 40
 """As many as the kernel follows."""
@@ -65,7 +65,7 @@ class RealPaths:
         self._out_of_reach: set[str] = set()
         self._ids: dict[str, tuple[int, int] | None] = {}
         with suppress(OSError):  # there is no /proc
-            self._out_of_reach.update(info.point for info in mounts() if is_fragile(info))
+            self._out_of_reach.update(info.point for info in read_mounts() if is_fragile(info))
 
     def of(self, path: str) -> str:
         """The absolute ``path`` in its real directory. Its last name is not followed. What is no path stays as it is."""

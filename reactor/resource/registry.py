@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, cast
 
 from reactor.resource.base import Resource
-from reactor.resource.installed import KINDS_GROUP, installed
+from reactor.resource.entry_points import KINDS_GROUP, installed_entry_points
 from reactor.resource.watch import Watch, Watcher
 
 WATCHERS_GROUP = "reactor.watchers"
@@ -14,22 +14,22 @@ WATCHERS_GROUP = "reactor.watchers"
 
 def kind_names() -> tuple[str, ...]:
     """The names of all kinds installed, in order. Imports none of them."""
-    return tuple(installed(KINDS_GROUP))
+    return tuple(installed_entry_points(KINDS_GROUP))
 
 
 @cache
 def find_kind(name: str) -> type[Resource]:
     """The class of the kind ``name``. Raises KeyError when no such kind is installed."""
-    return cast("type[Resource]", installed(KINDS_GROUP)[name].load())
+    return cast("type[Resource]", installed_entry_points(KINDS_GROUP)[name].load())
 
 
 def watcher_names() -> tuple[str, ...]:
     """The names of all watchers installed, in order. Imports none of them."""
-    return tuple(installed(WATCHERS_GROUP))
+    return tuple(installed_entry_points(WATCHERS_GROUP))
 
 
 @cache
 def find_watchers() -> dict[type[Watch], type[Watcher]]:
     """The watcher class for each type of watch declaration."""
-    found: list[Any] = [entry.load() for entry in installed(WATCHERS_GROUP).values()]
+    found: list[Any] = [entry.load() for entry in installed_entry_points(WATCHERS_GROUP).values()]
     return {watcher.serves: watcher for watcher in found}

@@ -10,7 +10,7 @@ from reactor.resource.model import FrozenModel
 from reactor.resource.properties import Duration, Reference
 
 
-class Quiet(FrozenModel):
+class RefreshDebounce(FrozenModel):
     """How long refreshes wait for further ones, so that a burst of changes is one refresh."""
 
     calm: Annotated[Duration, Field(gt=0, alias="for")]
@@ -23,7 +23,7 @@ class Subscription(FrozenModel):
     """A reference with a ``quiet`` of its own, written ``kind#name: {quiet: {for: 2s}}``."""
 
     ref: Reference
-    quiet: Quiet
+    quiet: RefreshDebounce
 
 
 _EXAMPLE = "file#/etc/motd: {quiet: {for: 2s}}"

@@ -15,7 +15,7 @@ class Watch:
     __slots__ = ()
 
 
-class Heard:
+class ChangedPaths:
     """Which paths of a tree events were about since the last look: from the one who listens to the one who checks.
 
     The listener adds them, before it marks the resource. What it can't tell in detail (events that were lost, a directory
@@ -61,7 +61,7 @@ class PathWatch(Watch):
     """
 
     path: str
-    below: Heard | None = None
+    below: ChangedPaths | None = None
     is_input: bool = False
 
 

@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 
+from reactor.atomic_write import replace_file
 from reactor.errors import ReactorError
-from reactor.replacing import replace_file
 from reactor.service.unit import MARK
 
 UNITS = "/etc/systemd/system"

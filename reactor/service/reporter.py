@@ -6,7 +6,7 @@ import trio
 
 from reactor.engine.engine import Engine
 from reactor.engine.events import Event, Reloaded, ReloadRejected
-from reactor.resource.secrecy import scrub
+from reactor.resource.redaction import redact
 from reactor.service.notify import Notifier
 
 INTERVAL = 1.0
@@ -66,22 +66,22 @@ class Reporter:
             await trio.sleep(INTERVAL)
 
     def _status(self) -> str:
-        status = "starting" if self._engine is None else standing(self._engine)
+        status = "starting" if self._engine is None else resource_status(self._engine)
         return f"{status}; the manifest has changed and can't be used" if self._rejected else status
 
 
-def standing(engine: Engine) -> str:
+def resource_status(engine: Engine) -> str:
     """How the resources stand, in a line."""
     scheduler = engine.scheduler
-    total = f"{len(engine.roster.present)} resources"
+    total = f"{len(engine.vertex_table.present)} resources"
     if scheduler.converged:
         return f"converged: {total}"
-    failed = sorted(scheduler.blame.failed)
-    names = [engine.roster.refs[vertex] for vertex in failed[:_NAMED]]
+    failed = sorted(scheduler.blocking.failed)
+    names = [engine.vertex_table.refs[vertex] for vertex in failed[:_NAMED]]
     more = ", ..." if len(failed) > _NAMED else ""
     parts = {
-        f"{len(failed)} failed ({scrub(', '.join(names))}{more})": failed,
-        f"{len(scheduler.blame.blocked)} blocked": scheduler.blame.blocked,
-        f"{scheduler.order.moving} in motion": scheduler.order.moving,
+        f"{len(failed)} failed ({redact(', '.join(names))}{more})": failed,
+        f"{len(scheduler.blocking.blocked)} blocked": scheduler.blocking.blocked,
+        f"{scheduler.order.active_count} in motion": scheduler.order.active_count,
     }
     return f"{', '.join(text for text, any_such in parts.items() if any_such)}, of {total}"

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from reactor.resource.base import Resource
-from reactor.resource.need import Need
+from reactor.resource.sandbox_access import SandboxAccess
 
 
 class Area(Enum):
-    """A part of the file system that can be closed, as the end of a sentence like those of `Need`."""
+    """A part of the file system that can be closed, as the end of a sentence like those of `SandboxAccess`."""
 
     USR = "is about something below /usr or /boot"
     ETC = "is about something below /etc"
@@ -25,10 +25,10 @@ class Area(Enum):
     FILES = "changes files in other places"
 
 
-_BELOW: Mapping[str, Need | Area] = {
+_BELOW: Mapping[str, SandboxAccess | Area] = {
     "/usr": Area.USR, "/boot": Area.USR, "/efi": Area.USR, "/bin": Area.USR, "/sbin": Area.USR, "/lib": Area.USR,
     "/lib64": Area.USR, "/etc": Area.ETC, "/home": Area.HOME, "/root": Area.HOME, "/run/user": Area.HOME,
-    "/sys": Need.TUNABLE, "/proc": Need.TUNABLE,
+    "/sys": SandboxAccess.TUNABLE, "/proc": SandboxAccess.TUNABLE,
     "/tmp": Area.TEMPORARY, "/var/tmp": Area.TEMPORARY,  # noqa: S108 - to know what is there, not to write there
 }  # fmt: skip
 
@@ -38,31 +38,36 @@ class Protection:
     """A line of the unit that closes something, and the needs that forbid it besides those that forbid all."""
 
     line: str
-    against: tuple[Need | Area, ...] = ()
+    against: tuple[SandboxAccess | Area, ...] = ()
 
-    def hindrance(self, needs: Mapping[Need | Area, str]) -> str | None:
+    def hindrance(self, needs: Mapping[SandboxAccess | Area, str]) -> str | None:
         """Why it can't be: who needs what it closes."""
         return next((f"{needs[need]} {need.value}" for need in self.against if need in needs), None)
 
 
-_WRITING = (Need.MOUNT, Area.USR, Area.ETC, Area.FILES, Area.HOME, Area.TEMPORARY)
-_ADMINISTRATION = (Need.MOUNT, Need.NAMESPACE, Need.HOSTNAME, Need.TUNABLE)
+_WRITING = (SandboxAccess.MOUNT, Area.USR, Area.ETC, Area.FILES, Area.HOME, Area.TEMPORARY)
+_ADMINISTRATION = (
+    SandboxAccess.MOUNT,
+    SandboxAccess.NAMESPACE,
+    SandboxAccess.HOSTNAME,
+    SandboxAccess.TUNABLE,
+)
 
 _PROTECTIONS: tuple[tuple[Protection, ...], ...] = (
     (
         Protection("ProtectSystem=strict", _WRITING),
-        Protection("ProtectSystem=full", (Need.MOUNT, Area.USR, Area.ETC)),
-        Protection("ProtectSystem=yes", (Need.MOUNT, Area.USR)),
+        Protection("ProtectSystem=full", (SandboxAccess.MOUNT, Area.USR, Area.ETC)),
+        Protection("ProtectSystem=yes", (SandboxAccess.MOUNT, Area.USR)),
     ),
-    (Protection("ProtectHome=read-only", (Need.MOUNT, Area.HOME)),),
-    (Protection("ReadOnlyPaths=-/tmp -/var/tmp", (Need.MOUNT, Area.TEMPORARY)),),
-    (Protection("ProtectKernelTunables=yes", (Need.MOUNT, Need.TUNABLE)),),
-    (Protection("ProtectKernelModules=yes", (Need.MOUNT,)),),
-    (Protection("ProtectKernelLogs=yes", (Need.MOUNT,)),),
-    (Protection("ProtectControlGroups=yes", (Need.MOUNT,)),),
-    (Protection("RestrictNamespaces=yes", (Need.MOUNT, Need.NAMESPACE)),),
+    (Protection("ProtectHome=read-only", (SandboxAccess.MOUNT, Area.HOME)),),
+    (Protection("ReadOnlyPaths=-/tmp -/var/tmp", (SandboxAccess.MOUNT, Area.TEMPORARY)),),
+    (Protection("ProtectKernelTunables=yes", (SandboxAccess.MOUNT, SandboxAccess.TUNABLE)),),
+    (Protection("ProtectKernelModules=yes", (SandboxAccess.MOUNT,)),),
+    (Protection("ProtectKernelLogs=yes", (SandboxAccess.MOUNT,)),),
+    (Protection("ProtectControlGroups=yes", (SandboxAccess.MOUNT,)),),
+    (Protection("RestrictNamespaces=yes", (SandboxAccess.MOUNT, SandboxAccess.NAMESPACE)),),
     (Protection("CapabilityBoundingSet=~CAP_SYS_ADMIN", _ADMINISTRATION),),
-    (Protection("CapabilityBoundingSet=~CAP_NET_ADMIN", (Need.NETWORK,)),),
+    (Protection("CapabilityBoundingSet=~CAP_NET_ADMIN", (SandboxAccess.NETWORK,)),),
     (
         Protection(
             "CapabilityBoundingSet=~CAP_SYS_MODULE CAP_SYS_RAWIO CAP_SYS_TIME CAP_SYS_BOOT CAP_SYSLOG CAP_BPF"
@@ -70,14 +75,14 @@ _PROTECTIONS: tuple[tuple[Protection, ...], ...] = (
     ),
     (Protection("RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK"),),
     (Protection("SystemCallFilter=~@clock @cpu-emulation @debug @module @obsolete @raw-io @reboot"),),
-    (Protection("SystemCallFilter=~@swap", (Need.SWAP,)),),
-    (Protection("SystemCallFilter=~@mount", (Need.MOUNT,)),),
+    (Protection("SystemCallFilter=~@swap", (SandboxAccess.SWAP,)),),
+    (Protection("SystemCallFilter=~@mount", (SandboxAccess.MOUNT,)),),
     (Protection("SystemCallErrorNumber=EPERM"),),
     (Protection("SystemCallArchitectures=native"),),
     (Protection("NoNewPrivileges=yes"),),
     (Protection("LockPersonality=yes"),),
     (Protection("RestrictRealtime=yes"),),
-    (Protection("RestrictSUIDSGID=yes", (Need.SETGID,)),),
+    (Protection("RestrictSUIDSGID=yes", (SandboxAccess.SETGID,)),),
 )
 """Of each group, the first that can be. What is closed refuses, and deceives nobody: so PrivateTmp= is missing, where files
 would be made that nobody else sees, and ProtectHostname=, which would hide from us that the name changes."""
@@ -89,8 +94,8 @@ def sandbox(resources: Iterable[Resource], paths: Iterable[str] = ()) -> Iterato
     ``paths`` are what the program itself writes.
     """
     needs = _needs(resources, paths)
-    if Need.ANYTHING in needs:
-        yield f"# Nothing is closed: {needs[Need.ANYTHING]} {Need.ANYTHING.value}."
+    if SandboxAccess.ANYTHING in needs:
+        yield f"# Nothing is closed: {needs[SandboxAccess.ANYTHING]} {SandboxAccess.ANYTHING.value}."
         return
     for group in _PROTECTIONS:
         for protection in group:
@@ -101,7 +106,7 @@ def sandbox(resources: Iterable[Resource], paths: Iterable[str] = ()) -> Iterato
             yield f"# Not {protection.line}: {hindrance}."
 
 
-def _needs(resources: Iterable[Resource], paths: Iterable[str]) -> dict[Need | Area, str]:
+def _needs(resources: Iterable[Resource], paths: Iterable[str]) -> dict[SandboxAccess | Area, str]:
     """What is needed, each with the name of one who needs it."""
     found = [
         *((need, path) for path in paths for need in _areas(path)),
@@ -110,14 +115,14 @@ def _needs(resources: Iterable[Resource], paths: Iterable[str]) -> dict[Need | A
     return {need: _on_one_line(name) for need, name in reversed(found)}
 
 
-def _needs_of(resource: Resource) -> Iterator[Need | Area]:
+def _needs_of(resource: Resource) -> Iterator[SandboxAccess | Area]:
     if resource.health_checks:
-        yield Need.ANYTHING
-    for need in resource.needs():
-        yield from (need,) if isinstance(need, Need) else _areas(need)
+        yield SandboxAccess.ANYTHING
+    for need in resource.sandbox_access():
+        yield from (need,) if isinstance(need, SandboxAccess) else _areas(need)
 
 
-def _areas(path: str) -> Iterator[Need | Area]:
+def _areas(path: str) -> Iterator[SandboxAccess | Area]:
     """Symlinks may lead elsewhere."""
     for place in {path, os.path.realpath(path)}:
         yield next((need for top, need in _BELOW.items() if f"{place}/".startswith(f"{top}/")), Area.FILES)

@@ -2,7 +2,7 @@
 
 - ``address``: what a URL says, and how it may be shown;
 - ``download``: one conditional GET, bounded;
-- ``scratch``: where it goes until it is complete;
+- ``temp_directory``: where it goes until it is complete;
 - ``unpacking``: a tar archive into a directory, refusing whatever could reach out of it;
 - ``cache``: what was fetched before, and the last good one when the source is away.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from reactor.resource.credentials import remember_url
+from reactor.resource.credentials import register_url_secrets
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 
 SUFFIXES = (".tar.gz", ".tgz")
@@ -50,7 +50,7 @@ def _parse(text: str, what: str, hint: str) -> Address:
         _ = parts.port
     except ValueError:  # its words may hold the password
         raise _refused(f"the URL of the {what} has a host or a port that can't be", hint) from None
-    remember_url(text)
+    register_url_secrets(text)
     host = parts.netloc.rpartition("@")[2]
     bare = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
     shown = urlunsplit((parts.scheme, f"REDACTED@{host}" if parts.username else host, parts.path, "", ""))

@@ -15,7 +15,7 @@ from typing import Any
 from reactor.resource.diagnostic import Diagnostic, ManifestError
 from reactor.source.address import Address, parse_address, parse_data_address
 from reactor.source.download import DownloadError, Version, download
-from reactor.source.scratch import is_scratch, scratch
+from reactor.source.temp_directory import is_scratch, scratch
 from reactor.source.unpacking import unpack
 from reactor.trust.inputs import open_own, require_own_directory
 from reactor.trust.rule import DistrustedError

@@ -6,7 +6,7 @@
   Go's syntax, and texts of values;
 - ``compiling``: each source is parsed once;
 - ``calls``: the functions of templates;
-- ``absence``: values that are missing: an error, or a remark;
+- ``missing_values``: values that are missing: an error, or a remark;
 - ``bounds``: how much one rendering may cost;
 - ``errors``: what goes wrong, and where;
 - ``clock``: the time that templates are told;
@@ -17,11 +17,11 @@
 Nothing here reads a file or knows of manifests: sources come through a loader, data and functions are given.
 """
 
-from reactor.templates.absence import Absence
 from reactor.templates.bounds import DEFAULT_BOUNDS, Bounds
 from reactor.templates.engines import ENGINES, template_engine
 from reactor.templates.errors import Fault, TemplateError
 from reactor.templates.interface import Compiled, Delimiters, Engine, Loader
+from reactor.templates.missing_values import Absence
 
 __all__ = [
     "DEFAULT_BOUNDS", "ENGINES", "Absence", "Bounds", "Compiled", "Delimiters", "Engine", "Fault", "Loader", "TemplateError", "template_engine",

@@ -15,7 +15,6 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
-from reactor.templates.absence import Absence
 from reactor.templates.answers import Answers
 from reactor.templates.bounds import DEFAULT_BOUNDS, Bounds
 from reactor.templates.calls import Functions
@@ -23,6 +22,7 @@ from reactor.templates.engines import ENGINES
 from reactor.templates.errors import TemplateError
 from reactor.templates.helper import Helper, HelperError, Made, Work
 from reactor.templates.interface import Delimiters, Loader
+from reactor.templates.missing_values import Absence
 
 _MOST_AT_ONCE: Final = 2
 """Renderings at the same time; one that a function of another one asks for is not counted."""

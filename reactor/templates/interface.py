@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from reactor.templates.absence import Absence
 from reactor.templates.calls import Functions
+from reactor.templates.missing_values import Absence
 
 Loader = Callable[[str], str | None]
 """The source of a template by its name; None when there is none of that name."""

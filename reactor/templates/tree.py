@@ -6,10 +6,10 @@ import posixpath
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from reactor.templates.absence import Absence
 from reactor.templates.bounds import budget
 from reactor.templates.calls import Functions
 from reactor.templates.interface import Delimiters, Engine
+from reactor.templates.missing_values import Absence
 
 
 class Sources(Protocol):

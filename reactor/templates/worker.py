@@ -13,12 +13,12 @@ import socket
 import sys
 from typing import Any, Final
 
-from reactor.templates.absence import Absence
 from reactor.templates.bounds import Bounds, Relief, spending
 from reactor.templates.channel import Channel, ChannelError
 from reactor.templates.confinement import RECYCLED, Confinement
 from reactor.templates.engines import ENGINES, template_engine
 from reactor.templates.errors import BoundFault, TemplateError, TemplateSourceError
+from reactor.templates.missing_values import Absence
 from reactor.templates.questions import AbortedError, Questions
 from reactor.templates.tree import Tree
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reactor.engine.events import Cause, Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.resource.base import Resource
 from reactor.testing.story import Story, converge_once, running
 
@@ -58,7 +58,7 @@ async def plan_is_pure(case: Case) -> None:
 async def noop_says_what_apply_does(case: Case) -> None:
     """Noop touches nothing, and has as many sentences for people as an apply has."""
     before = case.world()
-    ended, story = await converge_once(case.make(), options=Options(noop=True, diff=True))
+    ended, story = await converge_once(case.make(), options=RunOptions(noop=True, diff=True))
     assert case.world() == before
     assert ended.counts[Result.WOULD_CHANGE] == 1
     planned = story.checks(case.make().ref)[0].actions

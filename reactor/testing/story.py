@@ -10,8 +10,8 @@ import trio
 
 from reactor.engine.engine import Engine
 from reactor.engine.events import Cause, Checked, Converged, Ended, Event, Result
-from reactor.engine.memory import Memory
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
+from reactor.engine.run_store import RunStore
 from reactor.graph.build import build
 from reactor.graph.graph import Graph
 from reactor.resource.base import Resource
@@ -36,12 +36,12 @@ class Story:
     def __init__(
         self,
         graph: Graph,
-        options: Options,
+        options: RunOptions,
         watchers: Mapping[type[Watch], type[Watcher]] | None = None,
-        memory: Memory | None = None,
+        run_store: RunStore | None = None,
     ) -> None:
         self.events: list[Event] = []
-        self.engine = Engine(graph, options, self._hear, watchers=watchers, memory=memory)
+        self.engine = Engine(graph, options, self._hear, watchers=watchers, run_store=run_store)
         self._heard = trio.Event()
 
     def _hear(self, event: Event) -> None:
@@ -60,11 +60,11 @@ class Story:
     def result(self, ref: str) -> Result | None:
         """How ``ref`` stands now."""
         engine = self.engine
-        return engine.ledger.result(engine.roster.number(ref), engine.scheduler.blame.blocked)
+        return engine.results.result(engine.vertex_table.number(ref), engine.scheduler.blocking.blocked)
 
     def drift(self, ref: str) -> None:
         """Say that something about ``ref`` may have changed."""
-        self.engine.mark(self.engine.roster.number(ref), Cause.DRIFT)
+        self.engine.mark(self.engine.vertex_table.number(ref), Cause.DRIFT)
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until ``condition`` holds; it is asked after every event. Raises TooSlowError after `PATIENCE`."""
@@ -74,7 +74,7 @@ class Story:
 
     async def rest(self) -> None:
         """Wait until nothing is in motion."""
-        await self.until(lambda: not self.engine.scheduler.order.moving)
+        await self.until(lambda: not self.engine.scheduler.order.active_count)
 
     async def converged(self, times: int = 1) -> None:
         """Wait until convergence was reached ``times`` times since the start."""
@@ -85,16 +85,19 @@ class Story:
 async def running(
     *resources: Resource,
     graph: Graph | None = None,
-    options: Options | None = None,
+    options: RunOptions | None = None,
     watchers: Mapping[type[Watch], type[Watcher]] | None = None,
-    memory: Memory | None = None,
+    run_store: RunStore | None = None,
 ) -> AsyncIterator[Story]:
     """A continuous engine over ``resources``, or a whole ``graph``, for as long as the block lasts.
 
     It audits only if ``options`` ask for it.
     """
     story = Story(
-        graph or graph_of(resources), options or Options(watch=True, audit_interval=None), watchers, memory
+        graph or graph_of(resources),
+        options or RunOptions(watch=True, audit_interval=None),
+        watchers,
+        run_store,
     )
     async with trio.open_nursery() as nursery:
         await nursery.start(story.engine.run)
@@ -105,10 +108,12 @@ async def running(
 async def converge_once(
     *resources: Resource,
     graph: Graph | None = None,
-    options: Options | None = None,
-    memory: Memory | None = None,
+    options: RunOptions | None = None,
+    run_store: RunStore | None = None,
 ) -> tuple[Ended, Story]:
     """One shot over ``resources``, or a whole ``graph``, to its end."""
-    story = Story(graph or graph_of(resources), (options or Options())._replace(watch=False), memory=memory)
+    story = Story(
+        graph or graph_of(resources), (options or RunOptions())._replace(watch=False), run_store=run_store
+    )
     with trio.fail_after(PATIENCE):
         return await story.engine.run(), story

@@ -14,33 +14,33 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from reactor.control.failures import failure_handlers
+from reactor.control.http_errors import failure_handlers
 from reactor.control.names import matching
-from reactor.control.pauses import is_sane
+from reactor.control.pause_file import is_sane
 from reactor.control.requests import BadRequestError, body_of, reason_of, refuse
-from reactor.control.subject import NoPausesError
+from reactor.control.run_handle import NoPausesError
 from reactor.resource.properties import parse_duration
-from reactor.resource.secrecy import scrubbed
+from reactor.resource.redaction import redacted
 from reactor.ui.details import details
 from reactor.ui.drawing import DrawingError
-from reactor.ui.guard import Guard
-from reactor.ui.live import LivePage
-from reactor.ui.news import KEPT, text_of
-from reactor.ui.pace import Pace
-from reactor.ui.stream import Stream
+from reactor.ui.event_buffer import KEPT, text_of
+from reactor.ui.live_page import LivePage
+from reactor.ui.request_guard import RequestGuard
+from reactor.ui.sse import SseStream
+from reactor.ui.time_slice import TimeSlice
 
 _MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _USUAL_EVENTS = 200
 
 
-def application(page: LivePage, tell: Callable[[str], None]) -> Guard:
+def application(page: LivePage, tell: Callable[[str], None]) -> RequestGuard:
     """The ASGI application for one page. ``tell`` hears of our own bugs, as the client does."""
     endpoints = Endpoints(page)
     routes = [
         Route("/", endpoints.index),
         Route("/page/{name}", endpoints.file),
         Route("/graph", endpoints.graph),
-        Route("/stream", Stream(page), methods=["GET"]),
+        Route("/stream", SseStream(page), methods=["GET"]),
         Route("/resource", endpoints.resource),
         Route("/events", endpoints.events),
         Route("/pause", endpoints.pause, methods=["POST"]),
@@ -52,7 +52,7 @@ def application(page: LivePage, tell: Callable[[str], None]) -> Guard:
         DrawingError: _busy,
     }
     served = Starlette(routes=routes, exception_handlers=handlers)
-    return Guard(served, page.access)
+    return RequestGuard(served, page.access)
 
 
 class Endpoints:
@@ -81,8 +81,8 @@ class Endpoints:
         page, asked = self._page, request.query_params
         opened = frozenset(asked.getlist("open")) if "folded" in asked else None
         edition, picture = await page.drawing.picture(page.engine, opened)
-        standing = await page.standings.now()
-        text = f'{{"edition":{edition},"run":{page.pulse.run_text()},"standing":{standing},{picture}'
+        resource_status = await page.resource_statuses.now()
+        text = f'{{"edition":{edition},"run":{page.page_stream.run_text()},"standing":{resource_status},{picture}'
         return _answer(text)
 
     async def resource(self, request: Request) -> Response:
@@ -94,12 +94,12 @@ class Endpoints:
     async def events(self, request: Request) -> Response:
         """The last events, also of earlier runs."""
         page, most = self._page, _limit(request)
-        latest, texts, pace = page.news.latest()[-most:], [], Pace()
+        latest, texts, time_slice = page.event_buffer.latest()[-most:], [], TimeSlice()
         if page.past is not None and len(latest) < most:
-            older = await page.past.before(page.subject.board.facts.started, most - len(latest))
-            texts = [json.dumps(scrubbed(record), separators=(",", ":")) for record in older]
+            older = await page.past.before(page.run_handle.status_table.facts.started, most - len(latest))
+            texts = [json.dumps(redacted(record), separators=(",", ":")) for record in older]
         for numbered in latest:
-            await pace.step()
+            await time_slice.step()
             texts.append(text_of(numbered))
         return _answer(f'{{"events":[{",".join(texts)}]}}')
 
@@ -107,13 +107,13 @@ class Endpoints:
         """Pause what matches any of the globs."""
         body = await body_of(request, {"refs", "for", "reason"})
         globs, seconds, reason = self._globs(body), _seconds(body), reason_of(body)
-        refs = [ref for glob in globs for ref in self._page.subject.pause(glob, seconds, reason)]
+        refs = [ref for glob in globs for ref in self._page.run_handle.pause(glob, seconds, reason)]
         return _json({"paused": list(dict.fromkeys(refs))})
 
     async def resume(self, request: Request) -> Response:
         """Take the pauses of what matches any of the globs back."""
         globs = self._globs(await body_of(request, {"refs"}))
-        refs = [ref for glob in globs for ref in self._page.subject.resume(glob)]
+        refs = [ref for glob in globs for ref in self._page.run_handle.resume(glob)]
         return _json({"resumed": refs})
 
     def _globs(self, body: dict[str, Any]) -> list[str]:
@@ -124,13 +124,13 @@ class Endpoints:
                 "'refs' must be a list of texts", "write each as kind#name, * stands for anything; [] for all"
             )
         for glob in globs:
-            matching(self._page.engine.roster, glob)
+            matching(self._page.engine.vertex_table, glob)
         return globs or ["*"]
 
 
 def _json(value: Any, status: int = 200) -> Response:
     """``value`` without its secrets. In ASCII: what commands say need not be text that can be encoded."""
-    return _answer(json.dumps(scrubbed(value), separators=(",", ":")), status)
+    return _answer(json.dumps(redacted(value), separators=(",", ":")), status)
 
 
 def _answer(text: str, status: int = 200) -> Response:

@@ -10,10 +10,10 @@ from reactor.control.names import find
 from reactor.graph.export.picture import properties, shortened
 from reactor.graph.graph import Edge
 from reactor.resource.threads import in_thread
-from reactor.ui.news import text_of
+from reactor.ui.event_buffer import text_of
 
 if TYPE_CHECKING:
-    from reactor.ui.live import LivePage
+    from reactor.ui.live_page import LivePage
 
 RECENT = 20
 """Events of one resource."""
@@ -22,8 +22,8 @@ RECENT = 20
 async def details(page: LivePage, name: str) -> dict[str, Any]:
     """The resource called ``name``, as a JSON object. Raises UnknownNameError."""
     engine = page.engine
-    resource = engine.roster.resources[find(engine.roster, name)]
-    standing, diff = page.subject.resource(resource.ref), page.diffs.of(resource.ref)
+    resource = engine.vertex_table.resources[find(engine.vertex_table, name)]
+    resource_status, diff = page.run_handle.resource(resource.ref), page.diffs.of(resource.ref)
     why, events = await _past(page, resource.ref)
     return {
         "ref": resource.ref,
@@ -32,7 +32,7 @@ async def details(page: LivePage, name: str) -> dict[str, Any]:
         "alias": resource.alias,
         "place": None if resource.place is None else str(resource.place),
         "properties": shortened(properties(resource)),
-        "standing": standing,
+        "standing": resource_status,
         "edges": await in_thread(partial(_neighbours, page, resource.ref)),
         "diff": None if diff is None else diff._asdict(),
         "why": why,
@@ -56,4 +56,4 @@ async def _past(page: LivePage, ref: str) -> tuple[list[str] | None, list[dict[s
     """The why-chain and the last events; without a journal only the events of this run."""
     if page.past is not None:
         return await page.past.of(ref, RECENT)
-    return None, [json.loads(text_of(each)) for each in page.news.latest(ref=ref)[-RECENT:]]
+    return None, [json.loads(text_of(each)) for each in page.event_buffer.latest(ref=ref)[-RECENT:]]

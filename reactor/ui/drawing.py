@@ -15,7 +15,7 @@ from reactor.errors import ReactorError
 from reactor.graph.graph import Edge, Graph
 from reactor.graph.reversal import with_reversals
 from reactor.resource.threads import in_thread
-from reactor.ui.pace import Pace
+from reactor.ui.time_slice import TimeSlice
 
 PATIENCE = 120.0
 """Seconds that drawing may take. Two thousand resources take less than one."""
@@ -26,7 +26,7 @@ KEPT = 8
 Opened = frozenset[str] | None
 """The names of the folds that are open; None for a picture without folds."""
 
-_PROGRAM = "reactor.ui.scene"
+_PROGRAM = "reactor.ui.graph_json"
 
 
 class DrawingError(ReactorError):
@@ -61,7 +61,7 @@ class Drawing:
         return (with_reversals(self._graph, undoing) if undoing else self._graph).edges
 
     async def picture(self, engine: Engine, opened: Opened = None) -> tuple[int, str]:
-        """The edition, and what `reactor.ui.scene` makes of it. Those who ask meanwhile wait for the same.
+        """The edition, and what `reactor.ui.graph_json` makes of it. Those who ask meanwhile wait for the same.
 
         ``opened`` are the names of the folds to draw one by one; with None, nothing is folded. Raises DrawingError.
         """
@@ -77,18 +77,22 @@ class Drawing:
 
     async def _description(self, engine: Engine, opened: Opened) -> str:
         """What there is to draw, as JSON: without the edges of resources that have left meanwhile."""
-        edges, pace, roster = await in_thread(self.edges, engine), Pace(), engine.roster
+        edges, time_slice, vertex_table = (
+            await in_thread(self.edges, engine),
+            TimeSlice(),
+            engine.vertex_table,
+        )
         number: dict[str, int] = {}
         vertices, pairs = [], []
-        for vertex in sorted(roster.present):
-            await pace.step()
-            resource = roster.resources[vertex]
+        for vertex in sorted(vertex_table.present):
+            await time_slice.step()
+            resource = vertex_table.resources[vertex]
             number[resource.ref] = len(number)
             manifest = resource.place.file if resource.place else ""
             shown = map(quote, (resource.ref, resource.kind, resource.name, manifest))
             vertices.append(f"[{','.join(shown)}]")
         for edge in edges:
-            await pace.step()
+            await time_slice.step()
             if edge.first in number and edge.second in number:
                 pairs.append(f'[{number[edge.first]},{number[edge.second]},"{edge.kind}"]')
         parts = f'"vertices":[{",".join(vertices)}],"edges":[{",".join(pairs)}]'

@@ -1,7 +1,7 @@
 """The kinds ``user`` and ``group``: the accounts in the files of this host.
 
 `database` reads the files, `shadow` changes them with the programs of the shadow suite, `group` and `user` hold the
-properties, `decision` is the decision table of a user, and `membership` is what both do about who is in what.
+properties, `planner` is the decision table of a user, and `membership` is what both do about who is in what.
 """
 
 from resources.accounts.group import Group

@@ -22,9 +22,9 @@ from reactor import (
 )
 from resources.accounts import shadow
 from resources.accounts.database import GROUP, GroupLine, find_group
-from resources.accounts.foresight import refuse_group
 from resources.accounts.membership import Membership, groups_of, members_of, moves
 from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
+from resources.accounts.preflight import refuse_group
 
 
 class Group(Resource, kind="group"):
@@ -43,9 +43,9 @@ class Group(Resource, kind="group"):
     system: Flag = False
     """Whether a new one gets its number from those for the system."""
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if self.ensure == "absent" and (self.name == "root" or self.gid == 0):
             yield PropertyProblem(
                 ("ensure",), "the group root can't be absent", "name the group that is to go"
@@ -63,11 +63,11 @@ class Group(Resource, kind="group"):
         """The group, if it is to go."""
         return accounts_named("group", self.name, self.gid) if self.ensure == "absent" else ()
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The file of groups."""
         yield GROUP
 
-    def needs(self) -> Iterable[str]:
+    def sandbox_access(self) -> Iterable[str]:
         """The file of groups, and those that belong to it."""
         return (GROUP,)
 
@@ -105,7 +105,7 @@ class Group(Resource, kind="group"):
             plan = [self._step(words, "groupmod", "--gid", str(self.gid))]
         return (*plan, *self._see_to_members(() if state is None else state.members))
 
-    async def rehearse(self, state: GroupLine | None) -> None:
+    async def preflight(self, state: GroupLine | None) -> None:
         """Look whether the number is free, the members are there, and it is nobody's primary group."""
         await refuse_group(self, state)
 

@@ -23,7 +23,7 @@ from reactor import (
     Watch,
     fragile_mounts,
     in_thread,
-    remember,
+    register_secret,
 )
 from resources.accounts.database import (
     GROUP,
@@ -38,17 +38,17 @@ from resources.accounts.database import (
     is_date,
     users,
 )
-from resources.accounts.decision import UserState, decide
-from resources.accounts.foresight import refuse_user
 from resources.accounts.membership import Membership, groups_of, members_of
 from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
+from resources.accounts.planner import UserState, plan_user
+from resources.accounts.preflight import refuse_user
 
 # crypt(5): a method, maybe parameters, salt and hash; ! in front locks it, and ! or * alone is no password at all.
 _HASH = re.compile(r"!{0,2}(\$[a-z0-9-]+\$[./A-Za-z0-9$=,+_-]+)|[!*]{1,2}")
 
 
 def _check_password(text: str) -> str:
-    remember(text)  # whatever is wrong with this user, the error quotes the manifest
+    register_secret(text)  # whatever is wrong with this user, the error quotes the manifest
     if not _HASH.fullmatch(text):
         raise ValueError(
             "this is no hash of a password: make one with openssl passwd -6, or write '*' for none"
@@ -118,9 +118,9 @@ class User(Resource, kind="user"):
         """Never show the values of these properties, nor the password."""
         super().keep_secret([*properties, "password"] if self.password is not None else properties)
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if self.ensure == "absent" and (self.name == "root" or self.uid == 0):
             yield PropertyProblem(("ensure",), "the user root can't be absent", "name the user that is to go")
         if self.groups is not None and self.group in self.groups:
@@ -147,7 +147,7 @@ class User(Resource, kind="user"):
         """The home directory, if it goes with the user."""
         return (self.home,) if self.home is not None and self.manage_home and self.ensure == "absent" else ()
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The files, the groups, the shell, and where the home directory is made."""
         yield from self._files
         primary = self.name if self.group is None else self.group
@@ -157,7 +157,7 @@ class User(Resource, kind="user"):
         if self.home is not None and self._makes_home:
             yield os.path.dirname(self.home)
 
-    def needs(self) -> Iterable[str]:
+    def sandbox_access(self) -> Iterable[str]:
         """The files of accounts, and what useradd(8) makes and userdel(8) removes: homes and mail."""
         return (*self._files, "/home", "/var/mail", *(() if self.home is None else (self.home,)))
 
@@ -224,9 +224,9 @@ class User(Resource, kind="user"):
 
     def plan(self, state: UserState, *, refresh: bool) -> Plan:  # noqa: ARG002  a user has nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""
-        return decide(self, state)
+        return plan_user(self, state)
 
-    async def rehearse(self, state: UserState) -> None:
+    async def preflight(self, state: UserState) -> None:
         """Look whether the number is free, the groups are there, and a home directory can be made or moved."""
         await refuse_user(self, state)
 

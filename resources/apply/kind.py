@@ -31,16 +31,16 @@ class Apply(Composite, kind="apply", providers=("ccmmanifest",)):
         self._path = os.path.normpath(os.path.join(base or "/", self.name))
         return self
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """Adds what no path to a manifest looks like, and modes that exclude each other."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if "://" in self.name:
             yield PropertyProblem(("name",), "name must be a file path, not a URL", "write a path")
         if self.noop and self.health_check_only:
             message = "cannot set healthcheck only and noop mode at the same time"
             yield PropertyProblem(("health_check_only",), message, "keep one of the two")
 
-    def needs(self) -> Iterable[str]:
+    def sandbox_access(self) -> Iterable[str]:
         """Nothing: the resources of the other manifest say what they need."""
         return ()
 

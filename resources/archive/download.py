@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from reactor import ResourceError, in_thread, say
-from reactor.hostfs import Explaining, Former, Parent
+from reactor import ResourceError, emit_output, in_thread
+from reactor.hostfs import Explaining, Parent, PreviousContent
 from resources.archive import staging
 from resources.archive.content import Expected, digest_of_ours
-from resources.archive.placing import MODE, give
+from resources.archive.ownership import MODE, give
 from resources.archive.state import Desired
-from resources.download.origin import Origin, fingerprint
-from resources.download.partial import Partial
+from resources.download.download_origin import Origin, fingerprint
+from resources.download.partial_download import Partial
 from resources.download.to_file import fetch_in_time
 
 
@@ -26,7 +26,7 @@ async def download(desired: Desired, owner: tuple[int, int], expected: Expected)
             await partial.recall(fingerprint(source.url))
             if not await fetch_in_time(source, partial, known):
                 partial.restart(None)
-                say("the server still has the same archive: it is not fetched again")
+                emit_output("the server still has the same archive: it is not fetched again")
                 expected.checksum = known.checksum if known is not None else None
                 await give(desired.path, owner)
                 return
@@ -38,7 +38,7 @@ async def download(desired: Desired, owner: tuple[int, int], expected: Expected)
             expected.checksum = partial.checksum
             if desired.extract_parent is not None:
                 await staging.owe(desired.extract_parent, desired.path, owner)
-            with Former(desired.path, desired.ref, directory, base) as former:
+            with PreviousContent(desired.path, desired.ref, directory, base) as former:
                 await partial.place(owner, MODE)
                 await former.keep()
 

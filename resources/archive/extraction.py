@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import trio
 
-from reactor import ResourceError, UnpackingError, in_thread, say, size_in_words, unpack
+from reactor import ResourceError, UnpackingError, emit_output, in_thread, size_in_words, unpack
 from reactor.hostfs import Explaining, Parent, sync_file_system
 from resources.archive import staging
 from resources.archive.content import Expected, verified
 from resources.archive.directory import opened_directory
-from resources.archive.moving import move_in
+from resources.archive.install_tree import move_in
 from resources.archive.observer import exists
 from resources.archive.state import Desired
 from resources.download.progress import Progress
@@ -58,7 +58,7 @@ def _extract(desired: Desired, parent: str, owner: tuple[int, int], checksum: st
 
 def _reporter() -> Callable[[object, int], None]:
     """What is called with each piece of a member: tells people, and ends the work when the check is cancelled."""
-    progress = Progress(lambda line: trio.from_thread.run_sync(say, line))
+    progress = Progress(lambda line: trio.from_thread.run_sync(emit_output, line))
 
     def report(_member: object, written: int) -> None:
         trio.from_thread.check_cancelled()

@@ -24,13 +24,13 @@ from reactor import (
     UnpackingLimits,
     archive_format,
     in_thread,
-    remember,
+    register_secret,
     single_name,
 )
 from reactor.hostfs import Explaining, Parent, accounts_of, checksum_of, first_made, names_of
-from resources.archive.decision import decide
 from resources.archive.directory import may_be_directory
 from resources.archive.observer import Observer
+from resources.archive.planner import plan_archive
 from resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size, UnpackedMode
 from resources.archive.state import ArchiveState, Desired
 from resources.download.properties import Checksum
@@ -43,7 +43,7 @@ class Archive(Resource, kind="archive", providers=("http",)):
 
     model_config = ConfigDict(hide_input_in_errors=True)
     example = "/opt/app.tar.gz --url https://example.com/app.tar.gz --extract-parent /opt/app"
-    late_properties = frozenset(("checksum", "headers", "password"))
+    deferred_properties = frozenset(("checksum", "headers", "password"))
 
     name: ArchivePath
     ensure: Literal["present", "absent"]
@@ -85,7 +85,7 @@ class Archive(Resource, kind="archive", providers=("http",)):
     def model_post_init(self, context: Any, /) -> None:
         """What is given to prove who we are is secret, wherever it comes from."""
         super().model_post_init(context)
-        remember(self.password)
+        register_secret(self.password)
         self.keep_secret(())
 
     def keep_secret(self, properties: Iterable[str]) -> None:
@@ -115,9 +115,9 @@ class Archive(Resource, kind="archive", providers=("http",)):
             "size": found.st_size,
         }
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         there, here = archive_format(urlsplit(self.url).path), archive_format(self.name)
         if there != here:
             words = f"url and name must have the same archive type: url is {there}, name is {here}"
@@ -162,9 +162,9 @@ class Archive(Resource, kind="archive", providers=("http",)):
 
     def plan(self, state: ArchiveState, *, refresh: bool) -> Plan:  # noqa: ARG002  there is nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""
-        return decide(self._observer.desired, state)
+        return plan_archive(self._observer.desired, state)
 
-    async def rehearse(self, state: ArchiveState) -> None:
+    async def preflight(self, state: ArchiveState) -> None:
         """Look whether there are directories for the archive and for what is in it. The server is not asked."""
         if self.ensure == "absent":
             return
@@ -196,7 +196,7 @@ class Archive(Resource, kind="archive", providers=("http",)):
         """The path, if it is to go."""
         return (self.name,) if self.ensure == "absent" else ()
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The directories that it and what it holds go to, and the owners."""
         yield os.path.dirname(self.name)
         if self.ensure == "present" and self.extract_parent is not None:

@@ -22,8 +22,8 @@ from reactor.hostfs import (
 from resources.archive.staging import staging_path
 from resources.archive.state import ArchiveState, Desired
 from resources.download.digest import digest_of
-from resources.download.origin import Origin, fingerprint
-from resources.download.partial import partial_path
+from resources.download.download_origin import Origin, fingerprint
+from resources.download.partial_download import partial_path
 
 
 class Observer:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from reactor import ARCHIVE_SUFFIXES, AbsolutePath, archive_format, remember_headers, single_name
+from reactor import ARCHIVE_SUFFIXES, AbsolutePath, archive_format, register_header_secrets, single_name
 from resources.download.properties import http_filename
 from resources.file.kind import parse_mode
 
@@ -43,7 +43,7 @@ def _check_mode(text: str) -> str:
 
 
 def _check_headers(headers: dict[str, str]) -> dict[str, str]:
-    remember_headers(headers)
+    register_header_secrets(headers)
     for name, value in headers.items():
         if not _TOKEN.fullmatch(name):
             raise ValueError(f"{name!r} is no name of a header field")

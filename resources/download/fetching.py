@@ -20,8 +20,8 @@ from reactor import (
     http_answer,
     size_in_words,
 )
-from resources.download.origin import Origin, fingerprint
-from resources.download.partial import Partial
+from resources.download.download_origin import Origin, fingerprint
+from resources.download.partial_download import Partial
 from resources.download.progress import Progress
 from resources.download.source import Source
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from reactor import say
+from reactor import emit_output
 
 _INTERVAL = 1.0
 """Seconds. What takes less says nothing."""
@@ -14,7 +14,7 @@ _INTERVAL = 1.0
 class Progress:
     """Says at most one line in `_INTERVAL` seconds, by way of ``speak``."""
 
-    def __init__(self, speak: Callable[[str], None] = say) -> None:
+    def __init__(self, speak: Callable[[str], None] = emit_output) -> None:
         self._speak = speak
         self._next = time.monotonic() + _INTERVAL
 

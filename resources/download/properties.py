@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ValidationInfo
 
-from reactor import remember_url
+from reactor import register_url_secrets
 
 _CHECKSUM = re.compile(r"[0-9a-f]{64}")
 
@@ -26,7 +26,7 @@ def check_url(text: str) -> str:
         _ = parts.port
     except ValueError as error:
         raise ValueError(f"this is no URL: {error}") from None
-    remember_url(text)
+    register_url_secrets(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("the url must be absolute, and start with http:// or https://")
     if not text.isprintable() or " " in text:

@@ -9,9 +9,9 @@ import trio
 
 from reactor import ResourceError
 from reactor.hostfs import Explaining, Parent
+from resources.download.download_origin import Origin
 from resources.download.fetching import fetch
-from resources.download.origin import Origin
-from resources.download.partial import Partial
+from resources.download.partial_download import Partial
 from resources.download.source import Source, split_credentials
 
 _PRIVATE = 0o600

@@ -21,8 +21,8 @@ from reactor import (
     Resource,
     ResourceError,
     Watch,
+    emit_output,
     fragile_mounts,
-    say,
 )
 from reactor.hostfs import Explaining, accounts_of
 from resources.exec.posix import Posix
@@ -38,7 +38,7 @@ from resources.process import (
     Completed,
     Identity,
     identity_of,
-    last_words,
+    output_tail,
     require_startable,
     run,
 )
@@ -50,7 +50,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
     """Run a command: once, while its guards ask for it, or when something it subscribes to has changed."""
 
     example = "'touch /tmp/ready' --creates /tmp/ready"
-    late_properties = frozenset(("command", "cwd", "environment", "creates", "onlyif", "unless"))
+    deferred_properties = frozenset(("command", "cwd", "environment", "creates", "onlyif", "unless"))
 
     ensure: Literal["present", "absent"] = "present"
     """Means nothing here; accepted because every resource has it."""
@@ -95,9 +95,9 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
             raise InvalidPropertiesError([PropertyProblem(("refresh_only",), message, "keep one of them")])
         return properties
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """Adds commands that can't be understood, and a PATH that is set twice."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if (provider := _PROVIDERS.get(self.provider or "posix")) is not None:
             for key, text in self._commands.items():
                 if text is not None and (problem := _find_fault(provider, text)):
@@ -129,7 +129,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
         if self.creates is not None:
             yield self.creates
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """Where it runs, the programs it starts, the absolute paths among the arguments of the command."""
         yield self.cwd
         yield from accounts_of(self.user, self.group)
@@ -169,7 +169,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
             return ()
         return (Action("Would have executed", "executed", self._execute),)
 
-    async def rehearse(self, state: ExecState) -> None:  # noqa: ARG002 - what it is about to start is the same
+    async def preflight(self, state: ExecState) -> None:  # noqa: ARG002 - what it is about to start is the same
         """Look whether there is the user that it runs as, and whether the command can be started where it is to run."""
         await require_startable(await self._as_command(self._text))
 
@@ -221,7 +221,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
 
     async def _execute(self) -> None:
         """Run the command. Raises ResourceError unless it ends as ``returns`` says, or ``creates`` is there."""
-        completed = await run(await self._as_command(self._text), say if self.logoutput else None)
+        completed = await run(await self._as_command(self._text), emit_output if self.logoutput else None)
         self._result = completed
         is_made = self.creates is not None and await _exists(self.creates)
         if completed.exit_code not in self.returns and not is_made:
@@ -232,7 +232,7 @@ class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):
     def _complain(self, completed: Completed) -> str:
         accepted = ", ".join(map(str, self.returns))
         which = "one of the accepted" if len(self.returns) > 1 else "the accepted"
-        words = last_words(completed.stdout, completed.stderr)
+        words = output_tail(completed.stdout, completed.stderr)
         return f"exit code {completed.exit_code} is not {which} {accepted}{words}"
 
     async def _as_command(self, text: str) -> Command:

@@ -14,12 +14,12 @@ from reactor import (
     AbsolutePath,
     Claim,
     Flag,
-    Need,
     PathWatch,
     Plan,
     PropertyProblem,
     Resource,
     ResourceError,
+    SandboxAccess,
     in_thread,
 )
 from reactor.hostfs import (
@@ -33,16 +33,16 @@ from reactor.hostfs import (
     accounts_of,
     checksum_of,
     first_made,
-    hold,
     is_id,
+    keep_for_undo,
     names_of,
     open_path,
     refuse_foreign_link,
     refuse_read_only,
 )
 from resources.download.properties import Checksum, check_url, is_url, resolve_source
-from resources.file.decision import decide, stores
 from resources.file.observer import Observer
+from resources.file.planner import plan_file, stores
 from resources.file.state import Desired, FileState
 from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
 
@@ -127,7 +127,7 @@ class File(Resource, kind="file", providers=("posix",)):
     """
 
     example = "/tmp/motd --content 'Welcome' --mode 0644"  # noqa: S108 - an example that needs no root
-    late_properties = frozenset(("content", "source", "checksum"))
+    deferred_properties = frozenset(("content", "source", "checksum"))
 
     name: AbsolutePath
     ensure: Literal["present", "absent", "directory"]
@@ -182,9 +182,9 @@ class File(Resource, kind="file", providers=("posix",)):
             found["checksum"] = (await self.outputs())["checksum"]
         return found
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if self.content is not None and self.source is not None:
             yield PropertyProblem(
                 ("source",), "'content' and 'source' are mutually exclusive", "remove one of them"
@@ -249,9 +249,9 @@ class File(Resource, kind="file", providers=("posix",)):
 
     def plan(self, state: FileState, *, refresh: bool) -> Plan:  # noqa: ARG002  a file has nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""
-        return decide(self._observer.desired, state)
+        return plan_file(self._observer.desired, state)
 
-    async def rehearse(self, state: FileState) -> None:
+    async def preflight(self, state: FileState) -> None:
         """Look whether there is something to copy, a validator, and a directory where something can be changed."""
         desired = self._observer.desired
         if stores(desired, state) and desired.content is not None:
@@ -307,7 +307,7 @@ class File(Resource, kind="file", providers=("posix",)):
                 name=self.name, ensure="directory", **{"setgid": False, "sticky": False} | found
             )
         if self.ensure == "absent" or self.content is not None or self.source is not None:
-            found["source"] = await hold(self.name, self.ref)
+            found["source"] = await keep_for_undo(self.name, self.ref)
         return type(self)(name=self.name, ensure="present", **found)
 
     async def outputs(self) -> Mapping[str, Any]:
@@ -319,20 +319,20 @@ class File(Resource, kind="file", providers=("posix",)):
         """The path, unless it is to go."""
         return () if self.ensure == "absent" else (self.name,)
 
-    def may_bring(self, missing: str) -> bool:
+    def might_provide(self, missing: str) -> bool:
         """Of paths, its own and, for a directory, those above it; no account. A package may come by what a file says."""
         if not missing.startswith(("/", "user#", "group#")):
             return True
         brought = f"{self.name}/" if self.ensure == "directory" else self.name
         return self.ensure != "absent" and (missing == self.name or brought.startswith(f"{missing}/"))
 
-    def needs(self) -> Iterable[Need | str]:
+    def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The path; a command may validate what is to be there, and a directory keeps its setgid bit."""
         yield self.name
         if self.ensure == "directory" or self.setgid:
-            yield Need.SETGID
+            yield SandboxAccess.SETGID
         if self.validate_with is not None:
-            yield Need.ANYTHING
+            yield SandboxAccess.ANYTHING
 
     def reads(self) -> Collection[str]:
         """The source, if it is on this host."""
@@ -344,7 +344,7 @@ class File(Resource, kind="file", providers=("posix",)):
         """The path, if it is to go."""
         return (self.name,) if self.ensure == "absent" else ()
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The parent directory, the source, the owners, and what the validator runs and reads."""
         if self.name != "/":
             yield self.name.rpartition("/")[0] or "/"

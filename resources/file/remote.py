@@ -16,9 +16,9 @@ import trio
 from reactor import ResourceError, in_thread
 from reactor.hostfs import Explaining, copy, opened_downloads
 from resources.download.digest import digest_of
+from resources.download.download_origin import Origin, fingerprint
 from resources.download.fetching import fetch
-from resources.download.origin import Origin, fingerprint
-from resources.download.partial import Partial
+from resources.download.partial_download import Partial
 from resources.download.source import Source
 
 _MOST_OF_AN_ANSWER = 30.0

@@ -34,7 +34,7 @@ class Validator(NamedTuple):
         When cancelled, its whole process group is ended. What it says names ``path``: the other name is another
         one each time.
         """
-        from resources.process import ENVIRONMENT, Command, last_words, run  # noqa: PLC0415 - see above
+        from resources.process import ENVIRONMENT, Command, output_tail, run  # noqa: PLC0415 - see above
 
         arguments = [word.replace(PLACEHOLDER, candidate) for word in _words(self.text)]
         hint = f"{path} is as it was: mend the new content, or the command in `validate`"
@@ -43,7 +43,7 @@ class Validator(NamedTuple):
         except ResourceError as error:
             raise ResourceError(f"validate: {error.message}".replace(candidate, path), hint) from error
         if completed.exit_code != 0:
-            words = last_words(completed.stdout, completed.stderr)
+            words = output_tail(completed.stdout, completed.stderr)
             text = f"validate: exit code {completed.exit_code} of {arguments[0]}{words}"
             raise ResourceError(text.replace(candidate, path), hint)
 

@@ -7,10 +7,10 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
-from reactor import Finding, Status
-from resources.process import ENVIRONMENT, Command, last_words, run, split_words
+from reactor import HealthResult, HealthStatus
+from resources.process import ENVIRONMENT, Command, output_tail, run, split_words
 
-_STATUS: Final = {0: Status.OK, 1: Status.WARNING, 2: Status.CRITICAL}
+_STATUS: Final = {0: HealthStatus.OK, 1: HealthStatus.WARNING, 2: HealthStatus.CRITICAL}
 """https://www.monitoring-plugins.org/doc/guidelines.html, "Plugin Return Codes"."""
 
 
@@ -33,11 +33,11 @@ class Nagios:
         program, gap, rest = value.strip().partition(" ")
         return f"{posixpath.basename(program)}{gap}{rest}"
 
-    async def examine(self, value: str) -> Finding:
+    async def examine(self, value: str) -> HealthResult:
         """The exit code is the status; what the command wrote to stdout is for people.
 
         Raises ResourceError when the command can't be started or is killed.
         """
         completed = await run(Command(split_words(value), "/", ENVIRONMENT))
-        words = completed.stdout.strip() or last_words("", completed.stderr).strip()
-        return Finding(_STATUS.get(completed.exit_code, Status.UNKNOWN), words)
+        words = completed.stdout.strip() or output_tail("", completed.stderr).strip()
+        return HealthResult(_STATUS.get(completed.exit_code, HealthStatus.UNKNOWN), words)

@@ -11,7 +11,17 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, ValidationError
 
-from reactor import Action, Claim, Need, PathWatch, Plan, PropertyProblem, Resource, ResourceError, Watch
+from reactor import (
+    Action,
+    Claim,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Resource,
+    ResourceError,
+    SandboxAccess,
+    Watch,
+)
 from reactor.hostfs import Explaining
 from resources import textfile
 from resources.hostname.files import HOSTNAME, MACHINE_INFO, pretty_name, static_name, with_pretty_name
@@ -58,9 +68,9 @@ class Hostname(Resource, kind="hostname"):
     pretty: Annotated[str, AfterValidator(_check_pretty)] | None = None
     """A name for people, such as `Web server 1`, for `/etc/machine-info`."""
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """Adds the name of the resource, where that is to be the name of the host."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if self.hostname is None:
             try:
                 _check_host_name(self.name)
@@ -74,16 +84,16 @@ class Hostname(Resource, kind="hostname"):
         if self.pretty is not None:
             yield PathWatch(MACHINE_INFO)
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The files, which others may have something to do with."""
         yield HOSTNAME
         if self.pretty is not None:
             yield MACHINE_INFO
 
-    def needs(self) -> Iterable[Need | str]:
+    def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """The right to set it, and the files."""
-        yield Need.HOSTNAME
-        yield from self.uses()
+        yield SandboxAccess.HOSTNAME
+        yield from self.depends_on_paths()
 
     def claims(self) -> Iterable[Claim]:
         """The names: a host has one of each."""

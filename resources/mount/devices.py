@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from reactor import fragile_mounts
+from resources.mount.mount_table import Mounted
 from resources.mount.options import is_bind
-from resources.mount.table import Mounted
 from resources.mount.tags import is_tag, node_of
 
 _FAMILIES = {"nfs4": "nfs", "fuseblk": "fuse"}

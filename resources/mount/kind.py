@@ -12,25 +12,25 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, Valida
 from reactor import (
     AbsolutePath,
     Claim,
-    Need,
     PathWatch,
     Plan,
     PropertyProblem,
     Resource,
     ResourceError,
+    SandboxAccess,
     Watch,
     fragile_mounts,
 )
 from reactor.hostfs import NormalForms
 from resources import textfile
-from resources.mount import foresight, swap
-from resources.mount.decision import decide
+from resources.mount import preflight, swap
 from resources.mount.devices import is_same
 from resources.mount.fstab import FSTAB, SWAP, Entry, about, entries_at
-from resources.mount.spelling import in_words_of, is_known
+from resources.mount.mount_table import Mounted, mounts_at
+from resources.mount.option_aliases import in_words_of, is_known
+from resources.mount.planner import plan_mount
 from resources.mount.state import Desired, MountState
 from resources.mount.swap import areas_at
-from resources.mount.table import Mounted, mounts_at
 from watchers.readiness import MOUNTS, ReadinessWatch
 
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -113,9 +113,9 @@ class Mount(Resource, kind="mount"):
             found |= {"device": top.source, "fstype": top.fstype, "options": sorted(top.options)}
         return {**found, "in_fstab": bool(entries)}
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if self.ensure in ("unmounted", "absent") and self.name in _NEEDED:
             message = f"{self.name} can't be {self.ensure}: the host would not work without it"
             yield PropertyProblem(("ensure",), message, "write ensure: mounted or ensure: present")
@@ -150,16 +150,16 @@ class Mount(Resource, kind="mount"):
         """What is below the mount point, if the file system is to go."""
         return (f"{self.name}/",) if not self._is_swap and self.ensure in ("unmounted", "absent") else ()
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The mount point, the table, and the device if it is a path."""
         yield self.name
         yield FSTAB
         if self.ensure != "absent" and self.device is not None and self.device.startswith("/"):
             yield self.device.rstrip("/") or "/"
 
-    def needs(self) -> Iterable[Need | str]:
+    def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """Mounting, or turning swap on and off, and the table."""
-        return (Need.MOUNT, *((Need.SWAP,) if self._is_swap else ()), FSTAB)
+        return (SandboxAccess.MOUNT, *((SandboxAccess.SWAP,) if self._is_swap else ()), FSTAB)
 
     def claims(self) -> Iterable[Claim]:
         """The mount point, or the swap area."""
@@ -182,11 +182,11 @@ class Mount(Resource, kind="mount"):
 
     def plan(self, state: MountState, *, refresh: bool) -> Plan:  # noqa: ARG002  a mount has nothing to refresh
         """What to do, by the decision table."""
-        return decide(Desired(self.ensure, self._entry, self.options, self._forms), state)
+        return plan_mount(Desired(self.ensure, self._entry, self.options, self._forms), state)
 
-    async def rehearse(self, state: MountState) -> None:
+    async def preflight(self, state: MountState) -> None:
         """Look whether there is a mount point, and what is to be mounted."""
-        refuse = swap.refuse if self._is_swap else foresight.refuse
+        refuse = swap.refuse if self._is_swap else preflight.refuse
         await refuse(Desired(self.ensure, self._entry, self.options), state)
 
     async def reversal(self, state: MountState) -> Self:

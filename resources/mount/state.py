@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from reactor.hostfs import NormalForms
 from resources.mount.fstab import Entry
-from resources.mount.table import Mounted
+from resources.mount.mount_table import Mounted
 
 
 class Desired(NamedTuple):

@@ -14,8 +14,8 @@ from typing import Final
 from reactor import Action, Plan, ResourceError, in_thread
 from reactor.hostfs import Explaining, is_only_ours, open_source
 from resources.mount.fstab import unescape
+from resources.mount.mount_table import Mounted
 from resources.mount.state import Desired, MountState
-from resources.mount.table import Mounted
 
 SWAPS: Final = "/proc/swaps"
 _SIGNATURES: Final = (b"SWAPSPACE2", b"SWAP-SPACE")

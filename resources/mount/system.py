@@ -13,13 +13,13 @@ from reactor.hostfs import Explaining, Parent, is_changeable
 from resources import textfile
 from resources.mount.devices import is_same
 from resources.mount.fstab import FSTAB, Entry
+from resources.mount.mount_point import Operand, bind_source, mount_point, unmount_in
+from resources.mount.mount_table import Mounted, mounts_at
+from resources.mount.option_aliases import learn
 from resources.mount.options import for_remount, is_bind
-from resources.mount.place import Operand, bind_source, mount_point, unmount_in
-from resources.mount.spelling import learn
 from resources.mount.state import Desired
-from resources.mount.table import Mounted, mounts_at
 from resources.process import perform
-from resources.service.on_bus import systemd_on_bus
+from resources.service.systemd_dbus import dbus_systemd
 from watchers.dbus import NoBusError, Scope
 
 
@@ -91,7 +91,7 @@ async def _run_umount(point: str) -> None:
 async def foresee_change() -> str:
     """What a change of /etc/fstab has systemd do, as the end of a sentence."""
     try:
-        await systemd_on_bus(Scope.SYSTEM)
+        await dbus_systemd(Scope.SYSTEM)
     except NoBusError:
         return ""
     return "; systemd would read its units anew"
@@ -104,7 +104,7 @@ async def change_table(change: textfile.Change) -> None:
     there is nobody to act.
     """
     try:
-        systemd = await systemd_on_bus(Scope.SYSTEM)
+        systemd = await dbus_systemd(Scope.SYSTEM)
     except NoBusError:
         await textfile.edit(FSTAB, change)
         return

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
-from reactor import Action, Claim, Flag, Need, Plan, PropertyProblem, Resource, ResourceError, Watch
+from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, ResourceError, SandboxAccess, Watch
 from resources.network.addresses import FoundAddress, addresses_of
-from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversation, explained, message
-from resources.network.foresight import refuse_address
 from resources.network.links import check_ipv6_fits, find_index, index_of
 from resources.network.losses import NONE, Losses, listed, lost_with_addresses
+from resources.network.preflight import refuse_address
 from resources.network.promotion import remove_alone
 from resources.network.properties import (
     FAMILIES,
@@ -29,9 +28,10 @@ from resources.network.properties import (
     parse_cidr,
     qualified,
 )
+from resources.network.rtnetlink import NLM_F_CREATE, NLM_F_EXCL, RtnetlinkSocket, explained, message
 from resources.network.sources import routes_from, set_source_again
 from watchers.netlink import NetlinkWatch
-from watchers.netlink_subjects import RTM_NEWADDR, Subject, Topic
+from watchers.netlink_topics import RTM_NEWADDR, Topic, WatchedTopic
 
 _SCOPE_GLOBAL, _SCOPE_HOST = 0, 254
 
@@ -63,18 +63,18 @@ class Address(Resource, kind="address"):
     force: Flag = False
     """Whether it may be removed where the default route goes with it."""
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """Adds a name that is no address."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if self.address is None:
             yield from fault_of_name(parse_cidr, self.name, "address")
 
     def watches(self) -> Iterable[Watch]:
         """The address, on whatever link, and whether the link is there, for IPv6 with that switched on."""
-        yield NetlinkWatch(self.netns, Subject.address(self._wanted.packed))
-        yield NetlinkWatch(self.netns, Subject(Topic.PRESENCE, self.link))
+        yield NetlinkWatch(self.netns, WatchedTopic.address(self._wanted.packed))
+        yield NetlinkWatch(self.netns, WatchedTopic(Topic.PRESENCE, self.link))
         if self.ensure == "present" and self._wanted.version == IPV6:
-            yield NetlinkWatch(self.netns, Subject(Topic.IPV6, self.link))
+            yield NetlinkWatch(self.netns, WatchedTopic(Topic.IPV6, self.link))
 
     def provides(self) -> Iterable[str]:
         """What routes through the link rely on, and those through a gateway in its network."""
@@ -82,11 +82,11 @@ class Address(Resource, kind="address"):
             yield self._path
             yield network_name(self.netns, self._wanted.network)
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The link, and with it its namespace."""
         return (link_path(self.netns, self.link),)
 
-    def needs(self) -> Iterable[Need]:
+    def sandbox_access(self) -> Iterable[SandboxAccess]:
         """The right to change the network."""
         return needs_in(self.netns)
 
@@ -99,7 +99,7 @@ class Address(Resource, kind="address"):
 
     async def observe(self) -> AddressState:
         """Every form in which the address is on the link, and what would go with those that are to go."""
-        with Conversation(self.netns) as kernel, explained(f"read the addresses of {self.link}"):
+        with RtnetlinkSocket(self.netns) as kernel, explained(f"read the addresses of {self.link}"):
             index = await find_index(kernel, self.link)
             if index is None:
                 return AddressState()
@@ -139,7 +139,7 @@ class Address(Resource, kind="address"):
             return (self._replacement(wrong),)
         return (self._addition(wrong), *removals)
 
-    async def rehearse(self, state: AddressState) -> None:  # noqa: ARG002 - it is about the link
+    async def preflight(self, state: AddressState) -> None:  # noqa: ARG002 - it is about the link
         """Look whether the link is there."""
         await refuse_address(self.netns, self.link)
 
@@ -147,7 +147,11 @@ class Address(Resource, kind="address"):
         return self.ensure == "absent" or found.prefix_length != self._wanted.network.prefixlen
 
     async def _endangered(
-        self, kernel: Conversation, index: int, same: tuple[FoundAddress, ...], going: Sequence[FoundAddress]
+        self,
+        kernel: RtnetlinkSocket,
+        index: int,
+        same: tuple[FoundAddress, ...],
+        going: Sequence[FoundAddress],
     ) -> AddressState:
         """The state, with what the kernel would take along of all that the link has."""
         others = [each for each in await addresses_of(kernel, index, self._family) if each not in going]
@@ -197,12 +201,15 @@ class Address(Resource, kind="address"):
         return Action(f"Would have {words}", words, partial(self._remove, found), is_proof=True)
 
     async def _add(self, former: FoundAddress | None) -> None:
-        with Conversation(self.netns) as kernel, explained(f"add {self._wanted} to {self.link}"):
+        with RtnetlinkSocket(self.netns) as kernel, explained(f"add {self._wanted} to {self.link}"):
             await self._put(kernel, await index_of(kernel, self.link), former, nodad=False)
 
     async def _replace(self, wrong: Sequence[FoundAddress]) -> None:
         """IPv6 takes the address from the routes that had it as their source. They get it back."""
-        with Conversation(self.netns) as kernel, explained(f"change the prefix length of {self._wanted.ip}"):
+        with (
+            RtnetlinkSocket(self.netns) as kernel,
+            explained(f"change the prefix length of {self._wanted.ip}"),
+        ):
             index = await index_of(kernel, self.link)
             routes = await routes_from(kernel, self._family, self._wanted.packed)
             for found in wrong:
@@ -212,7 +219,7 @@ class Address(Resource, kind="address"):
             await set_source_again(kernel, routes)
 
     async def _put(
-        self, kernel: Conversation, index: int, former: FoundAddress | None, *, nodad: bool
+        self, kernel: RtnetlinkSocket, index: int, former: FoundAddress | None, *, nodad: bool
     ) -> None:
         """Add the address, with all that ``former`` has beside its prefix length."""
         ip = str(self._wanted.ip)
@@ -234,7 +241,7 @@ class Address(Resource, kind="address"):
             raise
 
     async def _remove(self, found: FoundAddress) -> None:
-        with Conversation(self.netns) as kernel, explained(f"remove {self._wanted.ip} from {self.link}"):
+        with RtnetlinkSocket(self.netns) as kernel, explained(f"remove {self._wanted.ip} from {self.link}"):
             index = await index_of(kernel, self.link)
             beside = found.secondaries(await addresses_of(kernel, index, self._family))
             await remove_alone(kernel, index, found, beside=bool(beside))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from resources.network.conversation import Conversation, message
+from resources.network.rtnetlink import RtnetlinkSocket, message
 from watchers.netlink_socket import Frame, attributes, pack_attribute
 
 _RTM_GETADDR = 22
@@ -81,7 +81,7 @@ class FoundAddress(NamedTuple):
 
 
 async def addresses_of(
-    kernel: Conversation, index: int, family: int = socket.AF_UNSPEC, holding: bytes = b""
+    kernel: RtnetlinkSocket, index: int, family: int = socket.AF_UNSPEC, holding: bytes = b""
 ) -> list[FoundAddress]:
     """The addresses of the link of that number, of one family or of both, that have the bytes ``holding`` in them.
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 from pydantic import PrivateAttr
 
-from reactor import Claim, Need, Plan, Watch, say
-from resources.network.conversation import Conversation, explained
-from resources.network.foresight import refuse_link
-from resources.network.link_decision import decide, impending_loss
+from reactor import Claim, Plan, SandboxAccess, Watch, emit_output
+from resources.network.link_planner import impending_loss, plan_link
 from resources.network.link_properties import LinkProperties
 from resources.network.link_state import LinkState, observe
 from resources.network.losses import lost_with_link
+from resources.network.preflight import refuse_link
 from resources.network.properties import link_path, needs_in, qualified
 from resources.network.renames import Renames
+from resources.network.rtnetlink import RtnetlinkSocket, explained
 from watchers.netlink import NetlinkWatch
-from watchers.netlink_subjects import Subject, Topic
+from watchers.netlink_topics import Topic, WatchedTopic
 
 _CLAIMED = ("type", "peer", "parent", "id", "mode", "remote", "mtu", "master", "address")
 
@@ -35,14 +35,14 @@ class Link(LinkProperties, kind="link"):
 
         Of its parent also the MTU, which limits its own.
         """
-        yield NetlinkWatch(self.netns, Subject(Topic.LINK, self.interface))
+        yield NetlinkWatch(self.netns, WatchedTopic(Topic.LINK, self.interface))
         for other in filter(None, (*self._others(), self.peer)):
             is_limit = other == self.parent and self.mtu is not None
-            yield NetlinkWatch(self.netns, Subject(Topic.LINK if is_limit else Topic.PRESENCE, other))
+            yield NetlinkWatch(self.netns, WatchedTopic(Topic.LINK if is_limit else Topic.PRESENCE, other))
 
     async def observe(self) -> LinkState | None:
         """The link as it is, or None. Raises ResourceError when the kernel can't be asked."""
-        with Conversation(self.netns) as kernel, explained(f"read the link {self.interface}"):
+        with RtnetlinkSocket(self.netns) as kernel, explained(f"read the link {self.interface}"):
             state = await observe(kernel, self)
             if state is None:
                 await self._tell_of_rename(kernel)
@@ -53,18 +53,18 @@ class Link(LinkProperties, kind="link"):
                 return state
             return replace(state, losses=await lost_with_link(kernel, state.index, loss))
 
-    async def _tell_of_rename(self, kernel: Conversation) -> None:
+    async def _tell_of_rename(self, kernel: RtnetlinkSocket) -> None:
         """Say which link it may be now, once: whoever renamed it may not want another."""
         words = await self._past.found(kernel, self) if self.ensure == "present" else None
         if words is not None and words != self._told:
             self._told = words
-            say(words)
+            emit_output(words)
 
     def plan(self, state: LinkState | None, *, refresh: bool) -> Plan:  # noqa: ARG002  nothing to refresh
         """What to do, by the decision table. Raises ResourceError where that says so."""
-        return decide(self, state)
+        return plan_link(self, state)
 
-    async def rehearse(self, state: LinkState | None) -> None:
+    async def preflight(self, state: LinkState | None) -> None:
         """Look whether the links are there that it is on or belongs to."""
         await refuse_link(self, state)
 
@@ -79,13 +79,13 @@ class Link(LinkProperties, kind="link"):
         """The link, if it is to go."""
         return (self._path,) if self.ensure == "absent" else ()
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """What it is on or belongs to, what makes it as its other end, and its namespace."""
         yield self._path
         for other in self._others():
             yield link_path(self.netns, other)
 
-    def needs(self) -> Iterable[Need]:
+    def sandbox_access(self) -> Iterable[SandboxAccess]:
         """The right to change the network."""
         return needs_in(self.netns)
 

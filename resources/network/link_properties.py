@@ -81,9 +81,9 @@ class LinkProperties(Resource):
     force: Flag = False
     """Whether it may cut off the default route, and replace a link that was made as something else."""
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """Adds a name that is none, what does not go with the type, and a link that is its own relative."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if self.link is None:
             yield from fault_of_name(check_link_name, self.name, "link")
         for relation in ("peer", "parent", "master"):

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from reactor import ResourceError
-from resources.network.conversation import NLM_F_CREATE, NLM_F_EXCL, Conversation, explained, message
 from resources.network.link_properties import BOND_MODES, LinkProperties
 from resources.network.link_state import IFF_UP
 from resources.network.links import find_link, index_of
 from resources.network.properties import IPV4, IPV6
+from resources.network.rtnetlink import NLM_F_CREATE, NLM_F_EXCL, RtnetlinkSocket, explained, message
 from watchers.netlink_socket import Frame
-from watchers.netlink_subjects import RTM_DELLINK, RTM_NEWLINK
+from watchers.netlink_topics import RTM_DELLINK, RTM_NEWLINK
 
 VXLAN_PORT = 4789
 """The one that IANA gave; the kernel's own is an older one."""
@@ -36,7 +36,7 @@ _ATTRIBUTES = {"address": "IFLA_ADDRESS", "mtu": "IFLA_MTU"}
 
 async def create(wanted: LinkProperties) -> None:
     """Make the link, with all that is wanted of it. Raises ResourceError when it can't."""
-    with Conversation(wanted.netns) as kernel:
+    with RtnetlinkSocket(wanted.netns) as kernel:
         parent = None if wanted.parent is None else await index_of(kernel, wanted.parent)
         master = None if wanted.master is None else await index_of(kernel, wanted.master)
         await _check_parent(kernel, wanted)
@@ -52,7 +52,7 @@ async def create(wanted: LinkProperties) -> None:
 
 async def configure(wanted: LinkProperties, names: Sequence[str], *, goes_down_first: bool = False) -> None:
     """Change what has these names, in one step. Raises ResourceError when that can't be done."""
-    with Conversation(wanted.netns) as kernel, explained(f"change {wanted.interface}"):
+    with RtnetlinkSocket(wanted.netns) as kernel, explained(f"change {wanted.interface}"):
         index = await index_of(kernel, wanted.interface, _COMES_BY_ITSELF)
         master = await index_of(kernel, wanted.master) if wanted.master and "master" in names else None
         if "mtu" in names:
@@ -71,11 +71,11 @@ async def configure(wanted: LinkProperties, names: Sequence[str], *, goes_down_f
 
 async def delete(wanted: LinkProperties) -> None:
     """Remove the link. Raises ResourceError when that can't be done."""
-    with Conversation(wanted.netns) as kernel, explained(f"remove {wanted.interface}"):
+    with RtnetlinkSocket(wanted.netns) as kernel, explained(f"remove {wanted.interface}"):
         await kernel.change_slowly(message(RTM_DELLINK, index=await index_of(kernel, wanted.interface)))
 
 
-async def _check_master(kernel: Conversation, wanted: LinkProperties) -> None:
+async def _check_master(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
     """Raise ResourceError when the master takes no members: the kernel says only that something is not supported."""
     found = None if wanted.master is None else await find_link(kernel, wanted.master)
     if found is not None and found.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") not in _MASTERS:
@@ -83,7 +83,7 @@ async def _check_master(kernel: Conversation, wanted: LinkProperties) -> None:
         raise ResourceError(words, "correct `master`, or make that link with type: bridge")
 
 
-async def _say_why_not(kernel: Conversation, wanted: LinkProperties, error: OSError) -> None:
+async def _say_why_not(kernel: RtnetlinkSocket, wanted: LinkProperties, error: OSError) -> None:
     """Raise ResourceError when more is known of why the link could not be made than the kernel says."""
     if error.errno == errno.EEXIST and wanted.peer and await find_link(kernel, wanted.peer) is not None:
         words = f"there is a link {wanted.peer}, which is not the other end of a veth {wanted.interface}"
@@ -97,7 +97,7 @@ async def _say_why_not(kernel: Conversation, wanted: LinkProperties, error: OSEr
         raise ResourceError(words, hint) from error
 
 
-async def _check_parent(kernel: Conversation, wanted: LinkProperties) -> None:
+async def _check_parent(kernel: RtnetlinkSocket, wanted: LinkProperties) -> None:
     """Raise ResourceError when the link can't be as is said on its parent.
 
     The kernel puts a macvlan elsewhere, refuses an MTU without a reason, and gives a new vxlan less than was asked for.

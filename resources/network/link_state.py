@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from resources.network.conversation import Conversation
 from resources.network.link_properties import BOND_MODES, LinkProperties
 from resources.network.links import find_link, name_of
 from resources.network.losses import NONE, Losses
 from resources.network.routes import carries_default_route
+from resources.network.rtnetlink import RtnetlinkSocket
 
 IFF_UP = 0x1
 
@@ -41,7 +41,7 @@ class LinkState:
     """The number of the link in its namespace."""
 
 
-async def observe(kernel: Conversation, wanted: LinkProperties) -> LinkState | None:
+async def observe(kernel: RtnetlinkSocket, wanted: LinkProperties) -> LinkState | None:
     """The link, or None. Raises OSError as the kernel does."""
     found = await find_link(kernel, wanted.interface)
     if found is None:
@@ -87,6 +87,6 @@ def _data(found: Any, name: str) -> Any:
     return found.get_nested("IFLA_LINKINFO", "IFLA_INFO_DATA", name)
 
 
-async def _is_bond(kernel: Conversation, name: str) -> bool:
+async def _is_bond(kernel: RtnetlinkSocket, name: str) -> bool:
     found = await find_link(kernel, name)
     return found is not None and _kind(found) == "bond"

@@ -7,27 +7,27 @@ from functools import lru_cache
 from typing import Any
 
 from reactor import ResourceError
-from resources.network.conversation import Conversation, decoded, message
+from resources.network.rtnetlink import RtnetlinkSocket, decoded, message
 from watchers.netlink_socket import Frame
-from watchers.netlink_subjects import RTM_GETLINK, index_and_name
+from watchers.netlink_topics import RTM_GETLINK, index_and_name
 
 SMALLEST_MTU_OF_IPV6 = 1280
 """RFC 8200, section 5."""
 
 
-async def find_link(kernel: Conversation, which: str | int) -> Any:
+async def find_link(kernel: RtnetlinkSocket, which: str | int) -> Any:
     """The link of that name or number in pyroute2's form, or None."""
     frame = await _find(kernel, which)
     return None if frame is None else decoded(frame)
 
 
-async def find_index(kernel: Conversation, name: str) -> int | None:
+async def find_index(kernel: RtnetlinkSocket, name: str) -> int | None:
     """The number of the link of that name, or None."""
     frame = await _find(kernel, name)
     return None if frame is None else index_and_name(frame)[0]
 
 
-async def index_of(kernel: Conversation, name: str, hint: str | None = None) -> int:
+async def index_of(kernel: RtnetlinkSocket, name: str, hint: str | None = None) -> int:
     """The number of the link of that name. Raises ResourceError, with that hint, when there is none."""
     index = await find_index(kernel, name)
     if index is None:
@@ -36,13 +36,13 @@ async def index_of(kernel: Conversation, name: str, hint: str | None = None) -> 
     return index
 
 
-async def name_of(kernel: Conversation, index: int | None) -> str | None:
+async def name_of(kernel: RtnetlinkSocket, index: int | None) -> str | None:
     """The name of the link of that number, or None."""
     frame = None if index is None else await _find(kernel, index)
     return None if frame is None else index_and_name(frame)[1]
 
 
-async def check_ipv6_fits(kernel: Conversation, name: str) -> None:
+async def check_ipv6_fits(kernel: RtnetlinkSocket, name: str) -> None:
     """Raise ResourceError for a link whose MTU is too small for IPv6: of that the kernel only says that it can't be."""
     found = await find_link(kernel, name)
     if found is not None and (mtu := found.get_attr("IFLA_MTU")) < SMALLEST_MTU_OF_IPV6:
@@ -50,7 +50,7 @@ async def check_ipv6_fits(kernel: Conversation, name: str) -> None:
         raise ResourceError(words, f"raise it: ip link set {name} mtu {SMALLEST_MTU_OF_IPV6}")
 
 
-async def _find(kernel: Conversation, which: str | int) -> Frame | None:
+async def _find(kernel: RtnetlinkSocket, which: str | int) -> Frame | None:
     """The kernel finds a link by its alternative names, too, but tells of changes by its name alone."""
     try:
         frame = await kernel.ask(_question(which))

@@ -8,12 +8,12 @@ from enum import Enum, auto
 from typing import Any, Final, NamedTuple
 
 from resources.network.addresses import FoundAddress, addresses_of
-from resources.network.conversation import Conversation, decoded, message
 from resources.network.links import name_of
 from resources.network.properties import FAMILIES, IPV4, IPV6
 from resources.network.route_entries import RouteEntry, all_routes
 from resources.network.routes import MAIN_TABLE
-from watchers.netlink_subjects import RTM_GETLINK
+from resources.network.rtnetlink import RtnetlinkSocket, decoded, message
+from watchers.netlink_topics import RTM_GETLINK
 
 _MOST_NAMED: Final = 8
 _SCOPE_LINK: Final = 253
@@ -64,7 +64,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 async def lost_with_addresses(
-    kernel: Conversation,
+    kernel: RtnetlinkSocket,
     index: int,
     family: int,
     going: Collection[FoundAddress],
@@ -87,7 +87,7 @@ async def lost_with_addresses(
     return Losses(routes=await _in_words(kernel, lost), default=any(route.is_default for route in lost))
 
 
-async def lost_with_link(kernel: Conversation, index: int, loss: Loss) -> Losses:
+async def lost_with_link(kernel: RtnetlinkSocket, index: int, loss: Loss) -> Losses:
     """What goes along when that becomes of the link of that number. Raises OSError as the kernel does."""
     is_removed = loss is Loss.REMOVED
     versions = (IPV6,) if loss is Loss.NO_IPV6 else (IPV4, IPV6)
@@ -131,7 +131,7 @@ def _parent(link: Any) -> Any:
 
 
 async def _lost_addresses(
-    kernel: Conversation, index: int, affected: Iterable[int], versions: Collection[int]
+    kernel: RtnetlinkSocket, index: int, affected: Iterable[int], versions: Collection[int]
 ) -> tuple[str, ...]:
     """Those that somebody gave to the ``affected`` links: not those of the link alone, which the kernel makes itself."""
     lost = []
@@ -143,7 +143,7 @@ async def _lost_addresses(
     return tuple(lost)
 
 
-async def _in_words(kernel: Conversation, routes: Iterable[RouteEntry]) -> tuple[str, ...]:
+async def _in_words(kernel: RtnetlinkSocket, routes: Iterable[RouteEntry]) -> tuple[str, ...]:
     return tuple([await route.in_words(kernel) for route in routes])
 
 

@@ -12,9 +12,9 @@ import struct
 from typing import Final
 
 from resources.network.addresses import FoundAddress
-from resources.network.conversation import Conversation, message
+from resources.network.rtnetlink import RtnetlinkSocket, message
 from watchers.netlink_socket import Frame, attributes, pack_attribute
-from watchers.netlink_subjects import RTM_DELADDR, RTM_GETLINK, RTM_NEWLINK
+from watchers.netlink_topics import RTM_DELADDR, RTM_GETLINK, RTM_NEWLINK
 
 _LINK_SIZE: Final = 16
 _IFLA_AF_SPEC, _IFLA_INET_CONF = 26, 1
@@ -22,7 +22,7 @@ _PROMOTE_SECONDARIES = 20
 _NUMBER: Final = struct.Struct("=i")
 
 
-async def remove_alone(kernel: Conversation, index: int, address: FoundAddress, *, beside: bool) -> None:
+async def remove_alone(kernel: RtnetlinkSocket, index: int, address: FoundAddress, *, beside: bool) -> None:
     """Remove ``address`` of the link of that number, and no other. ``beside``: it has secondary addresses.
 
     The link is set to promote first, so that a kernel that can't do so says it before anything is lost. The removal and the
@@ -37,7 +37,7 @@ async def remove_alone(kernel: Conversation, index: int, address: FoundAddress, 
     await kernel.change_together(removal, _setting(index, 0))
 
 
-async def _promotes(kernel: Conversation, index: int) -> bool:
+async def _promotes(kernel: RtnetlinkSocket, index: int) -> bool:
     """Whether the link itself is set to promote."""
     answer = await kernel.ask(message(RTM_GETLINK, index=index))
     value, at = answer.body, _LINK_SIZE

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from reactor import Need, PropertyProblem
+from reactor import PropertyProblem, SandboxAccess
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 IPInterface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
@@ -127,9 +127,9 @@ def fault_of_name(check: Callable[[str], object], name: str, instead: str) -> It
         yield PropertyProblem(("name",), str(error), hint)
 
 
-def needs_in(netns: str | None) -> Iterable[Need]:
+def needs_in(netns: str | None) -> Iterable[SandboxAccess]:
     """What it takes to change the network there."""
-    return (Need.NETWORK,) if netns is None else (Need.NETWORK, Need.NAMESPACE)
+    return (SandboxAccess.NETWORK,) if netns is None else (SandboxAccess.NETWORK, SandboxAccess.NAMESPACE)
 
 
 def link_path(netns: str | None, link: str) -> str:

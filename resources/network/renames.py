@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any
 
 from reactor.hostfs import read_record, write_record
-from resources.network.conversation import Conversation, decoded, message
 from resources.network.link_properties import LinkProperties
 from resources.network.link_state import LinkState
 from resources.network.links import find_link
-from watchers.netlink_subjects import RTM_GETLINK
+from resources.network.rtnetlink import RtnetlinkSocket, decoded, message
+from watchers.netlink_topics import RTM_GETLINK
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
 _KIND = "link"
@@ -33,7 +33,7 @@ class Renames:
             with suppress(OSError):
                 write_record(_KIND, self._name, seen)
 
-    async def found(self, kernel: Conversation, wanted: LinkProperties) -> str | None:
+    async def found(self, kernel: RtnetlinkSocket, wanted: LinkProperties) -> str | None:
         """What is to be said of the link that was called so, or has the address that is wanted; None without any.
 
         Raises OSError as the kernel does.
@@ -54,7 +54,7 @@ class Renames:
         return self._seen
 
 
-async def _with_address(kernel: Conversation, address: str) -> str | None:
+async def _with_address(kernel: RtnetlinkSocket, address: str) -> str | None:
     """The name of the first link with that hardware address."""
     if address == _ANONYMOUS:
         return None

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from reactor import Action, Claim, Flag, Need, Plan, PropertyProblem, Resource, ResourceError, Watch
-from resources.network.conversation import Conversation, explained
-from resources.network.foresight import refuse_route
+from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, ResourceError, SandboxAccess, Watch
+from resources.network.preflight import refuse_route
 from resources.network.properties import (
     IPV6,
     IPNetwork,
@@ -26,9 +25,19 @@ from resources.network.properties import (
     parse_network,
     qualified,
 )
-from resources.network.routes import MAIN_TABLE, FoundRoute, RouteState, WantedRoute, Way, put, read, remove
+from resources.network.routes import (
+    MAIN_TABLE,
+    FoundRoute,
+    NextHop,
+    RouteState,
+    WantedRoute,
+    put,
+    read,
+    remove,
+)
+from resources.network.rtnetlink import RtnetlinkSocket, explained
 from watchers.netlink import NetlinkWatch
-from watchers.netlink_subjects import ANY_LINK, Subject, Topic
+from watchers.netlink_topics import ANY_LINK, Topic, WatchedTopic
 
 DEFAULT = "default"
 
@@ -65,9 +74,9 @@ class Route(Resource, kind="route"):
     force: Flag = False
     """Whether the last default route may be removed."""
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """Adds a name that is no destination, a route without a way, and a gateway that can't be one."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if self.destination is None:
             yield from (problems := list(fault_of_name(_check_destination, self.name, "destination")))
             if problems:
@@ -91,18 +100,20 @@ class Route(Resource, kind="route"):
     def watches(self) -> Iterable[Watch]:
         """The route; and what takes it away, in IPv4 unannounced, or brings the way back: link, addresses, nexthops."""
         network = self._network
-        route = Subject.route(self.table, network.network_address.packed, network.prefixlen)
+        route = WatchedTopic.route(self.table, network.network_address.packed, network.prefixlen)
         yield NetlinkWatch(self.netns, route)
         if self.ensure == "absent":
             return
         where = self.link or ANY_LINK
         of_family = (
-            Subject(Topic.IPV6, where) if network.version == IPV6 else Subject(Topic.NEXTHOPS, ANY_LINK)
+            WatchedTopic(Topic.IPV6, where)
+            if network.version == IPV6
+            else WatchedTopic(Topic.NEXTHOPS, ANY_LINK)
         )
-        for subject in (Subject(Topic.LINK, where), Subject(Topic.ADDRESSES, where), of_family):
+        for subject in (WatchedTopic(Topic.LINK, where), WatchedTopic(Topic.ADDRESSES, where), of_family):
             yield NetlinkWatch(self.netns, subject)
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The addresses of the link, in whose networks a gateway must be; if none is managed, the link.
 
         Without a link, those in whose networks the gateway is: the kernel takes the link from them.
@@ -117,7 +128,7 @@ class Route(Resource, kind="route"):
             for length in range(1, host.prefixlen + 1):
                 yield network_name(self.netns, host.supernet(new_prefix=length))
 
-    def needs(self) -> Iterable[Need]:
+    def sandbox_access(self) -> Iterable[SandboxAccess]:
         """The right to change the network."""
         return needs_in(self.netns)
 
@@ -133,7 +144,7 @@ class Route(Resource, kind="route"):
 
     async def observe(self) -> RouteState:
         """The entries of the table for the destination."""
-        with Conversation(self.netns) as kernel, explained(f"read the routes to {self._network}"):
+        with RtnetlinkSocket(self.netns) as kernel, explained(f"read the routes to {self._network}"):
             return await read(kernel, self._wanted)
 
     async def present(self) -> Mapping[str, Any]:
@@ -156,7 +167,7 @@ class Route(Resource, kind="route"):
         run = partial(self._put, state.found)
         return (Action(f"Would have changed {words}", f"changed {words}", run, is_proof=True),)
 
-    async def rehearse(self, state: RouteState) -> None:  # noqa: ARG002 - it is about the way
+    async def preflight(self, state: RouteState) -> None:  # noqa: ARG002 - it is about the way
         """Look whether there is a way to the gateway."""
         if self.ensure == "present":
             await refuse_route(self.netns, self._wanted)
@@ -183,17 +194,17 @@ class Route(Resource, kind="route"):
         return self.metric or (_METRIC_OF_IPV6 if self._network.version == IPV6 else 0)
 
     @property
-    def _way(self) -> Way:
-        return Way(None if self.gateway is None else parse_ip(self.gateway), self.link)
+    def _way(self) -> NextHop:
+        return NextHop(None if self.gateway is None else parse_ip(self.gateway), self.link)
 
     @cached_property
     def _wanted(self) -> WantedRoute:
         return WantedRoute(self._network, self._way, self._metric, self.table)
 
     async def _put(self, found: tuple[FoundRoute, ...] = ()) -> None:
-        with Conversation(self.netns) as kernel:
+        with RtnetlinkSocket(self.netns) as kernel:
             await put(kernel, self._wanted, found)
 
     async def _remove(self, found: FoundRoute) -> None:
-        with Conversation(self.netns) as kernel:
+        with RtnetlinkSocket(self.netns) as kernel:
             await remove(kernel, self._wanted, found)

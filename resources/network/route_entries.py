@@ -8,8 +8,8 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-from resources.network.conversation import Conversation, message
 from resources.network.routes import MAIN_TABLE, found_route
+from resources.network.rtnetlink import RtnetlinkSocket, message
 from watchers.netlink_socket import Frame, attributes
 
 _RTM_GETROUTE: Final = 26
@@ -36,7 +36,7 @@ class RouteEntry(NamedTuple):
         """Whether it leads through some of these links and no other."""
         return bool(self.links) and self.links <= set(links)
 
-    async def in_words(self, kernel: Conversation) -> str:
+    async def in_words(self, kernel: RtnetlinkSocket) -> str:
         """The destination, the way, and the table unless it is the main one."""
         length = self.frame.body[1]
         packed = dict(attributes(self.frame.body, _FIXED_SIZE)).get(_RTA_DST, b"")
@@ -45,7 +45,7 @@ class RouteEntry(NamedTuple):
         return f"{destination} {await found_route(kernel, self.frame)}{table}"
 
 
-async def all_routes(kernel: Conversation, family: int) -> list[RouteEntry]:
+async def all_routes(kernel: RtnetlinkSocket, family: int) -> list[RouteEntry]:
     """Those of all tables but those that the kernel makes itself. Raises OSError as it does."""
     frames = await kernel.dump(message(_RTM_GETROUTE, family=family))
     return [entry for entry in map(_entry, frames) if _is_of_somebody(entry)]

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from resources.network.conversation import (
+from resources.network.links import check_ipv6_fits, find_link, index_of, name_of
+from resources.network.properties import FAMILIES, IPV4, IPV6, IPAddress, IPNetwork
+from resources.network.rtnetlink import (
     NLM_F_CREATE,
     NLM_F_EXCL,
     NLM_F_REPLACE,
-    Conversation,
+    RtnetlinkSocket,
     decoded,
     explained,
     message,
 )
-from resources.network.links import check_ipv6_fits, find_link, index_of, name_of
-from resources.network.properties import FAMILIES, IPV4, IPV6, IPAddress, IPNetwork
 from watchers.netlink_socket import Frame, attributes, pack_attribute
-from watchers.netlink_subjects import RTM_DELROUTE, RTM_NEWROUTE
+from watchers.netlink_topics import RTM_DELROUTE, RTM_NEWROUTE
 
 MAIN_TABLE = 254
 
@@ -37,7 +37,7 @@ _WAYS_OF_A_NEXTHOP = frozenset((4, 5, 9, 18, 21, 22))  # OIF, GATEWAY, MULTIPATH
 _DEFAULTS = {socket.AF_INET: ipaddress.ip_network("0.0.0.0/0"), socket.AF_INET6: ipaddress.ip_network("::/0")}
 
 
-class Way(NamedTuple):
+class NextHop(NamedTuple):
     """Where packets go next. With a gateway, the link may be left to the kernel."""
 
     gateway: IPAddress | None
@@ -53,7 +53,7 @@ class WantedRoute:
     """A route as it should be. ``metric`` is as the kernel has it: never 0 for IPv6."""
 
     network: IPNetwork
-    way: Way
+    way: NextHop
     metric: int
     table: int
 
@@ -66,10 +66,10 @@ class WantedRoute:
 class FoundRoute(NamedTuple):
     """A route as it is, and in the kernel's own words. One that leads nowhere (a blackhole) has no way."""
 
-    ways: tuple[Way, ...]
+    ways: tuple[NextHop, ...]
     body: bytes
 
-    def leads(self, way: Way) -> bool:
+    def leads(self, way: NextHop) -> bool:
         """Whether it leads there and nowhere else."""
         if len(self.ways) != 1:
             return False
@@ -96,7 +96,7 @@ class RouteState(NamedTuple):
     has_others: bool = False
 
 
-async def read(kernel: Conversation, wanted: WantedRoute) -> RouteState:
+async def read(kernel: RtnetlinkSocket, wanted: WantedRoute) -> RouteState:
     """Look for the route. Raises OSError as the kernel does."""
     frames = await _dump(kernel, wanted.family, wanted.table, wanted.network)
     same = [frame for frame in frames if _number(frame, _RTA_PRIORITY, 0) == wanted.metric]
@@ -104,7 +104,7 @@ async def read(kernel: Conversation, wanted: WantedRoute) -> RouteState:
     return RouteState(tuple(found), has_others=len(frames) > len(same))
 
 
-async def put(kernel: Conversation, wanted: WantedRoute, found: Sequence[FoundRoute]) -> None:
+async def put(kernel: RtnetlinkSocket, wanted: WantedRoute, found: Sequence[FoundRoute]) -> None:
     """Add the route. One that was found is replaced in place, so that packets have a way at any time.
 
     It keeps the source and the metrics (mtu, window and the like) that it had: nothing is said of those. Raises ResourceError when its link is not there, or the kernel refuses.
@@ -121,7 +121,7 @@ async def put(kernel: Conversation, wanted: WantedRoute, found: Sequence[FoundRo
             raise
 
 
-async def remove(kernel: Conversation, wanted: WantedRoute, found: FoundRoute) -> None:
+async def remove(kernel: RtnetlinkSocket, wanted: WantedRoute, found: FoundRoute) -> None:
     """Remove a route that was found. Raises ResourceError when the kernel refuses."""
     with explained(f"remove the route to {wanted.network} {found}"):
         await kernel.change(Frame(RTM_DELROUTE, 0, 0, _named(found.body)))
@@ -164,7 +164,7 @@ def addition(wanted: WantedRoute, oif: int | None, kept: bytes | None) -> Frame:
     return request._replace(body=request.body + (kept or b""))
 
 
-async def carries_default_route(kernel: Conversation, index: int) -> bool:
+async def carries_default_route(kernel: RtnetlinkSocket, index: int) -> bool:
     """Whether a default route of the main table goes through the link, or through one on top of it."""
     for family, network in _DEFAULTS.items():
         for frame in await _dump(kernel, family, MAIN_TABLE, network):
@@ -174,7 +174,7 @@ async def carries_default_route(kernel: Conversation, index: int) -> bool:
     return False
 
 
-async def _stack(kernel: Conversation, index: int | None) -> set[int]:
+async def _stack(kernel: RtnetlinkSocket, index: int | None) -> set[int]:
     """The link and all that it rests on: a VLAN on its parent, one end of a veth on the other."""
     found: set[int] = set()
     while index is not None and index not in found:
@@ -186,7 +186,7 @@ async def _stack(kernel: Conversation, index: int | None) -> set[int]:
     return found
 
 
-async def _dump(kernel: Conversation, family: int, table: int, network: IPNetwork) -> list[Frame]:
+async def _dump(kernel: RtnetlinkSocket, family: int, table: int, network: IPNetwork) -> list[Frame]:
     """Every route to exactly that network in the table, from all sources and for all types of service."""
     packed = network.network_address.packed
     try:
@@ -216,9 +216,9 @@ def _number(frame: Frame, kind: int, default: int) -> int:
     return default if value is None else int.from_bytes(value, sys.byteorder)
 
 
-async def found_route(kernel: Conversation, frame: Frame) -> FoundRoute:
+async def found_route(kernel: RtnetlinkSocket, frame: Frame) -> FoundRoute:
     """The entry of a routing table that an answer tells of. Raises OSError as the kernel does."""
-    ways = [Way(gateway, await name_of(kernel, oif)) for oif, gateway in _ways(frame)]
+    ways = [NextHop(gateway, await name_of(kernel, oif)) for oif, gateway in _ways(frame)]
     return FoundRoute(tuple(ways), frame.body)
 
 

@@ -15,14 +15,14 @@ from reactor import ResourceError
 from resources.package.apt_policy import parse_policy, parse_providers
 from resources.package.apt_simulation import parse_search, parse_simulation
 from resources.package.catalog import Catalog, Offer
-from resources.package.complaints import complaint, complaint_in, file_conflict
+from resources.package.commands import PackageCommands
 from resources.package.database import stamp_of, stamps_of
 from resources.package.debconf import preseed
-from resources.package.decision import Change, Changes, Options, Step, Wish
 from resources.package.dpkg_database import DpkgDatabase
+from resources.package.error_lines import complaint, complaint_in, file_conflict
 from resources.package.locks import released
 from resources.package.own_packages import own_files, refusal_of_own
-from resources.package.programs import Programs
+from resources.package.planner import Change, Changes, Desired, Options, Step
 from resources.package.provider import Provider
 from resources.package.transaction import Others
 from resources.package.versions import dpkg
@@ -67,7 +67,7 @@ class Apt(Provider):
         self.sources = (f"{root}/etc/apt/sources.list", f"{root}/etc/apt/sources.list.d")
         self.settings = (f"{root}/etc/apt/", f"{root}/usr/share/keyrings/")
         self._environment = {**_QUESTIONS, **(environment or {})}
-        self._programs = Programs(self._environment)
+        self._programs = PackageCommands(self._environment)
         self._refreshed = 0.0
         self._own: frozenset[str] | None = None
         self._dpkg = DpkgDatabase(f"{root}/var/lib/dpkg")
@@ -148,7 +148,7 @@ class Apt(Provider):
         """A hold is on the package, not on a version."""
         return installed if self._dpkg.find(name).is_held else newest
 
-    async def _mend(self, broken: Iterable[Wish]) -> None:
+    async def _mend(self, broken: Iterable[Desired]) -> None:
         """Whatever comes of it: what can't be configured fails the resource that wants it, and no other."""
         if self._dpkg.was_interrupted or any(broken):
             await self._programs.run("dpkg", "--force-confold", "--configure", "-a")

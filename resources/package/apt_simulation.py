@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from resources.package.decision import Compare
+from resources.package.planner import Compare
 from resources.package.transaction import Others, moved
 
 _LINE: Final = re.compile(r"^(Inst|Remv|Purg) (\S+)(?: \[([^\]]*)\])?(?: \((\S+))?", re.MULTILINE)

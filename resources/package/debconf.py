@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from reactor import ResourceError, remember
-from resources.package.complaints import complaint
+from reactor import ResourceError, register_secret
+from resources.package.error_lines import complaint
 from resources.process import ENVIRONMENT, Command, run
 
 _QUESTION = re.compile(r"[A-Za-z0-9][^\s/]*(/\S+)+")
@@ -57,7 +57,7 @@ def _words(answer: str | bool | int | TypedAnswer) -> str:
         return _words(TypedAnswer(type=kind, value=answer))
     value = str(answer.value).lower() if isinstance(answer.value, bool) else str(answer.value)
     if answer.type == "password":
-        remember(value)
+        register_secret(value)
     return f"{answer.type} {value}"
 
 

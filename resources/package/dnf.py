@@ -12,11 +12,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from reactor import ResourceError, say
+from reactor import ResourceError, emit_output
 from resources.package.catalog import Catalog, Offer
-from resources.package.complaints import complaint, complaint_in, file_conflict
+from resources.package.commands import PackageCommands
 from resources.package.database import stamp_of, stamps_of
-from resources.package.decision import Changes, Wish
 from resources.package.dnf_answers import (
     QUERY_FORMAT,
     left_out,
@@ -24,8 +23,9 @@ from resources.package.dnf_answers import (
     parse_transaction,
     parse_upgrades,
 )
+from resources.package.error_lines import complaint, complaint_in, file_conflict
 from resources.package.own_packages import own_files
-from resources.package.programs import Programs
+from resources.package.planner import Changes, Desired
 from resources.package.provider import Provider
 from resources.package.rpm_database import FORMAT, RpmDatabase
 from resources.package.state import PackageState
@@ -77,7 +77,7 @@ class Dnf(Provider):
         self.hold_files = (f"{root}/etc/dnf/plugins/versionlock.list",)
         self._choices = tuple(f"{root}/etc/dnf/{part}" for part in ("dnf.conf", "modules.d", "plugins"))
         self._options = ("-y", *((f"--installroot={root}",) if root else ()), *options)
-        self._programs = Programs({**_AT_ONCE, **(environment or {})})
+        self._programs = PackageCommands({**_AT_ONCE, **(environment or {})})
         self._refreshed = -math.inf
         self._own: frozenset[str] | None = None
         database = RpmDatabase(root, self._programs)
@@ -86,18 +86,18 @@ class Dnf(Provider):
         self._provided = Catalog(self._query_provided, lambda: stamp_of(database.file))
         self._upgrades = Catalog(self._check_update, self._catalog_stamp)
 
-    async def look(self, wish: Wish) -> PackageState:
+    async def look(self, desired: Desired) -> PackageState:
         """The same, and all upgrades are asked for in one go, too."""
-        if wish.ensure == "latest":
-            self._upgrades.want(wish.name)
-        return self._with_hold(wish, await super().look(wish))
+        if desired.ensure == "latest":
+            self._upgrades.want(desired.name)
+        return self._with_hold(desired, await super().look(desired))
 
-    async def _look(self, wish: Wish) -> PackageState:
-        return self._with_hold(wish, await super()._look(wish))
+    async def _look(self, desired: Desired) -> PackageState:
+        return self._with_hold(desired, await super()._look(desired))
 
-    def _with_hold(self, wish: Wish, state: PackageState) -> PackageState:
+    def _with_hold(self, desired: Desired, state: PackageState) -> PackageState:
         """Where a lock is not managed, dnf itself decides what it lets through."""
-        return state if wish.hold is None else replace(state, is_held=self._is_locked(wish.name))
+        return state if desired.hold is None else replace(state, is_held=self._is_locked(desired.name))
 
     def compare(self, installed: str, wanted: str) -> int:
         """By the rules of rpm; what is not said of a version matches any."""
@@ -165,7 +165,7 @@ class Dnf(Provider):
             return replace(state, is_whole=False)
         return state
 
-    async def _mend(self, broken: Iterable[Wish]) -> None:
+    async def _mend(self, broken: Iterable[Desired]) -> None:
         """Of versions that dnf takes for duplicates, the newest stays. Whatever comes of it: a transaction follows."""
         if any(broken):
             await self._dnf("remove", "--duplicates")
@@ -310,7 +310,7 @@ def _protected(file: str) -> str:
 
 def _tell_left_out(text: str) -> None:
     if (names := left_out(text)) is not None:
-        say(f"dnf can't use these repositories, and leaves them out: {names}")
+        emit_output(f"dnf can't use these repositories, and leaves them out: {names}")
 
 
 def _specification(name: str, version: str | None) -> str:

@@ -23,7 +23,6 @@ from reactor import (
 from resources.download.properties import Checksum, is_url
 from resources.package.database import UNITS
 from resources.package.debconf import Answers, selections
-from resources.package.decision import Options, Wish, decide
 from resources.package.names import (
     ALLOWED,
     GONE,
@@ -35,6 +34,7 @@ from resources.package.names import (
     without_native_architecture,
 )
 from resources.package.package_files import SUFFIXES, PackageSource, suffix_of
+from resources.package.planner import Desired, Options, plan_package
 from resources.package.provider import Provider
 from resources.package.providers import PROVIDERS, is_here, provider_of
 from resources.package.state import PackageState
@@ -64,9 +64,9 @@ class Package(Resource, kind="package", providers=PROVIDERS):
     _others: str = PrivateAttr(default="")
     """What else the last transaction has changed, in words."""
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """Adds names and versions that a package manager would not take as such."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if fault := fault_of_name(self.name):
             yield PropertyProblem(("name",), fault, ALLOWED)
         if fault := fault_of_ensure(self.ensure):
@@ -75,13 +75,13 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             )
         if self.ensure == "purged" and self.provider == "dnf":
             yield PropertyProblem(("ensure",), NO_PURGE, NO_PURGE_HINT)
-        if self.answers and (self._wish.is_to_go or self.provider == "dnf"):
+        if self.answers and (self._desired.is_to_go or self.provider == "dnf"):
             hint = "remove them: packages ask while apt installs them"
             yield PropertyProblem(("answers",), "nothing is asked here", hint)
-        if self.autoremove and not self._wish.is_to_go:
+        if self.autoremove and not self._desired.is_to_go:
             hint = "write it where the package is absent or purged"
             yield PropertyProblem(("autoremove",), "only a removal can take along what nothing needs", hint)
-        if self.hold and (self._wish.is_to_go or self.ensure == "latest"):
+        if self.hold and (self._desired.is_to_go or self.ensure == "latest"):
             hint = "write ensure: present or a version, or remove hold"
             yield PropertyProblem(("hold",), f"a held package can't be {self.ensure}", hint)
         yield from self._source_problems()
@@ -124,11 +124,11 @@ class Package(Resource, kind="package", providers=PROVIDERS):
 
         So a service goes after the package it comes with, also before anybody knows what that holds.
         """
-        return () if self._wish.is_to_go else self._units()
+        return () if self._desired.is_to_go else self._units()
 
     def clears(self) -> Iterable[str]:
         """Its units, if it is to go: a service is stopped before."""
-        return self._units() if self._wish.is_to_go else ()
+        return self._units() if self._desired.is_to_go else ()
 
     def _units(self) -> Iterable[str]:
         yield f"{UNITS}/{self.name}.service"
@@ -143,15 +143,15 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         if self.ref != f"{self.kind}#{self.name}":
             return
         name = without_native_architecture(self.name, self._provider.name)
-        yield Claim("package", name, {"ensure": "absent" if self._wish.is_to_go else "present"})
+        yield Claim("package", name, {"ensure": "absent" if self._desired.is_to_go else "present"})
         if self.ensure not in WORDS:
             stem = name.partition(":")[0] if self._provider.name == "apt" else name
             yield Claim("version of the package", stem, {"ensure": self.ensure})
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """Whatever is configured of the package manager: its repositories above all; and the file it comes from."""
         files = () if self._local_source is None else (self._local_source,)
-        return () if self._wish.is_to_go else (*self._provider.settings, *files)
+        return () if self._desired.is_to_go else (*self._provider.settings, *files)
 
     def reads(self) -> Collection[str]:
         """The file it is installed from."""
@@ -161,7 +161,7 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         """The state of the package, once nobody else is changing it."""
         if self.ensure == "purged" and self._provider.name == "dnf":
             raise ResourceError(NO_PURGE, NO_PURGE_HINT)
-        return await self._provider.look(self._wish)
+        return await self._provider.look(self._desired)
 
     async def present(self) -> Mapping[str, Any]:
         """The version that is there, also as ``ensure`` would have it; and what is known of it only if it is there."""
@@ -172,13 +172,13 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         return {**found, "held": state.is_held, "whole": state.is_whole}
 
     @classmethod
-    def obstacle(cls, provider: str) -> str | None:
+    def unavailable_reason(cls, provider: str) -> str | None:
         """A package manager that is not installed."""
         return None if is_here(provider) else f"this host has no {provider}"
 
     def plan(self, state: PackageState, *, refresh: bool) -> Plan:  # noqa: ARG002 - a refresh means nothing to a package
         """One change or none. Raises ResourceError when the package is held as it is."""
-        change = decide(self._wish, state, self._provider.compare)
+        change = plan_package(self._desired, state, self._provider.compare)
         if change is None:
             return ()
         would = f"Would have {change.did}"
@@ -193,18 +193,18 @@ class Package(Resource, kind="package", providers=PROVIDERS):
             ),
         )
 
-    async def rehearse(self, state: PackageState) -> None:  # noqa: ARG002 - the provider knows it as well
+    async def preflight(self, state: PackageState) -> None:  # noqa: ARG002 - the provider knows it as well
         """Ask whether a repository has what would be installed."""
-        await self._provider.rehearse(self._wish)
+        await self._provider.preflight(self._desired)
 
     def group_key(self) -> Hashable:
         """All that is to be there may come in one transaction, all that is to go leave in another."""
-        return (id(self._provider), self._wish.transaction)
+        return (id(self._provider), self._desired.transaction)
 
     @classmethod
     async def apply_group(cls, members: Sequence[Self]) -> Mapping[str, ResourceError]:
         """Ask the package manager for all changes at once."""
-        applied = await members[0]._provider.apply({member.ref: member._wish for member in members})  # noqa: SLF001
+        applied = await members[0]._provider.apply({member.ref: member._desired for member in members})  # noqa: SLF001
         for member in members:
             member._others = applied.others.get(member.ref, "")  # noqa: SLF001
         return applied.refusals
@@ -214,10 +214,10 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         return type(self)(name=self.name, provider=self.provider, ensure=state.version or "absent")
 
     @property
-    def _wish(self) -> Wish:
+    def _desired(self) -> Desired:
         options = Options(self.install_recommends, self.autoremove)
         answers = selections(self.name, self.answers)
-        return Wish(
+        return Desired(
             self.name, self.ensure, self.interval, self.hold, options, answers, self.source, self.checksum
         )
 
@@ -230,7 +230,7 @@ class Package(Resource, kind="package", providers=PROVIDERS):
         return provider_of(self.provider)
 
     async def _foresee(self) -> str:
-        return await self._provider.foresee(self._wish)
+        return await self._provider.foresee(self._desired)
 
     async def _apply(self) -> None:
         for refusal in (await self.apply_group([self])).values():

@@ -8,7 +8,7 @@ import struct
 
 import trio
 
-from reactor import say
+from reactor import emit_output
 
 PATIENCE = 0.2
 """Seconds between two looks: the kernel does not tell when a lock becomes free, without taking it."""
@@ -23,7 +23,7 @@ async def released(path: str) -> None:
     while (holder := _holder(path)) is not None:
         if holder != told:
             told = holder
-            say(f"{waiting_for(holder)} (it holds {path})")
+            emit_output(f"{waiting_for(holder)} (it holds {path})")
         await trio.sleep(PATIENCE)
 
 

@@ -17,7 +17,7 @@ from reactor import DistrustedError, ResourceError, in_thread, open_input
 from reactor.hostfs import Attributes, Explaining, checksum_of, open_source, private_copy, private_directory
 from resources.download.properties import http_filename, is_url, resolve_source
 from resources.download.source import shown_url
-from resources.package.decision import Change, Changes, Compare, Refusals, Wish
+from resources.package.planner import Change, Changes, Compare, Desired, Refusals
 
 SUFFIXES: Final = {"apt": ".deb", "dnf": ".rpm"}
 """How the files end that each provider installs."""
@@ -79,46 +79,46 @@ class PackageFiles:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    async def put_in(self, wishes: Mapping[str, Wish], changes: Changes) -> tuple[Changes, Refusals]:
+    async def put_in(self, all_desired: Mapping[str, Desired], changes: Changes) -> tuple[Changes, Refusals]:
         """Put in the files that `changes` install. Files of no use are refused."""
         ready: dict[str, Change] = {}
         refusals: Refusals = {}
         for ref, change in changes.items():
             try:
-                file = "" if wishes[ref].source is None else await self.copy_of(wishes[ref])
+                file = "" if all_desired[ref].source is None else await self.copy_of(all_desired[ref])
                 ready[ref] = replace(change, file=file)
             except ResourceError as refusal:
                 refusals[ref] = refusal
         return ready, refusals
 
-    async def copy_of(self, wish: Wish) -> str:
+    async def copy_of(self, desired: Desired) -> str:
         """The path of the copy for a wish with a source: of the package, version and SHA-256 that are wanted.
 
         Raises ResourceError.
         """
-        if wish.name not in self._copies:
-            path = await self._copy(wish)
-            await self._check(wish, path)
-            self._copies[wish.name] = path
-        return self._copies[wish.name]
+        if desired.name not in self._copies:
+            path = await self._copy(desired)
+            await self._check(desired, path)
+            self._copies[desired.name] = path
+        return self._copies[desired.name]
 
-    async def version_of(self, wish: Wish) -> str:
+    async def version_of(self, desired: Desired) -> str:
         """The version that the file of a wish holds. Raises ResourceError as `copy_of`."""
-        path = await self.copy_of(wish)
-        return (await self._identity(_shown(wish.source or ""), path)).version
+        path = await self.copy_of(desired)
+        return (await self._identity(_shown(desired.source or ""), path)).version
 
-    async def _copy(self, wish: Wish) -> str:
-        source = wish.source or ""
+    async def _copy(self, desired: Desired) -> str:
+        source = desired.source or ""
         suffix = SUFFIXES[self._provider]
         if suffix_of(source) != suffix:
             raise ResourceError(
                 f"{self._provider} installs no {suffix_of(source)}", f"name a file that ends in {suffix}"
             )
-        name = f"{wish.name}{suffix}"
+        name = f"{desired.name}{suffix}"
         if is_url(source):
             return await _fetch(source, f"{self._stack.enter_context(private_directory())}/{name}")
         with Explaining(f"read the package {source}"):
-            return await in_thread(self._copy_local, source, name, wish.checksum is not None)
+            return await in_thread(self._copy_local, source, name, desired.checksum is not None)
 
     def _copy_local(self, path: str, name: str, has_checksum: bool) -> str:
         """A checksum vouches for a file whoever may write to it; without one, that must be nobody but root."""
@@ -131,22 +131,22 @@ class PackageFiles:
         finally:
             os.close(fd)
 
-    async def _check(self, wish: Wish, path: str) -> None:
-        source = _shown(wish.source or "")
-        found = await in_thread(checksum_of, path) if wish.checksum is not None else None
-        if found != wish.checksum:
-            words = f"{source} has the SHA-256 {found}, and not {wish.checksum}"
+    async def _check(self, desired: Desired, path: str) -> None:
+        source = _shown(desired.source or "")
+        found = await in_thread(checksum_of, path) if desired.checksum is not None else None
+        if found != desired.checksum:
+            words = f"{source} has the SHA-256 {found}, and not {desired.checksum}"
             raise ResourceError(words, "correct the checksum, if that is the package you want")
         identity = await self._identity(source, path)
-        if wish.name not in (
+        if desired.name not in (
             identity.name,
             f"{identity.name}:{identity.architecture}",
             f"{identity.name}.{identity.architecture}",
         ):
-            words = f"{source} holds the package {identity.name}, and not {wish.name}"
+            words = f"{source} holds the package {identity.name}, and not {desired.name}"
             raise ResourceError(words, f"call the resource {identity.name}, or name another file")
-        if wish.ensure != "present" and self._compare(identity.version, wish.ensure) != 0:
-            words = f"{source} holds version {identity.version} of {identity.name}, and not {wish.ensure}"
+        if desired.ensure != "present" and self._compare(identity.version, desired.ensure) != 0:
+            words = f"{source} holds version {identity.version} of {identity.name}, and not {desired.ensure}"
             raise ResourceError(words, f"write ensure: {identity.version}, or name another file")
 
     async def _identity(self, source: str, path: str) -> _Identity:

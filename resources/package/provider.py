@@ -10,18 +10,18 @@ from typing import Final, NamedTuple
 
 import trio
 
-from reactor import GroupError, ResourceError, say
+from reactor import GroupError, ResourceError, emit_output
 from resources.download.properties import is_url
 from resources.package.catalog import Catalog
-from resources.package.choice import choose
-from resources.package.complaints import complaint
 from resources.package.database import Database, Stamp, stamp_of, stamps_of
-from resources.package.decision import Change, Changes, Refusals, Step, Wish, decide
-from resources.package.foresight import Foresight
+from resources.package.error_lines import complaint
 from resources.package.locks import released
 from resources.package.package_files import PackageFiles
+from resources.package.planner import Change, Changes, Desired, Refusals, Step, plan_package
+from resources.package.preflight import Preflight
 from resources.package.state import PackageState
 from resources.package.transaction import NOTHING, Others, Versions, beginning, others_between
+from resources.package.version_choice import choose
 from resources.process import Completed, missing_rights
 
 _MARKS: Final = (Step.HOLD, Step.RELEASE)
@@ -65,26 +65,26 @@ class Provider(ABC):
         self._told: set[str] = set()
         self._held_by: dict[tuple[str, str], tuple[Stamp | None, str]] = {}
         """The versions in files, by path and package, with the stamps of these when they were read."""
-        self._foresight = Foresight(self._simulate_wishes, self._one_at_a_time)
+        self._preflight = Preflight(self._simulate_wishes, self._one_at_a_time)
 
-    async def look(self, wish: Wish) -> PackageState:
+    async def look(self, desired: Desired) -> PackageState:
         """The state of a package. Starts no process unless something has changed, or the newest is wanted.
 
         While a package manager is at work, its end is awaited: what it leaves in between is no state to act upon.
         """
-        if wish.ensure == "latest":
-            self._catalog.want(wish.name)
+        if desired.ensure == "latest":
+            self._catalog.want(desired.name)
         elif self.database.is_current() and not self._needs_more(
-            wish, state := self.database.find(wish.name)
+            desired, state := self.database.find(desired.name)
         ):
-            if not wish.is_what_a_file_holds or state.version is None:
+            if not desired.is_what_a_file_holds or state.version is None:
                 return state
-            if (known := self._known_in_file(wish)) is not None:
+            if (known := self._known_in_file(desired)) is not None:
                 return replace(state, newest=known[1])
         async with self._one_at_a_time:
-            return await self._look(wish)
+            return await self._look(desired)
 
-    async def apply(self, wishes: Mapping[str, Wish]) -> Applied:
+    async def apply(self, all_desired: Mapping[str, Desired]) -> Applied:
         """Make all wishes true in as few transactions as can be.
 
         Raises GroupError when a transaction failed, and it is not known because of which.
@@ -93,34 +93,40 @@ class Provider(ABC):
             await released(self.database.lock)
             await self.database.load()
             before = self.database.versions()
-            await self._mend([wish for wish in wishes.values() if not (await self._look(wish)).is_whole])
-            changes, refusals = await self._decide(wishes)
+            await self._mend(
+                [desired for desired in all_desired.values() if not (await self._look(desired)).is_whole]
+            )
+            changes, refusals = await self._decide(all_desired)
             try:
-                await self._release([wishes[ref].name for ref in changes if wishes[ref].hold is not None])
-                await self._change(wishes, _without_marks(changes), refusals)
-                await self._hold([wishes[ref].name for ref in changes.keys() - refusals if wishes[ref].hold])
+                await self._release(
+                    [all_desired[ref].name for ref in changes if all_desired[ref].hold is not None]
+                )
+                await self._change(all_desired, _without_marks(changes), refusals)
+                await self._hold(
+                    [all_desired[ref].name for ref in changes.keys() - refusals if all_desired[ref].hold]
+                )
             except ResourceError as error:
-                if told := (await self._others(before, wishes)).told("it has also"):
-                    say(f"the transaction failed{told}")
+                if told := (await self._others(before, all_desired)).told("it has also"):
+                    emit_output(f"the transaction failed{told}")
                 raise GroupError(error.message, error.hint, refusals=refusals) from error
-            others = await self._others(before, wishes)
-            return Applied(refusals, _told_to_each({ref: wishes[ref] for ref in changes}, others))
+            others = await self._others(before, all_desired)
+            return Applied(refusals, _told_to_each({ref: all_desired[ref] for ref in changes}, others))
 
-    async def rehearse(self, wish: Wish) -> None:
+    async def preflight(self, desired: Desired) -> None:
         """Raise what `apply` would for want of a package in the repositories; lists are fetched as that would."""
-        self._catalog.want(wish.name)
+        self._catalog.want(desired.name)
         async with self._one_at_a_time:
-            change = decide(wish, await self._look(wish), self.compare)
+            change = plan_package(desired, await self._look(desired), self.compare)
             if change is None or change.step.is_removal or change.step in _MARKS:
                 return
-            if wish.source is not None:
-                await self._rehearse_file(wish)
+            if desired.source is not None:
+                await self._rehearse_file(desired)
                 return
-            _, refusals = await self._choose({wish.name: change})
+            _, refusals = await self._choose({desired.name: change})
             if refusals and self._has_lists():
-                raise refusals[wish.name]
+                raise refusals[desired.name]
 
-    async def foresee(self, wish: Wish) -> str:
+    async def foresee(self, desired: Desired) -> str:
         """What else would change with the package, as the end of a sentence.
 
         Raises ResourceError when the transaction would be refused.
@@ -129,7 +135,7 @@ class Provider(ABC):
             return "; what else would change is not known: there are no package lists"
         if missing_rights() is not None and not self.simulates_for_all:
             return f"; what else would change is not known: {self.program} tells it to root only"
-        return await self._foresight.tell(wish)
+        return await self._preflight.tell(desired)
 
     async def fetch_from(self, file: str) -> None:
         """Fetch what one repository offers, of which nobody else knows yet: ``file`` describes it, alone in its directory.
@@ -167,7 +173,7 @@ class Provider(ABC):
         """The newest version up to ``newest`` that the administrator does not keep back."""
 
     @abstractmethod
-    async def _mend(self, broken: Iterable[Wish]) -> None:
+    async def _mend(self, broken: Iterable[Desired]) -> None:
         """Let an interrupted transaction come to its end."""
 
     @abstractmethod
@@ -196,12 +202,12 @@ class Provider(ABC):
     async def _simulate(self, changes: Changes) -> Others:
         """What one transaction would change beside what it is asked for. Raises ResourceError when it would be refused."""
 
-    async def _simulate_wishes(self, wishes: Mapping[str, Wish]) -> Others:
-        decided, refusals = await self._decide(wishes)
+    async def _simulate_wishes(self, all_desired: Mapping[str, Desired]) -> Others:
+        decided, refusals = await self._decide(all_desired)
         changes: Changes = _without_marks(decided)
         with self._files() as files:
             if any(not change.step.is_removal for change in changes.values()):
-                changes, unusable = await files.put_in(wishes, changes)
+                changes, unusable = await files.put_in(all_desired, changes)
                 changes, unavailable = await self._choose(changes)
                 refusals |= unusable | unavailable
             for refusal in refusals.values():
@@ -211,58 +217,58 @@ class Provider(ABC):
     def _files(self) -> PackageFiles:
         return PackageFiles(self.name, self._read_file, self.compare)
 
-    async def _rehearse_file(self, wish: Wish) -> None:
-        """Raise what keeps the file of ``wish`` from being installed. A server is not asked, but by a simulation."""
-        if not is_url(wish.source or ""):
+    async def _rehearse_file(self, desired: Desired) -> None:
+        """Raise what keeps the file of ``desired`` from being installed. A server is not asked, but by a simulation."""
+        if not is_url(desired.source or ""):
             with self._files() as files:
-                await files.copy_of(wish)
+                await files.copy_of(desired)
 
-    async def _others(self, before: Versions, wishes: Mapping[str, Wish]) -> Others:
+    async def _others(self, before: Versions, all_desired: Mapping[str, Desired]) -> Others:
         """What has changed since, beside what was asked for."""
         await self._catch_up()
-        asked = {wish.name for wish in wishes.values()}
+        asked = {desired.name for desired in all_desired.values()}
         return others_between(before, self.database.versions(), asked, self.compare)
 
     async def _find(self, name: str) -> PackageState:
         """The state of a package as of the last `load`."""
         return self.database.find(name)
 
-    async def _look(self, wish: Wish) -> PackageState:
+    async def _look(self, desired: Desired) -> PackageState:
         await self._catch_up()
-        state = await self._find(wish.name)
-        if _may_be_virtual(wish, state):
-            return replace(state, provided_by=await self._stand_ins(wish.name))
-        if wish.is_what_a_file_holds and state.version is not None:
-            return replace(state, newest=await self._version_in_file(wish))
-        if wish.ensure != "latest":
+        state = await self._find(desired.name)
+        if _may_be_virtual(desired, state):
+            return replace(state, provided_by=await self._stand_ins(desired.name))
+        if desired.is_what_a_file_holds and state.version is not None:
+            return replace(state, newest=await self._version_in_file(desired))
+        if desired.ensure != "latest":
             return state
-        if self._age() > wish.interval:
+        if self._age() > desired.interval:
             await self._try_to_refresh()
-        return replace(state, newest=await self._newest(wish.name, state.version))
+        return replace(state, newest=await self._newest(desired.name, state.version))
 
-    def _known_in_file(self, wish: Wish) -> tuple[Stamp | None, str | None] | None:
-        """The version in the file of ``wish``, None for a file that is not there; None if it has to be read."""
-        path = wish.source or ""
+    def _known_in_file(self, desired: Desired) -> tuple[Stamp | None, str | None] | None:
+        """The version in the file of ``desired``, None for a file that is not there; None if it has to be read."""
+        path = desired.source or ""
         if (now := stamp_of(path)) is None:
             return now, None
-        known = self._held_by.get((path, wish.name))
+        known = self._held_by.get((path, desired.name))
         return known if known is not None and known[0] == now else None
 
-    async def _version_in_file(self, wish: Wish) -> str | None:
+    async def _version_in_file(self, desired: Desired) -> str | None:
         """The version to be there; None leaves alone what is. Raises ResourceError for a file that can't be used."""
-        path = wish.source or ""
-        if (known := self._known_in_file(wish)) is not None:
+        path = desired.source or ""
+        if (known := self._known_in_file(desired)) is not None:
             return known[1]
         stamp = stamp_of(path)
         with self._files() as files:
-            version = await files.version_of(wish)
-        self._held_by[path, wish.name] = (stamp, version)
+            version = await files.version_of(desired)
+        self._held_by[path, desired.name] = (stamp, version)
         return version
 
     @staticmethod
-    def _needs_more(wish: Wish, state: PackageState) -> bool:
-        """Whether the database alone does not say whether ``wish`` is true."""
-        return bool(state.beside) or _may_be_virtual(wish, state)
+    def _needs_more(desired: Desired, state: PackageState) -> bool:
+        """Whether the database alone does not say whether ``desired`` is true."""
+        return bool(state.beside) or _may_be_virtual(desired, state)
 
     async def _stand_ins(self, name: str) -> tuple[str, ...]:
         """The installed packages that provide ``name``, if no repository has a package that is called so."""
@@ -283,33 +289,33 @@ class Provider(ABC):
             )
         return let_through
 
-    async def _change(self, wishes: Mapping[str, Wish], changes: Changes, refusals: Refusals) -> None:
+    async def _change(self, all_desired: Mapping[str, Desired], changes: Changes, refusals: Refusals) -> None:
         """Remove what is to go, then install the rest; what can't be done is added to ``refusals``."""
         removals = {ref: change for ref, change in changes.items() if change.step.is_removal}
         if removals:
-            refusals.update(await self._finish(wishes, removals, await self._remove(removals)))
+            refusals.update(await self._finish(all_desired, removals, await self._remove(removals)))
         if wanted := {ref: change for ref, change in changes.items() if ref not in removals}:
             with self._files() as files:
-                usable, unusable = await files.put_in(wishes, wanted)
+                usable, unusable = await files.put_in(all_desired, wanted)
                 refusals.update(unusable)
-                await self._bring(wishes, usable, refusals, files)
+                await self._bring(all_desired, usable, refusals, files)
 
     async def _bring(
-        self, wishes: Mapping[str, Wish], wanted: Changes, refusals: Refusals, files: PackageFiles
+        self, all_desired: Mapping[str, Desired], wanted: Changes, refusals: Refusals, files: PackageFiles
     ) -> None:
         """Install what is ``wanted``; what is in no repository is added to ``refusals``."""
         installs, unavailable = await self._choose(wanted)
-        await self._answer([wishes[ref].answers for ref in installs])
+        await self._answer([all_desired[ref].answers for ref in installs])
         completed = await self._install(installs) if installs else None
         if completed is not None and self._was_outdated(completed):
             await self._try_to_refresh()
-            wanted, _ = await self._decide({ref: wishes[ref] for ref in wanted})
-            wanted, _ = await files.put_in(wishes, wanted)
+            wanted, _ = await self._decide({ref: all_desired[ref] for ref in wanted})
+            wanted, _ = await files.put_in(all_desired, wanted)
             installs, unavailable = await self._choose_from_lists(wanted)
             completed = await self._install(installs) if installs else None
         refusals.update(unavailable)
         if completed is not None:
-            refusals.update(await self._finish(wishes, installs, completed))
+            refusals.update(await self._finish(all_desired, installs, completed))
 
     def _was_outdated(self, completed: Completed) -> bool:
         """Whether fresh lists may help: repositories drop a version when there is a newer one."""
@@ -328,12 +334,12 @@ class Provider(ABC):
         except ResourceError as error:
             _tell(f"the package lists could not be refreshed: {error.message}")
 
-    async def _decide(self, wishes: Mapping[str, Wish]) -> tuple[Changes, Refusals]:
+    async def _decide(self, all_desired: Mapping[str, Desired]) -> tuple[Changes, Refusals]:
         changes: dict[str, Change] = {}
         refusals: Refusals = {}
-        for ref, wish in wishes.items():
+        for ref, desired in all_desired.items():
             try:
-                change = decide(wish, await self._look(wish), self.compare)
+                change = plan_package(desired, await self._look(desired), self.compare)
             except ResourceError as held:
                 refusals[ref] = held
             else:
@@ -359,13 +365,15 @@ class Provider(ABC):
         offers = await self._catalog.offers(names) if names else {}
         return choose(changes, offers, self.compare)
 
-    async def _finish(self, wishes: Mapping[str, Wish], changes: Changes, completed: Completed) -> Refusals:
+    async def _finish(
+        self, all_desired: Mapping[str, Desired], changes: Changes, completed: Completed
+    ) -> Refusals:
         """Judge a transaction by what it reached: a package that was broken before fails those of others.
 
         Returns what one that succeeded did not do. Raises ResourceError for one that failed.
         """
         self.database.forget()
-        left, _ = await self._decide({ref: replace(wishes[ref], hold=None) for ref in changes})
+        left, _ = await self._decide({ref: replace(all_desired[ref], hold=None) for ref in changes})
         if completed.exit_code == 0:
             return {ref: self._ignored(change) for ref, change in left.items()}
         words = complaint(completed)
@@ -385,7 +393,7 @@ class Provider(ABC):
         """Each package is looked at several times in one check."""
         if line not in self._told:
             self._told.add(line)
-            say(line)
+            emit_output(line)
 
     def _advice(self, words: str) -> str | None:  # noqa: ARG002 - a provider may know what they mean
         """How to mend what the package manager complains of in ``words``, where it does not say so itself."""
@@ -399,18 +407,18 @@ class Provider(ABC):
         )
 
 
-def _told_to_each(changed: Mapping[str, Wish], others: Others) -> dict[str, str]:
+def _told_to_each(changed: Mapping[str, Desired], others: Others) -> dict[str, str]:
     """What each of those that were changed in one transaction tells of what else that did."""
     told = {}
     for ref in changed:
-        companions = [wish.name for other, wish in changed.items() if other != ref]
+        companions = [desired.name for other, desired in changed.items() if other != ref]
         told[ref] = others.told(beginning(companions, would=False))
     return told
 
 
-def _may_be_virtual(wish: Wish, state: PackageState) -> bool:
+def _may_be_virtual(desired: Desired, state: PackageState) -> bool:
     """Whether another package may stand for the one that is wanted: not for one that comes from a file."""
-    return wish.ensure == "present" and state.version is None and wish.source is None
+    return desired.ensure == "present" and state.version is None and desired.source is None
 
 
 def _without_marks(changes: Changes) -> dict[str, Change]:
@@ -420,4 +428,4 @@ def _without_marks(changes: Changes) -> dict[str, Change]:
 def _tell(text: str) -> None:
     """Say what a program wrote as it did, in lines."""
     for line in text.splitlines():
-        say(line)
+        emit_output(line)

@@ -7,8 +7,8 @@ import re
 from functools import cmp_to_key
 
 from reactor import PathWatch, ResourceError, Watch
+from resources.package.commands import PackageCommands
 from resources.package.database import Database
-from resources.package.programs import Programs
 from resources.package.state import NOT_INSTALLED, PackageState
 from resources.package.transaction import Versions
 from resources.package.versions import rpm
@@ -26,7 +26,7 @@ _LINE = re.compile(r"^(\S+)\t(\S+)\t(\S+)$", re.MULTILINE)
 class RpmDatabase(Database):
     """The database below ``root``."""
 
-    def __init__(self, root: str, programs: Programs) -> None:
+    def __init__(self, root: str, programs: PackageCommands) -> None:
         self._root = root
         self._programs = programs
         self.file = _find(root)

@@ -1,16 +1,16 @@
 """Running commands, for every kind that needs one: in a process group of its own, which ends as a whole.
 
-`command` starts one and waits for it, `perform` runs one that must succeed, `group` ends what is left, `family` knows
-what that is, `lifeline` has a `guardian` end it when we can't, `files` take what it writes if it goes on without us, `output` keeps
+`command` starts one and waits for it, `perform` runs one that must succeed, `group` ends what is left, `process_tree` knows
+what that is, `reaper_client` has a `reaper` end it when we can't, `files` take what it writes if it goes on without us, `output` keeps
 that, `quoting` makes words of its text, `identity` is who it runs as.
 """
 
 from resources.process.command import ENVIRONMENT, Command, Completed, require_startable, run
 from resources.process.files import memory_file
 from resources.process.identity import Identity, identity_of
-from resources.process.output import last_words
-from resources.process.perform import missing_rights, perform
+from resources.process.output import output_tail
 from resources.process.quoting import pieces, split_words
+from resources.process.system_command import missing_rights, perform
 
 __all__ = [
     "ENVIRONMENT",
@@ -18,9 +18,9 @@ __all__ = [
     "Completed",
     "Identity",
     "identity_of",
-    "last_words",
     "memory_file",
     "missing_rights",
+    "output_tail",
     "perform",
     "pieces",
     "require_startable",

@@ -25,8 +25,8 @@ from reactor.hostfs import open_directory
 from resources.process.files import follow, memory_file
 from resources.process.group import end_group
 from resources.process.identity import Identity
-from resources.process.lifeline import entrusted, have_guardian
-from resources.process.output import TAIL_BYTES, Output, last_words
+from resources.process.output import TAIL_BYTES, Output, output_tail
+from resources.process.reaper_client import ensure_reaper, killed_with_us
 
 ENVIRONMENT: Final = {
     "PATH": "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin",
@@ -108,14 +108,14 @@ async def run(command: Command, tell: Callable[[str], None] | None = None) -> Co
         problem = f"killed by {_signal_name(-code)}"
     else:
         return Completed(code, stdout.tail, stderr.tail, trio.current_time() - began)
-    raise ResourceError(problem + last_words(stdout.tail, stderr.tail))
+    raise ResourceError(problem + output_tail(stdout.tail, stderr.tail))
 
 
 @contextmanager
 def _start(command: Command, program: str) -> Iterator[_Child]:
     """Start the command, and close its descriptors in the end."""
     if not command.left_alone:
-        have_guardian()
+        ensure_reaper()
     with ExitStack() as held:
         if command.left_alone:
             ours = [held.enter_context(memory_file()) for _ in range(2)]
@@ -224,7 +224,7 @@ async def _wait(child: _Child, command: Command) -> bool:
     """Wait until the leader has ended, or end its group. Tells whether it ended by itself, in time."""
     try:
         program, pid = command.arguments[0], child.process.pid
-        with left_alone(pid, program) if command.left_alone else entrusted(pid):
+        with left_alone(pid, program) if command.left_alone else killed_with_us(pid):
             return await _ends(child, command.timeout)
     finally:
         child.process.poll()

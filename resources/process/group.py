@@ -7,7 +7,7 @@ import signal
 
 import trio
 
-from resources.process.family import Family
+from resources.process.process_tree import ProcessTree
 
 TERM_GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL."""
@@ -22,11 +22,11 @@ async def end_group(group: int) -> None:
     That keeps the number from becoming a stranger's. Every member has `TERM_GRACE` to clean up, also when the
     leader goes first.
     """
-    family = Family(group)
+    family = ProcessTree(group)
     for number, grace in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, _KILL_GRACE)):
         family.send(number)
         with trio.move_on_after(grace):
-            while members := family.living():
+            while members := family.alive():
                 for each in members:
                     await _wait_for_exit(each.pid)
 

@@ -48,7 +48,7 @@ def _decode(data: bytearray) -> str:
     return data.decode(errors="backslashreplace")
 
 
-def last_words(stdout: str, stderr: str) -> str:
+def output_tail(stdout: str, stderr: str) -> str:
     """The last lines of a command for an error text, each on a line of its own; those of stderr, if any."""
     lines = [line.rstrip() for line in (stderr if stderr.strip() else stdout).splitlines() if line.strip()]
     return "".join(f"\n  {line[:_WORDS_WIDTH]}" for line in lines[-_WORDS_LINES:])

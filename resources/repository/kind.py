@@ -25,7 +25,7 @@ from reactor import (
     Watch,
     fragile_mounts,
     in_thread,
-    remember_url,
+    register_url_secrets,
 )
 from reactor.hostfs import Explaining
 from resources import textfile
@@ -39,7 +39,7 @@ _KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
 
 def _without_credentials_shown(url: str) -> str:
-    remember_url(url)
+    register_url_secrets(url)
     return url
 
 
@@ -77,9 +77,9 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
     trusted: Flag = False
     """Whether to take packages that nobody has signed."""
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """Adds names that are no file names, and what a repository can't do without."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if not _NAME.fullmatch(self.name):
             hint = "use letters, digits and . _ -, as in nginx or docker-ce"
             yield PropertyProblem(
@@ -109,7 +109,7 @@ class Repository(Resource, kind="repository", providers=PROVIDERS):
         """Its file, if it is to go: then no package comes from it any more."""
         return self._files[:1] if self.ensure == "absent" else ()
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The directories of its files, and a key that is managed elsewhere."""
         yield from map(os.path.dirname, self._files)
         if self.key is not None and not self._has_key_text:

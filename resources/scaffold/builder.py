@@ -12,7 +12,7 @@ from pathlib import Path
 
 import trio
 
-from reactor import Diff, Heard, ResourceError, say
+from reactor import ChangedPaths, Diff, ResourceError, emit_output
 from reactor.hostfs import (
     Attributes,
     Change,
@@ -29,8 +29,8 @@ from reactor.hostfs import (
     secret_diff,
     write,
 )
-from resources.process import ENVIRONMENT, Command, last_words, require_startable, run
-from resources.scaffold.debt import note_of, noted
+from resources.process import ENVIRONMENT, Command, output_tail, require_startable, run
+from resources.scaffold.pending_commands import note_of, noted
 from resources.scaffold.state import Difference, ScaffoldState
 from resources.scaffold.target import TargetTree
 
@@ -65,7 +65,7 @@ class Builder:
     def __init__(self, target: TargetTree, commands: Sequence[PostCommand], *, is_secret: bool) -> None:
         self._target = target
         self._commands = commands
-        self.touched = Heard()
+        self.touched = ChangedPaths()
         self.touched.take()  # nothing so far, where a listener would begin in doubt
         self._is_secret = is_secret
 
@@ -184,7 +184,7 @@ class Builder:
         """Remove temporary files, and say so of each. One that a living process has taken up meanwhile stays."""
         for path in filter(self._target.is_litter, paths):
             await self._remove((path,))
-            say(f"removed {path}, a temporary file of an interrupted run")
+            emit_output(f"removed {path}, a temporary file of an interrupted run")
 
     async def _perform_apart(self, commands: Sequence[PostCommand], path: str) -> None:
         """The same where others may put another file, or a symlink, at ``path``: on a copy out of their reach."""
@@ -255,7 +255,7 @@ async def _all_of(diffs: Sequence[Diff], left: int) -> str:
 async def _perform(arguments: Sequence[str], path: str) -> None:
     completed = await run(Command(arguments, "/", ENVIRONMENT))
     if completed.exit_code != 0:
-        words = last_words(completed.stdout, completed.stderr)
+        words = output_tail(completed.stdout, completed.stderr)
         hint = "the file is in place, and is made anew with the next attempt; mend the command in `post`"
         raise ResourceError(
             f"post: exit code {completed.exit_code} of {arguments[0]} for {path}{words}", hint

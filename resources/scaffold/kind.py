@@ -11,25 +11,25 @@ from pydantic import AfterValidator, PrivateAttr, ValidationInfo, model_validato
 
 from reactor import (
     AbsolutePath,
+    ChangedPaths,
     Claim,
     Flag,
-    Heard,
     PathWatch,
     Plan,
     PropertyProblem,
     Resource,
     confined_engine,
+    emit_output,
     in_thread,
-    say,
 )
 from reactor.hostfs import accounts, accounts_of
 from resources.file.kind import Account, SourcePath, parse_mode
 from resources.process import split_words
 from resources.scaffold.builder import Builder, PostCommand
-from resources.scaffold.decision import decide
+from resources.scaffold.planner import plan_scaffold
 from resources.scaffold.rendering import Renderer
 from resources.scaffold.source import SourceTree
-from resources.scaffold.state import ScaffoldState, Wish
+from resources.scaffold.state import Desired, ScaffoldState
 from resources.scaffold.target import TargetTree
 from resources.scaffold.values import FixedValues, Values
 
@@ -102,9 +102,9 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         if "engine" not in self.model_fields_set:
             self.__dict__["engine"] = "jet"
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if (self.left_delimiter is None) != (self.right_delimiter is None):
             missing = "right_delimiter" if self.right_delimiter is None else "left_delimiter"
             yield PropertyProblem((), "delimiters come in pairs", f"add {missing}")
@@ -145,40 +145,40 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         """What is still to be done where something was done. Events of that are left for the check they ask for."""
         return self.plan(await self._observe(self._builder.touched), refresh=False)
 
-    async def _observe(self, heard: Heard) -> ScaffoldState:
+    async def _observe(self, heard: ChangedPaths) -> ScaffoldState:
         """Files that were heard of are looked at on the spot; templates, and all of it, in a thread."""
-        wish = await self._wish()
+        desired = await self._desired()
         paths = heard.take()
         try:
-            state = await self._look_at(paths, wish) if paths is not None else None
+            state = await self._look_at(paths, desired) if paths is not None else None
             if state is None:
-                state = await in_thread(self._look, wish)
+                state = await in_thread(self._look, desired)
         except BaseException:
             heard.lose()
             raise
         for remark in self._renderer.remarks():
-            say(remark)
+            emit_output(remark)
         return state
 
-    def _look(self, wish: Wish) -> ScaffoldState:
+    def _look(self, desired: Desired) -> ScaffoldState:
         self._renderer.refresh()
-        return self._target.compare(self._renderer.files, wish)
+        return self._target.compare(self._renderer.files, desired)
 
-    async def _look_at(self, paths: Collection[str], wish: Wish) -> ScaffoldState | None:
+    async def _look_at(self, paths: Collection[str], desired: Desired) -> ScaffoldState | None:
         """Only these paths of both trees; None when that does not do."""
         templates = _below(self.source, paths)
         files = _below(self.name, paths)
         rendered = await in_thread(self._renderer.refresh, templates) if templates else ()
         if len(templates) + len(files) < len(paths):
             return None  # a tree as a whole
-        compare = partial(self._target.compare_only, [*files, *rendered], self._renderer.files, wish)
+        compare = partial(self._target.compare_only, [*files, *rendered], self._renderer.files, desired)
         is_long = self._target.is_crowded or len(files) > _AT_ONCE
         return await in_thread(compare) if is_long else compare()
 
-    async def _wish(self) -> Wish:
+    async def _desired(self) -> Desired:
         owner, group = self.owner or "0", self.group or "0"
         ids = accounts.known(owner, group) or await accounts.look_up(owner, group)
-        return Wish(
+        return Desired(
             None if self.owner is None else ids[0],
             None if self.group is None else ids[1],
             None if self.file_mode is None else parse_mode(self.file_mode),
@@ -188,18 +188,18 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
     def plan(self, state: ScaffoldState, *, refresh: bool) -> Plan:  # noqa: ARG002  a tree has nothing to refresh
         """What to do, by the decision table."""
         has_commands = bool(self.post)
-        return decide(self.ensure, state, self._builder, purge=self.purge, has_commands=has_commands)
+        return plan_scaffold(self.ensure, state, self._builder, purge=self.purge, has_commands=has_commands)
 
-    async def rehearse(self, state: ScaffoldState) -> None:
+    async def preflight(self, state: ScaffoldState) -> None:
         """Look whether the commands of `post` can be started."""
         if self.ensure == "present":
             await self._builder.require_startable(state)
 
-    def purges(self) -> str | None:
+    def purged_directory(self) -> str | None:
         """The target, if it is asked to."""
         return self.name if self.purge else None
 
-    def spare(self, managed: frozenset[str]) -> None:
+    def exclude_from_purge(self, managed: frozenset[str]) -> None:
         """Take these paths for no files of the target."""
         self._spared = managed
 
@@ -211,7 +211,7 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         """The target, if it is to go: it goes with the last file."""
         return (self.name,) if self.ensure == "absent" else ()
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The directory above the target, the templates with whoever makes them, and the owners."""
         return (os.path.dirname(self.name), f"{self.source}/", *accounts_of(self.owner, self.group))
 
@@ -235,8 +235,8 @@ class Scaffold(Resource, kind="scaffold", providers=("choria",)):
         return copied
 
     @cached_property
-    def _heard(self) -> Heard:
-        return Heard()
+    def _heard(self) -> ChangedPaths:
+        return ChangedPaths()
 
     @cached_property
     def _renderer(self) -> Renderer:

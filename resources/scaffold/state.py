@@ -8,7 +8,7 @@ from typing import NamedTuple
 from reactor.hostfs import Attributes, Change
 
 
-class Wish(NamedTuple):
+class Desired(NamedTuple):
     """What is asked of owner, group and modes; None where that is left alone."""
 
     uid: int | None = None

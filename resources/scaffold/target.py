@@ -25,7 +25,7 @@ from reactor.hostfs import (
     settled,
     stamp_of,
 )
-from resources.scaffold.state import Difference, ScaffoldState, Wish
+from resources.scaffold.state import Desired, Difference, ScaffoldState
 
 _CROWD = 1000
 """Names beside those of the scaffold; to go through them takes two milliseconds."""
@@ -41,12 +41,12 @@ class _Accepted(NamedTuple):
     digest: bytes
     attributes: Attributes
 
-    def adjust(self, wish: Wish) -> Wish:
+    def adjust(self, desired: Desired) -> Desired:
         """The same wish, with what the commands made of the attributes that are managed."""
-        return wish._replace(
-            uid=None if wish.uid is None else self.attributes.uid,
-            gid=None if wish.gid is None else self.attributes.gid,
-            file_mode=None if wish.file_mode is None else self.attributes.mode,
+        return desired._replace(
+            uid=None if desired.uid is None else self.attributes.uid,
+            gid=None if desired.gid is None else self.attributes.gid,
+            file_mode=None if desired.file_mode is None else self.attributes.mode,
         )
 
 
@@ -64,7 +64,7 @@ class TargetTree:
         """What commands made of a file."""
         self._doubted: set[str] = set()
         """Files that are to be made anew, whatever they hold."""
-        self._wish: Wish | None = None
+        self._desired: Desired | None = None
         self._texts: Mapping[str, str] = {}
         self._paths: dict[str, str] = {}
         """The absolute path of each file of the scaffold, in order: to join thousands takes a millisecond."""
@@ -78,14 +78,16 @@ class TargetTree:
         self._empty: set[str] = set()
         """Directories below the root with no file in them, however deep."""
 
-    def compare(self, files: Mapping[str, str], wish: Wish) -> ScaffoldState:
+    def compare(self, files: Mapping[str, str], desired: Desired) -> ScaffoldState:
         """The state of the tree, of which ``files`` tells what it is to hold. Raises ResourceError."""
         found = dict(self._walk())
-        self._wish = None  # until the index is whole again
-        self._directories = tuple(self._compare_directories(_directories_of(files), found, wish))
+        self._desired = None  # until the index is whole again
+        self._directories = tuple(self._compare_directories(_directories_of(files), found, desired))
         self._texts = files
         self._paths = {path: self.absolute(path) for path in sorted(files)}
-        self._files = {path: self._compare(path, files[path], found.get(path), wish) for path in self._paths}
+        self._files = {
+            path: self._compare(path, files[path], found.get(path), desired) for path in self._paths
+        }
         self._missing = files.keys() - found.keys()
         self._mounted = self._find_mounted()
         self._others = {
@@ -95,7 +97,7 @@ class TargetTree:
         }
         self._empty = {path for path in _empty_directories(found) if not self._is_left_alone(path)}
         self._empty.difference_update(os.path.relpath(path, self.root) for path in self.kept)
-        self._wish = wish
+        self._desired = desired
         return self._state()
 
     @property
@@ -104,10 +106,10 @@ class TargetTree:
         return len(self._others) > _CROWD
 
     def compare_only(
-        self, paths: Iterable[str], files: Mapping[str, str], wish: Wish
+        self, paths: Iterable[str], files: Mapping[str, str], desired: Desired
     ) -> ScaffoldState | None:
         """The same, looking at these paths only; None when that does not do: a directory or a template is another."""
-        if wish != self._wish or self._directories or self._empty:
+        if desired != self._desired or self._directories or self._empty:
             return None
         if files is not self._texts and files.keys() != self._texts.keys():
             return None
@@ -118,7 +120,7 @@ class TargetTree:
             if found is not None and stat.S_ISDIR(found.st_mode):
                 return None
             if path in files:
-                self._files[path] = self._compare(path, files[path], found, wish)
+                self._files[path] = self._compare(path, files[path], found, desired)
                 (self._missing.add if found is None else self._missing.discard)(path)
             elif self._is_left_alone(path):
                 continue
@@ -159,7 +161,7 @@ class TargetTree:
 
     def is_litter(self, path: str) -> bool:
         """Whether the temporary file at the absolute ``path`` is ours or the owner's, and no living process writes it."""
-        return is_litter(path, 0 if self._wish is None else self._wish.uid or 0)
+        return is_litter(path, 0 if self._desired is None else self._desired.uid or 0)
 
     def doubt(self, path: str) -> None:
         """Take the file at the absolute ``path`` for wrong until it is accepted: its commands have not all succeeded."""
@@ -216,11 +218,13 @@ class TargetTree:
                         else:
                             yield path, entry.stat(follow_symlinks=False)
 
-    def _compare(self, path: str, text: str, found: os.stat_result | None, wish: Wish) -> Difference | None:
+    def _compare(
+        self, path: str, text: str, found: os.stat_result | None, desired: Desired
+    ) -> Difference | None:
         absolute = self.absolute(path)
         if found is None:
             return Difference(
-                absolute, _attributes(None, wish.uid, wish.gid, wish.file_mode, _FILE_MODE), text
+                absolute, _attributes(None, desired.uid, desired.gid, desired.file_mode, _FILE_MODE), text
             )
         if stat.S_ISDIR(found.st_mode):
             raise ResourceError(
@@ -228,8 +232,8 @@ class TargetTree:
             )
         accepted = self._accepted.get(path)
         if accepted is not None and accepted.text == text:
-            wish = accepted.adjust(wish)
-        wanted = _attributes(found, wish.uid, wish.gid, wish.file_mode, _FILE_MODE)
+            desired = accepted.adjust(desired)
+        wanted = _attributes(found, desired.uid, desired.gid, desired.file_mode, _FILE_MODE)
         if not stat.S_ISREG(found.st_mode) or not self._holds(path, text, found):
             return Difference(absolute, wanted, text, _changes(found, wanted))
         changes = _changes(found, wanted)
@@ -251,14 +255,14 @@ class TargetTree:
         return same
 
     def _compare_directories(
-        self, needed: Iterable[str], found: Mapping[str, os.stat_result], wish: Wish
+        self, needed: Iterable[str], found: Mapping[str, os.stat_result], desired: Desired
     ) -> Iterator[Difference]:
         for path in needed:
             there = found.get(path)
             if there is not None and not stat.S_ISDIR(there.st_mode):
                 hint = "move it away: a directory of the scaffold belongs there"
                 raise ResourceError(f"{self.absolute(path)} is not a directory", hint)
-            wanted = _attributes(there, wish.uid, wish.gid, wish.directory_mode, _DIRECTORY_MODE)
+            wanted = _attributes(there, desired.uid, desired.gid, desired.directory_mode, _DIRECTORY_MODE)
             if there is None:
                 yield Difference(self.absolute(path), wanted)
             elif changes := _changes(there, wanted):

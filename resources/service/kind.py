@@ -10,16 +10,35 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import PrivateAttr
 
-from reactor import Action, Claim, Flag, PathWatch, Plan, PropertyProblem, Resource, Watch, in_thread, note
-from resources.service.decision import DAEMON_RELOAD, DONE, Desired, Step, counts_as_enabled, decide, done
-from resources.service.foresight import refuse
+from reactor import (
+    Action,
+    Claim,
+    Flag,
+    PathWatch,
+    Plan,
+    PropertyProblem,
+    Resource,
+    Watch,
+    emit_note,
+    in_thread,
+)
 from resources.service.names import ALLOWED, fault_of, full_name
-from resources.service.on_bus import systemd_on_bus
+from resources.service.planner import (
+    DAEMON_RELOAD,
+    DONE,
+    Desired,
+    Step,
+    counts_as_enabled,
+    done,
+    plan_service,
+)
+from resources.service.preflight import refuse
 from resources.service.presets import preset_directories, preset_of
 from resources.service.relations import warning_of
 from resources.service.state import UnitState
 from resources.service.systemctl import Systemctl
 from resources.service.systemd import FileChange, Job, Systemd
+from resources.service.systemd_dbus import dbus_systemd
 from resources.service.sysv import scripts_of
 from watchers.dbus import NoBusError, Scope
 from watchers.systemd import UnitWatch
@@ -62,9 +81,9 @@ class Service(Resource, kind="service", providers=("systemd",)):
         """The full name of the unit."""
         return full_name(self.name)
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """Adds names that are none, and masked units that are to be started."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if fault := fault_of(self.name):
             yield PropertyProblem(("name",), fault, ALLOWED)
         if self.preset and self.enable is not None:
@@ -86,7 +105,7 @@ class Service(Resource, kind="service", providers=("systemd",)):
         if self.preset:
             yield from (PathWatch(path) for path in preset_directories(Scope(self.scope)))
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """Its unit file and its drop-ins, wherever they may be."""
         for directory in directories(Scope(self.scope)):
             yield from (f"{directory}/{name}" for name in (self.unit, template_of(self.unit)) if name)
@@ -98,14 +117,14 @@ class Service(Resource, kind="service", providers=("systemd",)):
 
     def ensuing(self, changed: Collection[str]) -> Sequence[str]:
         """That systemd would read the files of the unit, where one of them would be another."""
-        files = tuple(self.uses())
+        files = tuple(self.depends_on_paths())
         if any(
             path in files or path.startswith(tuple(f for f in files if f.endswith("/"))) for path in changed
         ):
             return (f"Would have {DONE[DAEMON_RELOAD]}",)
         return ()
 
-    def needs(self) -> Iterable[str]:
+    def sandbox_access(self) -> Iterable[str]:
         """Nothing: systemd acts."""
         return ()
 
@@ -126,7 +145,7 @@ class Service(Resource, kind="service", providers=("systemd",)):
         ):
             self._told = found
             if found is not None:
-                note(found)
+                emit_note(found)
         self._tell_what_starts_it(state)
         return state
 
@@ -134,7 +153,7 @@ class Service(Resource, kind="service", providers=("systemd",)):
         """Say, once, which sockets, timers and paths will start a unit that is to be stopped."""
         starting = () if self.ensure == "running" or self.masked else state.related
         if starting and starting != self._starting:
-            note(warning_of(starting))
+            emit_note(warning_of(starting))
         self._starting = starting
 
     async def present(self) -> Mapping[str, Any]:
@@ -149,16 +168,18 @@ class Service(Resource, kind="service", providers=("systemd",)):
         return {**found, **at_boot, **known_as, "active": state.active, "sub": state.sub}
 
     @classmethod
-    def obstacle(cls, provider: str) -> str | None:  # noqa: ARG003 - there is one
+    def unavailable_reason(cls, provider: str) -> str | None:  # noqa: ARG003 - there is one
         """As sd_booted(3) finds out."""
         return None if os.path.isdir("/run/systemd/system") else "systemd does not run here"
 
     def plan(self, state: UnitState, *, refresh: bool) -> Plan:
         """What to do, by the decision table. Raises ResourceError where that says so."""
         desired = self._desired
-        return tuple(self._action(desired, step, state) for step in decide(desired, state, refresh=refresh))
+        return tuple(
+            self._action(desired, step, state) for step in plan_service(desired, state, refresh=refresh)
+        )
 
-    async def rehearse(self, state: UnitState) -> None:
+    async def preflight(self, state: UnitState) -> None:
         """Ask systemd what it knows to keep the unit from that."""
         await self._with_systemd(lambda systemd: refuse(systemd, self._desired, state, Scope(self.scope)))
 
@@ -182,7 +203,7 @@ class Service(Resource, kind="service", providers=("systemd",)):
         A start or stop that is under way is joined by that. Of a restart nobody knows, so it is made again.
         """
         try:
-            return await work(await systemd_on_bus(Scope(self.scope)))
+            return await work(await dbus_systemd(Scope(self.scope)))
         except NoBusError:
             return await work(Systemctl(Scope(self.scope)))
 

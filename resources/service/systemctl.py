@@ -9,8 +9,8 @@ from typing import Final
 import trio
 
 from reactor import ResourceError
-from resources.process import ENVIRONMENT, Command, Completed, last_words, run
-from resources.service import sysv, trouble
+from resources.process import ENVIRONMENT, Command, Completed, output_tail, run
+from resources.service import sysv, unit_errors
 from resources.service.drop_ins import drop_ins_of, has_unread
 from resources.service.install import also_of
 from resources.service.linked import link_of
@@ -72,7 +72,7 @@ class Systemctl:
             async with _changing[self._scope]:
                 completed = await self._systemctl(change, *options, unit)
             if completed.exit_code != 0:
-                raise ResourceError(f"{unit}: can't {change} it{last_words('', completed.stderr)}")
+                raise ResourceError(f"{unit}: can't {change} it{output_tail('', completed.stderr)}")
             if link is not None and link.is_gone:  # without it there is no such unit
                 await self._systemctl("link", *(["--runtime"] if link.is_runtime else []), link.target)
         return False
@@ -82,9 +82,9 @@ class Systemctl:
         if self._with_script(await self._look(unit), unit, "").stale:
             await self._systemctl("daemon-reload")
             if (state := await self._look(unit)).stale:
-                raise trouble.still_stale(unit)
+                raise unit_errors.still_stale(unit)
             if self._with_script(state, unit, "").stale:
-                raise trouble.not_generated(unit)
+                raise unit_errors.not_generated(unit)
 
     async def _file_state(self, unit: str) -> str:
         """What systemctl says of the unit file, and not of a script in /etc/init.d."""
@@ -135,7 +135,7 @@ class Systemctl:
         completed = await self._systemctl("show", f"--property={properties}", "--", unit)
         if completed.exit_code != 0:
             hint = "this kind needs systemd, and root or a bus to reach it"
-            raise ResourceError(f"systemd does not answer{last_words('', completed.stderr)}", hint)
+            raise ResourceError(f"systemd does not answer{output_tail('', completed.stderr)}", hint)
         lines = (line.partition("=") for line in completed.stdout.splitlines())
         return dict.fromkeys(properties.split(","), "") | {name: value for name, _, value in lines}
 
@@ -143,7 +143,7 @@ class Systemctl:
         return await run(Command(("systemctl", f"--{self._scope}", *arguments), "/", environment))
 
     async def _failed(self, unit: str, what: str, completed: Completed) -> ResourceError:
-        facts = await self._show(unit, ",".join(trouble.FACTS))
+        facts = await self._show(unit, ",".join(unit_errors.FACTS))
         conflicting = await self._active_among(unit, CONFLICTS)
-        error = await trouble.failed(self._scope, unit, what, facts, conflicting)
-        return ResourceError(error.message + last_words("", completed.stderr), error.hint)
+        error = await unit_errors.failed(self._scope, unit, what, facts, conflicting)
+        return ResourceError(error.message + output_tail("", completed.stderr), error.hint)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from reactor import ResourceError
-from resources.process import ENVIRONMENT, Command, last_words, run
+from resources.process import ENVIRONMENT, Command, output_tail, run
 from resources.service.state import NOT_FOUND, UnitState
 from resources.service.systemd import FileChange
 
@@ -71,5 +71,5 @@ async def change_links(change: FileChange, script: str) -> None:
     completed = await run(Command((program, change, script), "/", ENVIRONMENT))
     if completed.exit_code != 0:
         raise ResourceError(
-            f"{_SCRIPTS}/{script}: can't {change} it{last_words(completed.stdout, completed.stderr)}"
+            f"{_SCRIPTS}/{script}: can't {change} it{output_tail(completed.stdout, completed.stderr)}"
         )

@@ -14,12 +14,12 @@ from reactor import (
     Action,
     Claim,
     Flag,
-    Need,
     PathWatch,
     Plan,
     PropertyProblem,
     Resource,
     ResourceError,
+    SandboxAccess,
     Watch,
     in_thread,
 )
@@ -79,9 +79,9 @@ class Sysctl(Resource, kind="sysctl"):
             value = None
         return {} if value is None else {"value": value}
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """What is wrong with the properties taken together."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if self.ensure == "present" and self.value is None:
             yield PropertyProblem((), "value is required, unless ensure is absent", 'add it: value: "1"')
         if self.ensure == "absent" and self.value is not None:
@@ -106,16 +106,16 @@ class Sysctl(Resource, kind="sysctl"):
         """Our file, if there is to be none."""
         return (self._key.file,) if self._text is None else ()
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The directory of our file, and the link that the parameter is about."""
         yield os.path.dirname(self._key.file)
         match self._key.components:
             case ("net", "ipv4" | "ipv6" | "mpls", "conf" | "neigh", link, *_) if self.ensure == "present":
                 yield f"/sys/class/net/{link}"
 
-    def needs(self) -> Iterable[Need | str]:
+    def sandbox_access(self) -> Iterable[SandboxAccess | str]:
         """Our file; the parameters of the network want the right to change that."""
-        return (Need.TUNABLE, Need.NETWORK, self._key.file)
+        return (SandboxAccess.TUNABLE, SandboxAccess.NETWORK, self._key.file)
 
     def claims(self) -> Iterable[Claim]:
         """The parameter, whichever way its name is written."""
@@ -147,7 +147,7 @@ class Sysctl(Resource, kind="sysctl"):
             plan.append(self._persist())
         return tuple(plan)
 
-    async def rehearse(self, state: SysctlState) -> None:
+    async def preflight(self, state: SysctlState) -> None:
         """Look whether the kernel lets anybody set the parameter. Opening it to write would be heard as a change."""
         if self._text is not None:
             with Explaining(f"write {self._key.file}"), Parent(self._key.file):

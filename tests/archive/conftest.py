@@ -4,7 +4,7 @@ import pytest
 import trustme
 from archive_server import ArchiveServer
 
-from reactor.resource.keeping import keeping_state_in
+from reactor.resource.backup_store import state_directory_for
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def server():
 @pytest.fixture(autouse=True)
 def records(tmp_path_factory):
     """A state directory: what is recorded of an archive is kept there."""
-    with keeping_state_in(str(tmp_path_factory.mktemp("records"))):
+    with state_directory_for(str(tmp_path_factory.mktemp("records"))):
         yield
 
 

@@ -11,7 +11,7 @@ from archive_server import ArchiveServer
 from archive_worlds import FILES, ME, make, names_in, packed, sha256
 
 from reactor.engine.events import Output, Result
-from reactor.resource.secrecy import scrub
+from reactor.resource.redaction import redact
 from reactor.testing.story import converge_once
 from resources.download import fetching
 
@@ -348,7 +348,7 @@ async def test_a_wrong_password_is_not_shown(server, path):
     assert "status 401" in check.error
     assert check.hint == "check username and password, or headers"
     for secret in ("wr0ng-pass", "t0k3n"):
-        assert secret not in scrub(f"{check.error} {check.hint} {check.actions}")
+        assert secret not in redact(f"{check.error} {check.hint} {check.actions}")
 
 
 async def test_https_trusts_whom_the_host_trusts(path, tls, trusted):

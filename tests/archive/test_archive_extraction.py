@@ -11,13 +11,13 @@ import pytest
 from archive_worlds import FILES, ME, make, names_in, packed, sha256, tar_of, tree
 
 from reactor.engine.events import Output, Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.resource.plan import ResourceError
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 from resources.archive import staging
 from resources.archive.directory import opened_directory
-from resources.archive.moving import move_in
+from resources.archive.install_tree import move_in
 
 FORMATS = ["tar", "tar.gz", "tar.bz2", "tar.xz", "tar.zst", "zip"]
 BODY = packed(FILES, "tar.gz")
@@ -32,7 +32,7 @@ MOVE_TO_ANOTHER_FILE_SYSTEM = """
 import os, subprocess, sys
 from pathlib import Path
 from reactor.resource.plan import ResourceError
-from resources.archive.moving import move_in
+from resources.archive.install_tree import move_in
 
 root, (_, *mount) = Path(sys.argv[1]), sys.argv[1:]
 for directory in ("staged/data", "goal/data", "other"):
@@ -71,7 +71,7 @@ async def test_every_format_is_unpacked(server, tmp_path, form):
 async def test_noop_says_it_all_and_does_nothing(server, tmp_path):
     server.serve(BODY)
     resource = make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path, cleanup=True))
-    _, story = await converge_once(resource, options=Options(noop=True))
+    _, story = await converge_once(resource, options=RunOptions(noop=True))
     assert story.checks(resource.ref)[0].actions == (
         "Would have downloaded", "Would have extracted", "Would have cleaned up",
     )  # fmt: skip

@@ -9,11 +9,11 @@ import pytest
 from archive_worlds import FILES, make, sha256, tar_of
 
 from reactor.engine.events import Result
-from reactor.resource.keeping import keeping_state_in
+from reactor.resource.backup_store import state_directory_for
 from reactor.testing.story import converge_once
 from resources.archive import content
 from resources.archive.staging import staging_path
-from resources.download.partial import partial_path
+from resources.download.partial_download import partial_path
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 
@@ -159,7 +159,7 @@ async def test_an_archive_with_the_right_bytes_and_the_wrong_owner_is_given_as_a
 
 async def test_without_a_state_directory_nothing_vouches(server, theirs, tmp_path):
     server.serve(OURS)
-    with keeping_state_in(None):
+    with state_directory_for(None):
         for _ in range(2):
             await converge(make(theirs, server.url(), **into(tmp_path)))
             (tmp_path / "opt/app/README").unlink()

@@ -5,7 +5,7 @@ from archive_worlds import ME, make
 from property_problems import problems
 
 from reactor import PathWatch
-from reactor.resource.secrecy import MASK, scrub
+from reactor.resource.redaction import MASK, redact
 from resources.archive import Archive
 
 URL = "http://host/app.tar.gz"
@@ -128,9 +128,9 @@ def test_what_proves_who_we_are_is_shown_nowhere():
     assert archive.secrets == {"password", "headers"}
     text = f"{archive!r} {archive.url} t0k3n-value b34r3r pass-word text/plain"
     for secret in ("urlpass1", "pass-word", "t0k3n-value", "b34r3r"):
-        assert secret not in scrub(text)
-    assert "text/plain" in scrub(text), "what is no secret is not hidden"
-    assert MASK in scrub(archive.url)
+        assert secret not in redact(text)
+    assert "text/plain" in redact(text), "what is no secret is not hidden"
+    assert MASK in redact(archive.url)
     archive.keep_secret(["url"])
     assert archive.secrets == {"url", "password", "headers"}
 
@@ -138,7 +138,7 @@ def test_what_proves_who_we_are_is_shown_nowhere():
 def test_the_password_of_a_broken_url_is_not_shown():
     said = told(**{**WHOLE, "url": "ftp://ann:s3cr3t-x@host/app.tar.gz"})
     assert "s3cr3t-x" not in said
-    assert scrub("s3cr3t-x") == MASK
+    assert redact("s3cr3t-x") == MASK
 
 
 def test_it_watches_the_archive_and_what_it_creates():
@@ -149,9 +149,9 @@ def test_it_watches_the_archive_and_what_it_creates():
 def test_the_graph_knows_what_it_provides_and_uses():
     archive = make("/tmp/app.tar.gz", URL, extract_parent="/opt/app", creates="/opt/app/bin")
     assert list(archive.provides()) == ["/tmp/app.tar.gz", "/opt/app", "/opt/app/bin"]
-    assert list(archive.uses()) == ["/tmp", "/opt/app"]
+    assert list(archive.depends_on_paths()) == ["/tmp", "/opt/app"]
     gone = make("/tmp/app.tar.gz", URL, ensure="absent", extract_parent="/opt/app")
-    assert (list(gone.provides()), list(gone.removes()), list(gone.uses())) == (
+    assert (list(gone.provides()), list(gone.removes()), list(gone.depends_on_paths())) == (
         [],
         ["/tmp/app.tar.gz"],
         ["/tmp"],

@@ -12,7 +12,7 @@ from archive_worlds import make, names_in, sha256
 
 from reactor import UnpackingError, UnpackingLimits
 from reactor.engine.events import Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.testing.story import converge_once, running
 from reactor.unpacking.single import SingleFile
 from reactor.unpacking.unpack import unpack
@@ -91,7 +91,7 @@ async def test_a_new_one_takes_the_place_of_the_old(server, tmp_path):
 
 
 async def test_noop_does_nothing(server, tmp_path):
-    check = await converge(single(tmp_path, server), options=Options(noop=True))
+    check = await converge(single(tmp_path, server), options=RunOptions(noop=True))
     assert check.actions == ("Would have downloaded", "Would have extracted")
     assert names_in(tmp_path) == []
 

@@ -8,7 +8,7 @@ import pytest
 from archive_worlds import FILES, make, names_in, packed, sha256, tar_of, tree, zip_of
 
 from reactor.engine.events import Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.testing.story import converge_once
 
 STRIPPED = {path.partition("/")[2]: content for path, content in FILES.items()}
@@ -64,7 +64,7 @@ async def test_what_has_no_more_components_is_left_out(server, tmp_path):
 async def test_noop_unpacks_nothing(server, tmp_path):
     server.serve(tar_of(FILES))
     check = await converge(
-        make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)), options=Options(noop=True)
+        make(tmp_path / "a.tar.gz", server.url(), **into(tmp_path)), options=RunOptions(noop=True)
     )
     assert check.actions == ("Would have downloaded", "Would have extracted")
     assert names_in(tmp_path) == []

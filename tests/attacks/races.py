@@ -18,7 +18,7 @@ from pathlib import Path
 import trio
 from victims import FORGED, STRANGER, World, check
 
-from reactor.mountinfo import mounts
+from reactor.mountinfo import read_mounts
 from resources.file import File
 from resources.health.goss.file import FileRule
 from resources.mount import Mount
@@ -419,7 +419,7 @@ def main() -> None:
             trio.run(run, name, seconds, world, program)
         finally:
             for mount in reversed(
-                list(mounts())
+                list(read_mounts())
             ):  # wherever the attacker left them, also one above the other
                 if mount.point.startswith(f"{top}/"):
                     subprocess.run(["umount", "--lazy", mount.point], check=False)

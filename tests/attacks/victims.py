@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from reactor.resource.keeping import keeper, keeping_state_in
+from reactor.resource.backup_store import backup_store, state_directory_for
+from reactor.resource.output import speaker
 from reactor.resource.plan import ResourceError
-from reactor.resource.speech import speaker
 
 STRANGER = 12345
 """The user id of the attacker: nobody else has it."""
@@ -110,13 +110,13 @@ class World:
     @contextmanager
     def watched(self) -> Iterator[None]:
         """Hear all that is said, and see all that is kept, for a block."""
-        tokens = speaker.set(self.seen), keeper.set(Kept(self))
+        tokens = speaker.set(self.seen), backup_store.set(Kept(self))
         try:
-            with keeping_state_in(str(self.top / "state")):
+            with state_directory_for(str(self.top / "state")):
                 yield
         finally:
             speaker.reset(tokens[0])
-            keeper.reset(tokens[1])
+            backup_store.reset(tokens[1])
 
     async def attempt(self, work: Callable[[], Awaitable[str]]) -> None:
         """One attempt, counted by how it ended."""
@@ -138,7 +138,7 @@ class Kept:
     async def keep(self, path: str, ref: str, fd: int) -> None:
         self._world.seen(f"kept of {path}: {_all_of(fd)}")
 
-    async def hold(self, ref: str, fd: int) -> str:
+    async def keep_for_undo(self, ref: str, fd: int) -> str:
         data = _all_of(fd)
         self._world.seen(f"held for {ref}: {data}")
         name = hashlib.sha256(data.encode()).hexdigest()
@@ -157,7 +157,7 @@ async def check(world: World, resource, *, act: bool = True) -> str:
     world.seen(state)
     plan = resource.plan(state, refresh=False)
     if plan and not act:
-        await resource.rehearse(state)
+        await resource.preflight(state)
     for action in plan:
         world.seen(action.would + action.did)
         if action.diff is not None:

@@ -4,8 +4,8 @@ import ccm_cases
 import pytest
 from ccm_wording import matters
 
+from reactor.manifest.data_sections import data_of, sections_of
 from reactor.manifest.inputs import Inputs
-from reactor.manifest.sections import data_of, sections_of
 from reactor.manifest.source import Problems, Source
 
 

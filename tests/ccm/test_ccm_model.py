@@ -9,7 +9,7 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from reactor import Options, Result, load
+from reactor import Result, RunOptions, load
 from reactor.engine.events import Checked
 from reactor.testing.story import converge_once
 
@@ -139,7 +139,7 @@ def test_every_resource_ends_as_there_and_in_the_same_order(tmp_path_factory, se
     except KeyError:
         assume(False)
     program = lay_out(files, tmp_path_factory.mktemp("model"))
-    options = Options(fail_fast=program.settings.fail_fast)
+    options = RunOptions(fail_fast=program.settings.fail_fast)
     _, story = trio.run(lambda: converge_once(graph=program.graph, options=options))
     ours = {ref: story.result(ref) for ref in program.graph.resources}
     assert {ref: ours[ref] for ref in theirs} == {ref: event.result for ref, event in theirs.items()}

@@ -6,9 +6,9 @@ from ccm_wording import matters
 
 from reactor.expression.errors import ExpressionError
 from reactor.manifest.evaluation import parse_template
+from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import Source
-from reactor.manifest.world import World
 
 TYPES = {
     "int": int,
@@ -27,7 +27,7 @@ def scope(tmp_path):
         inputs = Inputs(env.get("facts", {}), env.get("environ", {}))
         for name, text in env.get("files", {}).items():
             (tmp_path / name).write_text(text)
-        return World.of(
+        return ExpressionContext.of(
             Source(str(tmp_path / "manifest.yaml"), ""),
             env.get("data", {}),
             frozenset(),

@@ -4,7 +4,7 @@ import pytest
 
 from reactor.loading import load
 from reactor.manifest.inputs import Inputs
-from reactor.resource import secrecy
+from reactor.resource import redaction
 from reactor.resource.diagnostic import ManifestError
 
 MANIFEST = """
@@ -79,7 +79,7 @@ def test_its_secrets_are_secret(site, tmp_path):
     program = site("data:\n  # @secret\n  name: hush-hush\n")
     [resource] = program.graph.resources.values()
     assert resource.secrets == {"command"}
-    assert secrecy.scrub("hush-hush") == secrecy.MASK
+    assert redaction.redact("hush-hush") == redaction.MASK
 
 
 def test_a_child_that_is_given_no_data_of_its_own_has_them(site, tmp_path):

@@ -10,7 +10,7 @@ import sys
 import pytest
 from processes_of_cli import environment
 
-from reactor.resource.secrecy import forget_all
+from reactor.resource.redaction import forget_all
 
 
 def named(entry):

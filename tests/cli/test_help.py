@@ -5,7 +5,7 @@ import pytest
 
 from reactor.cli.group import COMMANDS
 from reactor.cli.group import reactor as group
-from reactor.resource.installed import KINDS_GROUP, installed
+from reactor.resource.entry_points import KINDS_GROUP, installed_entry_points
 
 
 def below(command, *words):
@@ -15,7 +15,7 @@ def below(command, *words):
 
 
 CALLS = [words for name in COMMANDS for words in below(group.get_command(click.Context(group), name), name)]
-CALLS += [(command, kind) for command in ("ensure", "show") for kind in installed(KINDS_GROUP)]
+CALLS += [(command, kind) for command in ("ensure", "show") for kind in installed_entry_points(KINDS_GROUP)]
 
 
 @pytest.mark.parametrize("words", [(), *dict.fromkeys(CALLS)], ids=" ".join)

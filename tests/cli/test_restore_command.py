@@ -11,7 +11,7 @@ import trio
 from files_of_cli import written
 
 from reactor.backup.store import Store
-from reactor.resource.keeping import keeper
+from reactor.resource.backup_store import backup_store
 from reactor.resource.registry import find_kind
 
 OWNERS = {"owner": str(os.getuid()), "group": str(os.getgid())}
@@ -21,7 +21,7 @@ def converge(store, path, **properties):
     """Let the file kind change the world as in a run that keeps what it replaces."""
 
     async def apply():
-        keeper.set(store)
+        backup_store.set(store)
         file = find_kind("file").model_validate({"name": str(path), **properties})
         for action in file.plan(await file.observe(), refresh=False):
             await action.run()

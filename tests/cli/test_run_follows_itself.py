@@ -8,7 +8,7 @@ import os
 import pytest
 from processes_of_cli import environment, finish, spawned
 
-from reactor.engine.following import MOST_VERSIONS
+from reactor.engine.manifest_follower import MOST_VERSIONS
 
 OWN = f"owner: '{os.getuid()}', group: '{os.getgid()}', mode: '0644'"
 

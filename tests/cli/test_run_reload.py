@@ -17,7 +17,7 @@ from reactor.cli.reloading import Generation, Reloader
 from reactor.console.display import Display
 from reactor.engine.engine import Engine
 from reactor.engine.events import WatcherChanged
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.loading import load
 from reactor.resource.diagnostic import ManifestError
 from reactor.resource.watch import WatchState
@@ -237,14 +237,14 @@ async def test_an_edit_that_nobody_could_hear_yet_is_found_when_listening_begins
     path.write_text(manifest_text(tmp_path, {"a": "one"}))
     second = 10**9 if edited == "before it was read" else -(10**9)
     program, armed = load(str(path)), trio.Event()
-    generation = Generation(program.graph, Options(), (str(path),))
+    generation = Generation(program.graph, RunOptions(), (str(path),))
     reloader = Asked(str(path), generation, None, read_at=path.stat().st_ctime_ns + second)
 
     def note(event):
         if type(event) is WatcherChanged and event.state is WatchState.ARMED:
             armed.set()
 
-    engine = Engine(program.graph, Options(watch=True, audit_interval=None), note)
+    engine = Engine(program.graph, RunOptions(watch=True, audit_interval=None), note)
     reloader.attach(engine, Display("json", resources=1, continuous=True))
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
@@ -260,7 +260,7 @@ async def test_of_two_reloads_at_once_the_one_that_read_the_manifest_last_is_in_
     program, begun, may_end = load(str(path)), threading.Event(), threading.Event()
 
     def read():
-        return Generation(load(str(path)).graph, Options(), (str(path),))
+        return Generation(load(str(path)).graph, RunOptions(), (str(path),))
 
     def slowly_at_first():
         first, generation = not begun.is_set(), read()
@@ -269,8 +269,8 @@ async def test_of_two_reloads_at_once_the_one_that_read_the_manifest_last_is_in_
             assert may_end.wait(60)
         return generation
 
-    reloader = Reloader((str(path),), Generation(program.graph, Options()), slowly_at_first, read_at=0)
-    engine = Engine(program.graph, Options(watch=True, audit_interval=None), str)
+    reloader = Reloader((str(path),), Generation(program.graph, RunOptions()), slowly_at_first, read_at=0)
+    engine = Engine(program.graph, RunOptions(watch=True, audit_interval=None), str)
     reloader.attach(engine, Display("json", resources=1, continuous=True))
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
@@ -298,7 +298,7 @@ async def test_a_run_that_ends_does_not_wait_for_a_manifest_that_is_being_loaded
         raise ManifestError([])
 
     (tmp_path / "site.yaml").write_text("resources: []")
-    generation = Generation(load(str(tmp_path / "site.yaml")).graph, Options())
+    generation = Generation(load(str(tmp_path / "site.yaml")).graph, RunOptions())
     reloader = Reloader((str(tmp_path),), generation, load_for_long, read_at=0)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(reloader.run)

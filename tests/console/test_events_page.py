@@ -4,8 +4,8 @@ import dataclasses
 import re
 from pathlib import Path
 
-from reactor.console.introduction import message_record, metrics_record, selection_record, warning_record
 from reactor.console.jsonlines import diagnostic_record
+from reactor.console.run_header import message_record, metrics_record, selection_record, warning_record
 from reactor.engine.events import Cause, Event, Result
 from reactor.ensure.sessions import Ensured
 from reactor.graph.graph import Graph

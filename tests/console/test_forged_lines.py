@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor import printable
+from reactor import escaped
 from reactor.console.style import Style
 from reactor.console.text import TextSink
 from reactor.engine.events import Cause, Checked, Result
@@ -31,7 +31,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_cannot_be_seen_is_spelt_out(name):
-    shown = printable(HOSTILE[name])
+    shown = escaped(HOSTILE[name])
     assert shown.isprintable()
     assert shown.splitlines() == [shown]
     assert shown.startswith("x")
@@ -39,15 +39,15 @@ def test_what_cannot_be_seen_is_spelt_out(name):
 
 @given(st.text())
 def test_no_text_makes_a_second_line_or_anything_that_cannot_be_seen(text):
-    shown = printable(text)
+    shown = escaped(text)
     assert len(f"{shown}.".splitlines()) == 1
     assert not set(shown) & set("\x1b\x07\x9b\u202e\u200b\ufeff\r\n")
-    assert printable(shown) == shown
+    assert escaped(shown) == shown
 
 
 def test_what_can_be_seen_stays():
     for text in ("/etc/motd", "Grüße", "日本語", "a\tb", "e\u0301"):
-        assert printable(text) == text
+        assert escaped(text) == text
 
 
 def told(event):

@@ -4,7 +4,7 @@ import pytest
 
 from reactor.console.jsonlines import JsonSink
 from reactor.engine.events import Blocked, Cause, Checked, Ended, Result, WatcherChanged, as_json
-from reactor.resource.health import Examination, Status
+from reactor.resource.health import Examination, HealthStatus
 from reactor.resource.watch import WatchState
 
 EVENTS = [
@@ -14,7 +14,9 @@ EVENTS = [
     Checked(
         1.0, "exec#a", Result.FAILED, Cause.RETRY, 0.1, error="exit code 1", hint="mend it", retry_in=2.0
     ),
-    Checked(1.0, "a", Result.OK, Cause.AUDIT, 0.1, health=(Examination("x", Status.OK, "fine", 1, 0.1),)),
+    Checked(
+        1.0, "a", Result.OK, Cause.AUDIT, 0.1, health=(Examination("x", HealthStatus.OK, "fine", 1, 0.1),)
+    ),
     Blocked(1.0, "file#/b", ("exec#a",)),
     WatcherChanged(1.0, "inotify", WatchState.POLLING, "no watches left", "file#/a"),
     Ended(1.0, {str(result): 0 for result in Result}, 3, 0.5, "converged"),

@@ -1,7 +1,7 @@
 import pytest
 
-from reactor.console.past import entry_line
-from reactor.console.quantities import seconds
+from reactor.console.history_lines import entry_line
+from reactor.console.number_format import seconds
 from reactor.console.style import Style
 from reactor.console.summary import plain_summary, table_summary
 from reactor.console.text import TextSink
@@ -114,14 +114,14 @@ def test_what_was_blocked_is_no_trouble_any_more_when_it_is_not_checked_again():
     converged = Converged(1.0, 2, 0.1)
     seen(BLOCKED, UNBLOCKED, converged)
     assert seen(CHANGED, converged).count("converged") == 0
-    assert "exec#x" not in plain_summary(ended(ok=2), seen.sink.ledger, Style(coloured=False))
+    assert "exec#x" not in plain_summary(ended(ok=2), seen.sink.open_problems, Style(coloured=False))
 
 
 def test_what_failed_before_it_was_blocked_has_failed_after_that():
     seen = Seen()
     seen(FAILED, BLOCKED, BLOCKED, UNBLOCKED)
     assert "failed   exec#x: exit code 1" in plain_summary(
-        ended(failed=1), seen.sink.ledger, Style(coloured=False)
+        ended(failed=1), seen.sink.open_problems, Style(coloured=False)
     )
 
 
@@ -224,7 +224,7 @@ def test_on_a_terminal_an_empty_line_ends_each_diff_and_in_a_pipe_none():
 def test_the_summary_on_a_terminal_names_what_failed_and_does_not_tell_the_error_again():
     seen = Seen(aligned=True)
     assert "exit code 1" in seen(FAILED)
-    text = table_summary(ended(failed=1), seen.sink.ledger, 60, coloured=False)
+    text = table_summary(ended(failed=1), seen.sink.open_problems, 60, coloured=False)
     assert "failed  exec#x" in text
     assert "exit code 1" not in text
 
@@ -255,7 +255,7 @@ def test_the_summary_names_what_failed_what_is_blocked_and_why_some_was_skipped(
         Skipped(1.0, "file#/d", "a failure"),
     )
     text = plain_summary(
-        ended(ok=3, failed=1, blocked=1, skipped=2, changes=1), seen.sink.ledger, Style(False)
+        ended(ok=3, failed=1, blocked=1, skipped=2, changes=1), seen.sink.open_problems, Style(False)
     )
     assert text == (
         "ok 3  changed 0  failed 1  blocked 1  skipped 2  (converged, 1 change in 2 s)\n"
@@ -268,7 +268,7 @@ def test_the_summary_names_what_failed_what_is_blocked_and_why_some_was_skipped(
 def test_a_long_list_of_troubles_is_cut_and_counted():
     seen = Seen()
     seen(*(Blocked(1.0, f"file#/{n}", ("exec#x",)) for n in range(50)))
-    lines = plain_summary(ended(blocked=50), seen.sink.ledger, Style(False)).splitlines()
+    lines = plain_summary(ended(blocked=50), seen.sink.open_problems, Style(False)).splitlines()
     assert len(lines) == 22
     assert lines[-1].endswith("and 30 more")
 
@@ -276,7 +276,7 @@ def test_a_long_list_of_troubles_is_cut_and_counted():
 def test_the_table_shows_names_as_they_are_and_fits_a_narrow_terminal():
     seen = Seen()
     seen(Checked(1.0, "exec#[red]x[/]", Result.FAILED, Cause.INITIAL, 1.0, error="exit [code] 1"))
-    text = table_summary(ended(ok=1, failed=1), seen.sink.ledger, 60, coloured=False)
+    text = table_summary(ended(ok=1, failed=1), seen.sink.open_problems, 60, coloured=False)
     assert "failed  exec#[red]x[/]" in text
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 60
@@ -285,7 +285,7 @@ def test_the_table_shows_names_as_they_are_and_fits_a_narrow_terminal():
 @pytest.mark.parametrize("width", [25, 40, 50])
 def test_on_a_narrow_terminal_every_count_keeps_its_word(width):
     counts = {"ok": 1, "changed": 2, "would_change": 3, "failed": 4, "blocked": 5}
-    text = table_summary(ended(**counts), Seen().sink.ledger, width, coloured=False)
+    text = table_summary(ended(**counts), Seen().sink.open_problems, width, coloured=False)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
     assert all(word.replace("_", " ") in " ".join(text.split()) for word in counts)

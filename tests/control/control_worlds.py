@@ -9,15 +9,15 @@ from urllib.parse import quote
 
 import trio
 
-from reactor.control.board import RunFacts
 from reactor.control.client import Client
 from reactor.control.control import Control
-from reactor.control.question import Question
-from reactor.engine.options import Options
+from reactor.control.status_query import StatusQuery
+from reactor.control.status_table import RunFacts
+from reactor.engine.options import RunOptions
 from reactor.metrics.tally import Tally
 from reactor.testing.story import Story, graph_of
 
-CONTINUOUS = Options(watch=True, audit_interval=None)
+CONTINUOUS = RunOptions(watch=True, audit_interval=None)
 
 
 class Caller(Client):
@@ -50,7 +50,7 @@ class World:
         self.story = _Story(graph_of(resources), options)
         self.engine = self.story.engine
         facts = RunFacts("/etc/site.yaml", os.getpid(), time.time(), noop=options.noop)
-        refs = self.engine.roster.refs
+        refs = self.engine.vertex_table.refs
         self.tally = Tally(refs, ("inotify",), facts.started)
         self.control = Control(str(directory), facts, refs, self.told.append, self.tally, listens=True)
         self.client = Caller(str(directory))
@@ -58,7 +58,7 @@ class World:
         self.story.tally = self.tally
 
     async def status(self, **asked):
-        return await self.ask("status", Question(**asked))
+        return await self.ask("status", StatusQuery(**asked))
 
     async def ask(self, method, *args, **options):
         """Call a method of the client, in a thread as it blocks."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from control_worlds import controlled
 
 from reactor.control.application import application
-from reactor.control.subject import Subject
+from reactor.control.run_handle import RunHandle
 from reactor.testing.scripted import scripted
 
 PAGE = (Path(__file__).parents[2] / "docs" / "control.md").read_text()
@@ -31,7 +31,9 @@ async def test_every_field_of_the_answers_is_documented(tmp_path):
 async def test_every_route_is_documented(tmp_path):
     async with controlled(tmp_path, scripted("a")) as world:
         control = world.control
-        subject = Subject(world.engine, control.board, control.broadcast, control.pauser, world.tally)
+        subject = RunHandle(
+            world.engine, control.status_table, control.broadcast, control.pause_controller, world.tally
+        )
         served = {
             (max(route.methods - {"HEAD"}), route.path.partition("{")[0])
             for route in application(subject, print).routes

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reactor.data.annotations import Annotation, find_annotations
 from reactor.manifest.nodes import Mapping
 from reactor.manifest.source import Problems, Source
-from reactor.manifest.tree import parse
+from reactor.manifest.yaml_tree import parse
 
 
 def keys_of(node, path=()):

@@ -8,16 +8,16 @@ import pytest
 import trio
 from page_tables import rows
 
-from reactor.engine import fights, scheduler
+from reactor.engine import flapping, scheduler
 from reactor.engine.backoff import JITTER, Backoff
 from reactor.engine.events import Cause, Reloaded, Result
-from reactor.engine.options import DEFAULT_JOBS, Options
+from reactor.engine.options import DEFAULT_JOBS, RunOptions
 from reactor.graph.graph import Edge, EdgeKind, Graph
 from reactor.loading import load
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once, graph_of, running
 from resources.exec import Exec, ExecState
-from resources.service.decision import Desired, decide
+from resources.service.planner import Desired, plan_service
 from resources.service.state import UnitState
 from resources.service.systemd import Job
 
@@ -116,7 +116,7 @@ def test_a_service_is_treated_as_the_page_says(ensure, unit, idle, refreshed):
     state = UnitState("loaded", active="active" if unit == "runs" else "inactive", sub="", files="enabled")
     desired = Desired("a.service", ensure, None, None, Job.RESTART)
     for refresh, cell in ((False, idle), (True, refreshed)):
-        steps = [step.value for step in decide(desired, state, refresh=refresh)]
+        steps = [step.value for step in plan_service(desired, state, refresh=refresh)]
         word = re.match(r"on_refresh: (\w+)|(\w+)", cell)
         assert steps == [each for each in word.groups() if each and each != "nothing"]
 
@@ -152,7 +152,7 @@ async def test_a_failure_is_tried_as_often_as_the_page_says(retry, once, staying
     said = staying if watch else once
     meta = {} if retry == "not set" else {"retry": int(retry)}
     resource = scripted("a", failures=float("inf"), meta=meta)
-    async with running(resource, options=Options(watch=watch, audit_interval=None)) as story:
+    async with running(resource, options=RunOptions(watch=watch, audit_interval=None)) as story:
         if said == "without end":
             await resource.script.begun(ENOUGH)
         else:
@@ -187,11 +187,11 @@ RELOADS = {
 async def test_a_reload_checks_what_the_page_says(difference, checks, autojump_clock):
     async with running(scripted("a"), scripted("b")) as story:
         await story.converged()
-        begun = sum(len(story.checks(ref)) for ref in story.engine.roster.refs)
+        begun = sum(len(story.checks(ref)) for ref in story.engine.vertex_table.refs)
         story.engine.reload(graph_of(RELOADS[difference]()))
         await story.rest()
         await trio.sleep(1)
-        assert sum(len(story.checks(ref)) for ref in story.engine.roster.refs) - begun == checks
+        assert sum(len(story.checks(ref)) for ref in story.engine.vertex_table.refs) - begun == checks
         assert len(story.all(Reloaded)) == 1
 
 
@@ -206,7 +206,7 @@ async def test_looking_without_touching_is_what_the_page_says(column, meta, auto
     async with running(subject, needs, hears) as story:
         await story.converged()
         if meta is None:
-            story.engine.pause(story.engine.roster.number(subject.ref))
+            story.engine.pause(story.engine.vertex_table.number(subject.ref))
         before = len(subject.script.checks), len(needs.script.checks)
         subject.script.drifted = True
         story.drift(subject.ref)
@@ -220,14 +220,14 @@ async def test_looking_without_touching_is_what_the_page_says(column, meta, auto
 
 
 def test_the_numbers_of_the_page_are_those_of_the_code():
-    assert (fights.REPAIRS, fights.WINDOW) == (50, 10.0)
+    assert (flapping.REPAIRS, flapping.WINDOW) == (50, 10.0)
     assert "Fifty repairs of one resource within 10 seconds" in PROSE
-    assert (fights.SLOW_REPAIRS, fights.SHARE) == (10, 3)
+    assert (flapping.SLOW_REPAIRS, flapping.SHARE) == (10, 3)
     assert "ten in a row that go on for longer and take a third of the time" in PROSE
-    assert (fights.FIRST_WAIT, fights.LONGEST_WAIT) == (0.01, 1.0)
+    assert (flapping.FIRST_WAIT, flapping.LONGEST_WAIT) == (0.01, 1.0)
     assert "from every 10 ms to at most one each second" in PROSE
     assert f"up to `jobs` ({DEFAULT_JOBS})" in PROSE
-    assert Options().audit_interval == 30 * 60
+    assert RunOptions().audit_interval == 30 * 60
 
 
 def test_the_promises_are_those_of_the_scheduler():

@@ -89,7 +89,7 @@ def test_the_properties_on_the_page_of_a_kind_are_those_of_the_code(pages, kind)
         assert (default == "required") is each.required
         assert bool(default) is (each.required or each.default is not None)
         assert meaning.startswith(each.meaning.replace("`", ""))
-        assert ("outputs of other resources" in meaning) is (each.field in model.late_properties)
+        assert ("outputs of other resources" in meaning) is (each.field in model.deferred_properties)
 
 
 @pytest.mark.parametrize("kind", kind_names())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reactor.cli import exitcodes
 from reactor.engine.events import Cause, Ended, Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.journal.journal import Journal
 from reactor.resource.base import Meta
 from reactor.testing.scripted import scripted
@@ -45,7 +45,7 @@ async def test_a_refresh_that_only_tells_stays_owed_until_it_may_be_made(tmp_pat
     """Detecting only pays nothing: when the mode becomes enforce, also by a reload, the refresh is made."""
     journal = Journal.open(str(tmp_path), "/site.yaml", pytest.fail)
     a, b = scripted("a"), scripted("b", drifted=False, subscribe=["scripted#a"], meta=WARN)
-    async with running(a, b, memory=journal) as story:
+    async with running(a, b, run_store=journal) as story:
         await story.converged()
         assert story.result("scripted#b") is Result.WOULD_CHANGE
         assert not b.script.refreshes
@@ -63,8 +63,8 @@ async def test_a_refresh_that_only_tells_stays_owed_until_it_may_be_made(tmp_pat
 )  # fmt: skip
 def test_a_rehearsal_and_detecting_only_are_the_same_to_the_engine(meta, only_tells):
     assert Meta.model_validate(meta).only_tells is only_tells
-    story = Story(graph_of([scripted("a", meta=meta)]), Options())
-    assert story.engine.roster.noop(0) is only_tells
+    story = Story(graph_of([scripted("a", meta=meta)]), RunOptions())
+    assert story.engine.vertex_table.noop(0) is only_tells
 
 
 @given(told=st.integers(0, 2), changes=st.integers(0, 2), failed=st.integers(0, 2))

@@ -7,9 +7,9 @@ import trio
 
 from reactor.engine.backoff import CAP, JITTER, Backoff
 from reactor.engine.events import AuditFound, Cause, Checked, Ended, Output, Result, Skipped
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
+from reactor.resource.output import emit_output
 from reactor.resource.plan import Action
-from reactor.resource.speech import say
 from reactor.resource.watch import TimerWatch
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once, running
@@ -61,7 +61,7 @@ async def test_a_run_that_ends_with_failures_does_not_say_that_nothing_is_left_t
 async def test_fail_fast_starts_nothing_more(autojump_clock):
     bad, slow = scripted("bad", failures=1, takes=1), scripted("slow", takes=3)
     late = scripted("late", after=["scripted#slow"])
-    ended, story = await converge_once(bad, slow, late, options=Options(fail_fast=True))
+    ended, story = await converge_once(bad, slow, late, options=RunOptions(fail_fast=True))
     assert slow.script.applies, "what runs is let end"
     assert not late.script.checks
     assert [(event.ref, event.reason) for event in story.all(Skipped)] == [
@@ -73,14 +73,14 @@ async def test_fail_fast_starts_nothing_more(autojump_clock):
 async def test_fail_fast_goes_on_when_the_failure_recovers(autojump_clock):
     bad, late = scripted("bad", failures=2), scripted("late", takes=1)
     after = scripted("after", after=["scripted#late"])
-    async with running(bad, late, after, options=Options(watch=True, fail_fast=True)) as story:
+    async with running(bad, late, after, options=RunOptions(watch=True, fail_fast=True)) as story:
         await story.converged()
     assert after.script.applies[0] > bad.script.applies[0]
 
 
 async def test_the_audit_finds_what_no_event_announced_and_counts_it(autojump_clock):
     a, b = scripted("a"), scripted("b")
-    async with running(a, b, options=Options(watch=True, audit_interval=20)) as story:
+    async with running(a, b, options=RunOptions(watch=True, audit_interval=20)) as story:
         await story.converged()
         b.script.drifted = True
         await story.until(lambda: story.all(AuditFound))
@@ -91,7 +91,7 @@ async def test_the_audit_finds_what_no_event_announced_and_counts_it(autojump_cl
 
 async def test_a_converged_timeout_ends_a_quiet_run(autojump_clock):
     a = scripted("a", takes=5)
-    async with running(a, options=Options(watch=True, converged_timeout=3, audit_interval=None)) as story:
+    async with running(a, options=RunOptions(watch=True, converged_timeout=3, audit_interval=None)) as story:
         await story.converged()
         await trio.sleep(2)
         a.script.drifted = True
@@ -105,13 +105,13 @@ async def test_a_converged_timeout_ends_a_quiet_run(autojump_clock):
 @pytest.mark.parametrize("kept_back_by", ["a pause", "fail_fast"])
 async def test_a_converged_timeout_does_not_wait_for_what_is_kept_back(autojump_clock, kept_back_by):
     a, b = scripted("a"), scripted("b", require=("scripted#a",))
-    options = Options(
+    options = RunOptions(
         watch=True, converged_timeout=3, audit_interval=None, fail_fast=kept_back_by == "fail_fast"
     )
     async with running(a, b, scripted("c"), options=options) as story:
         await story.converged()
         if kept_back_by == "a pause":
-            story.engine.pause(story.engine.roster.number("scripted#a"))
+            story.engine.pause(story.engine.vertex_table.number("scripted#a"))
             story.drift("scripted#a")
         else:
             a.script.drifted, a.script.failures = True, 1000
@@ -125,9 +125,9 @@ async def test_a_converged_timeout_does_not_wait_for_what_is_kept_back(autojump_
 async def test_what_a_check_says_is_heard_under_its_name(autojump_clock):
     class Talker(Scripted, kind="talker"):
         async def observe(self):
-            say("first")
+            emit_output("first")
             await trio.sleep(1)
-            say(f"last of {self.name}")
+            emit_output(f"last of {self.name}")
             return False
 
     _, story = await converge_once(Talker(name="a"), Talker(name="b"))
@@ -171,7 +171,7 @@ async def test_what_a_diff_shows_is_seen_before_the_change_and_told_after_it_and
 
             return (Action("Would", "did", self._repair, diff),) if state else ()
 
-    _, story = await converge_once(Diffed(name="a"), options=Options(diff=True))
+    _, story = await converge_once(Diffed(name="a"), options=RunOptions(diff=True))
     assert story.checks("diffed#a")[0].diffs == ("-old\n+new\n",)
     _, story = await converge_once(Diffed(name="a"))
     assert story.checks("diffed#a")[0].diffs == ()

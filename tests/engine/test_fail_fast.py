@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reactor.engine.events import Cause, Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
@@ -13,7 +13,7 @@ from reactor.graph.topology import Topology
 from reactor.testing.scripted import scripted
 from reactor.testing.story import running
 
-STAYS = Options(watch=True, fail_fast=True, audit_interval=None)
+STAYS = RunOptions(watch=True, fail_fast=True, audit_interval=None)
 
 
 @pytest.mark.parametrize("kind", ["require", "subscribe", "after"])

@@ -21,7 +21,7 @@ from trio.testing import MockClock
 
 from reactor.engine.engine import Engine
 from reactor.engine.events import Cause
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.resource.base import Resource
 from reactor.resource.plan import Action, ResourceError
 from reactor.testing.story import graph_of
@@ -154,13 +154,13 @@ class Life:
         self.heard = trio.Event()
         self.journal = Unhurried.open(directory, "/site.yaml", pytest.fail)
         resources = list(resources_of(world))
-        options = Options(watch=True, audit_interval=None, jobs=3)
-        self.engine = Engine(graph_of(resources), options, self.hear, memory=self.journal, watchers={})
+        options = RunOptions(watch=True, audit_interval=None, jobs=3)
+        self.engine = Engine(graph_of(resources), options, self.hear, run_store=self.journal, watchers={})
         self.journal.begin_generation(resources)
         world.in_motion = self.in_motion
 
     def in_motion(self, name):
-        return self.engine.scheduler.in_motion(self.engine.roster.number(f"part#{name}"))
+        return self.engine.scheduler.in_motion(self.engine.vertex_table.number(f"part#{name}"))
 
     def hear(self, event):
         self.journal.record(event)
@@ -177,7 +177,7 @@ class Life:
 
     def notice(self, name):
         if name in self.world.manifest:
-            self.engine.mark(self.engine.roster.number(f"part#{name}"), Cause.DRIFT)
+            self.engine.mark(self.engine.vertex_table.number(f"part#{name}"), Cause.DRIFT)
 
     async def fail(self, detail):
         name, when = detail

@@ -10,7 +10,7 @@ import trio
 from engine_worlds import managed
 
 from reactor.engine.events import Cause, Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.resource.plan import Action, ResourceError
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once
@@ -66,7 +66,7 @@ async def test_a_long_chain_in_the_wrong_order_is_gone_through(autojump_clock):
     chain = [scripted("0", takes=5)]
     for number in range(1, 30):
         chain.append(Needs(name=str(number)).needing(chain[-1]))
-    ended, _ = await converge_once(*reversed(chain), options=Options(jobs=1))
+    ended, _ = await converge_once(*reversed(chain), options=RunOptions(jobs=1))
     assert ended.counts["changed"] == 30
     assert sum(len(each.script.applies) for each in chain) == 30, "each is applied once"
 
@@ -121,12 +121,12 @@ async def test_retries_come_first_and_their_number_holds_anew_for_nobody(autojum
 
 async def test_with_fail_fast_the_first_failure_is_the_end(autojump_clock):
     broken, slow = scripted("broken", failures=1), scripted("slow", takes=5)
-    ended, _ = await converge_once(broken, slow, options=Options(fail_fast=True))
+    ended, _ = await converge_once(broken, slow, options=RunOptions(fail_fast=True))
     assert len(broken.script.checks) == 1
     assert ended.counts["failed"] == 1
 
 
-@pytest.mark.parametrize("options", [Options(noop=True), Options(monitor_only=True)])
+@pytest.mark.parametrize("options", [RunOptions(noop=True), RunOptions(monitor_only=True)])
 async def test_where_nothing_is_changed_nothing_is_checked_again(autojump_clock, options):
     broken, other = scripted("broken", failures=math.inf), scripted("other", takes=5)
     await converge_once(broken, other, options=options)

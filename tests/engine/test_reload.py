@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from reactor.engine.events import Cause, Checked, Converged, Flapping, Reloaded, Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.journal.journal import Journal
 from reactor.resource.watch import TimerWatch, Watch, Watcher
 from reactor.testing.scripted import Scripted, scripted
@@ -69,7 +69,7 @@ async def test_scenario_21_only_what_changed_is_watched_anew(autojump_clock):
     async with running(*watched(), watchers={Ear: Ears}) as story:
         await story.converged()
         assert len(Ears.asked) == 100
-        changed = story.engine.roster.number("scripted#r7")
+        changed = story.engine.vertex_table.number("scripted#r7")
         story.engine.reload(graph_of(watched(alias="odd")))
         await story.converged(times=2)
         assert {vertex for _, vertex in Ears.asked[100:]} <= {changed}
@@ -310,16 +310,16 @@ class Recall:
 
 
 async def test_a_refresh_is_on_record_before_the_change_that_causes_it(autojump_clock):
-    memory = Recall()
+    run_store = Recall()
 
     class Watched(Scripted, kind="watched"):
         async def _repair(self):
-            memory.told.append(("repair", self.ref))
+            run_store.told.append(("repair", self.ref))
             self.script.drifted = False
 
     a, b = Watched(name="a"), scripted("b", drifted=False, subscribe=["watched#a"])
-    await converge_once(a, b, memory=memory)
-    assert memory.told == [
+    await converge_once(a, b, run_store=run_store)
+    assert run_store.told == [
         ("intend", "watched#a", ("scripted#b",)), ("repair", "watched#a"), ("applied", "watched#a"),
         ("begins", "scripted#b"), ("applied", "scripted#b"), ("refreshed", "scripted#b"),
     ]  # fmt: skip
@@ -327,17 +327,17 @@ async def test_a_refresh_is_on_record_before_the_change_that_causes_it(autojump_
 
 async def test_a_refresh_owed_from_an_earlier_life_is_paid(autojump_clock):
     a, b = scripted("a", drifted=False), scripted("b", drifted=False, subscribe=["scripted#a"])
-    memory = Recall(owed={"scripted#b": ["scripted#a"], "scripted#forgotten": ["scripted#a"]})
-    await converge_once(a, b, memory=memory)
+    run_store = Recall(owed={"scripted#b": ["scripted#a"], "scripted#forgotten": ["scripted#a"]})
+    await converge_once(a, b, run_store=run_store)
     assert len(b.script.refreshes) == 1
-    assert ("refreshed", "scripted#b") in memory.told
+    assert ("refreshed", "scripted#b") in run_store.told
 
 
 async def test_a_refresh_owed_because_of_what_is_well_is_paid_when_the_subscriber_comes_back(autojump_clock):
-    memory = Recall(owed={"scripted#b": ["scripted#a"]})
+    run_store = Recall(owed={"scripted#b": ["scripted#a"]})
     a, b = scripted("a", drifted=False), scripted("b", drifted=False, subscribe=["scripted#a"])
     b.keep_to_ccm(in_order=False)
-    async with running(a, memory=memory) as story:
+    async with running(a, run_store=run_store) as story:
         await story.converged()
         story.engine.reload(graph_of([a, b]))
         await story.converged(2)
@@ -347,7 +347,7 @@ async def test_a_refresh_owed_because_of_what_is_well_is_paid_when_the_subscribe
 
 @pytest.mark.parametrize("cause", [Cause.INITIAL, Cause.INTENT, Cause.DRIFT])
 async def test_the_first_check_is_labelled_by_what_is_remembered(autojump_clock, cause):
-    _, story = await converge_once(scripted("a"), memory=Recall(known={"scripted#a": cause}))
+    _, story = await converge_once(scripted("a"), run_store=Recall(known={"scripted#a": cause}))
     assert story.checks("scripted#a")[0].causes is cause
 
 
@@ -357,17 +357,17 @@ async def test_what_every_run_does_is_no_drift(autojump_clock):
         def unconditional(self):
             return True
 
-    memory = Recall(known={"daily#a": Cause.DRIFT, "daily#b": Cause.INTENT})
-    _, story = await converge_once(Daily(name="a"), Daily(name="b"), memory=memory)
+    run_store = Recall(known={"daily#a": Cause.DRIFT, "daily#b": Cause.INTENT})
+    _, story = await converge_once(Daily(name="a"), Daily(name="b"), run_store=run_store)
     assert story.checks("daily#a")[0].causes is Cause.INITIAL
     assert story.checks("daily#b")[0].causes is Cause.INTENT
 
 
 async def test_noop_intends_nothing(autojump_clock):
-    memory = Recall()
+    run_store = Recall()
     a, b = scripted("a"), scripted("b", drifted=False, subscribe=["scripted#a"])
-    await converge_once(a, b, options=Options(noop=True), memory=memory)
-    assert memory.told == []
+    await converge_once(a, b, options=RunOptions(noop=True), run_store=run_store)
+    assert run_store.told == []
 
 
 async def test_what_comes_back_while_its_last_check_still_runs_is_checked_after_that(autojump_clock):
@@ -403,7 +403,7 @@ def alive(kind):
 async def test_a_run_does_not_grow_with_what_left_it(autojump_clock, tmp_path, remembering):
     journal = Journal.open(str(tmp_path), "/site.yaml", lambda _: None) if remembering else None
     stays = scripted("stays")
-    async with running(stays, memory=journal) as story:
+    async with running(stays, run_store=journal) as story:
         for generation in range(20):
             await story.converged()
             story.events.clear()
@@ -416,12 +416,17 @@ async def test_a_run_does_not_grow_with_what_left_it(autojump_clock, tmp_path, r
                 journal.begin_generation(story.engine.desired())
             await story.converged()
             assert all(len(each.script.checks) > 0 for each in new)
-        roster = story.engine.roster
-        assert len(roster.refs) == len(roster.resources) == story.engine.scheduler.topology.size <= 101
+        vertex_table = story.engine.vertex_table
+        assert (
+            len(vertex_table.refs)
+            == len(vertex_table.resources)
+            == story.engine.scheduler.topology.size
+            <= 101
+        )
         del new
         assert alive(Scripted) <= 101
         with pytest.raises(KeyError):
-            roster.number("scripted#3-7")
+            vertex_table.number("scripted#3-7")
     if journal:
         known = journal._digests
         journal.close()

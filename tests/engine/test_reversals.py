@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from reactor.engine.events import Cause, Checked, Reloaded, Reversed, Reversing, Unblocked
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.resource.claim import Claim
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import Story, graph_of, running
@@ -71,7 +71,7 @@ def undoable(name, **more):
 async def test_what_left_is_undone_once_the_last_made_first(autojump_clock):
     notes = Notes()
     a, b, stays = undoable("a"), undoable("b", require=["undoable#a"]), undoable("c")
-    async with running(a, b, stays, memory=notes) as story:
+    async with running(a, b, stays, run_store=notes) as story:
         await story.converged()
         undoes = dict(notes.recorded)
         story.engine.reload(graph_of([undoable("c")]))
@@ -91,7 +91,7 @@ async def test_what_left_is_undone_once_the_last_made_first(autojump_clock):
 async def test_the_check_that_runs_while_its_resource_leaves_undoes_nothing(autojump_clock):
     notes = Notes()
     old = undoable("a")
-    async with running(old, memory=notes) as story:
+    async with running(old, run_store=notes) as story:
         await story.converged()
         old.script.takes = 5
         story.drift("undoable#a")
@@ -104,7 +104,7 @@ async def test_the_check_that_runs_while_its_resource_leaves_undoes_nothing(auto
 
 async def test_what_can_not_be_undone_yet_is_retried_and_blocks_nobody(autojump_clock):
     notes = Notes()
-    async with running(undoable("a"), memory=notes) as story:
+    async with running(undoable("a"), run_store=notes) as story:
         await story.converged()
         notes.recorded["undoable#a"].script.failures = 3
         free = scripted("free")
@@ -119,7 +119,7 @@ async def test_what_can_not_be_undone_yet_is_retried_and_blocks_nobody(autojump_
 async def test_a_start_undoes_what_left_while_nobody_looked(autojump_clock):
     notes = Notes()
     notes.recorded["undoable#a"] = undoes = Undoable(name="a", ensure="absent")
-    async with running(scripted("b"), memory=notes) as story:
+    async with running(scripted("b"), run_store=notes) as story:
         await story.converged()
     assert undoes.script.applies
     assert notes.forgotten == ["undoable#a"]
@@ -128,17 +128,19 @@ async def test_a_start_undoes_what_left_while_nobody_looked(autojump_clock):
 async def test_what_has_another_owner_now_is_let_go(autojump_clock):
     notes = Notes()
     notes.recorded["undoable#a"] = undoes = Undoable(name="a", ensure="absent")
-    async with running(Undoable(name="new/a"), memory=notes) as story:
+    async with running(Undoable(name="new/a"), run_store=notes) as story:
         await story.converged()
     assert not undoes.script.checks
     assert notes.forgotten == ["undoable#a"]
 
 
-@pytest.mark.parametrize("options", [Options(noop=True), Options(partial=True), Options(monitor_only=True)])
+@pytest.mark.parametrize(
+    "options", [RunOptions(noop=True), RunOptions(partial=True), RunOptions(monitor_only=True)]
+)
 async def test_a_run_that_is_not_to_change_the_rest_undoes_nothing(autojump_clock, options):
     notes = Notes()
     notes.recorded["undoable#a"] = undoes = Undoable(name="a", ensure="absent")
-    story = Story(graph_of([scripted("b")]), options, memory=notes)
+    story = Story(graph_of([scripted("b")]), options, run_store=notes)
     with trio.fail_after(30):
         await story.engine.run()
     assert not undoes.script.checks

@@ -16,7 +16,7 @@ import trio.testing
 from engine_worlds import managed
 
 from reactor.engine.events import Checked, Converged, Ended, Result, Skipped, Unblocked, WatcherChanged
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.resource.plan import ResourceError
 from reactor.resource.watch import Watch, Watcher
 from reactor.testing.scripted import Scripted, scripted
@@ -39,7 +39,7 @@ async def test_scenario_01_independent_work_takes_the_critical_path(autojump_clo
 
 
 async def test_scenario_01_one_job_takes_the_sum(autojump_clock):
-    ended, _ = await converge_once(*fan(), options=Options(jobs=1))
+    ended, _ = await converge_once(*fan(), options=RunOptions(jobs=1))
     assert ended.duration == pytest.approx(8.5, rel=0.05)
 
 
@@ -119,7 +119,7 @@ async def test_scenario_03_a_change_between_arming_and_the_first_check_is_not_lo
     b = scripted("b", drifted=False, require=["scripted#a"]).watch_for(SlowWatch())
     async with running(a, b, watchers=slow_watcher) as story:
         await trio.sleep(2)
-        assert SlowWatcher.latest.vertices == [story.engine.roster.number("scripted#b")]
+        assert SlowWatcher.latest.vertices == [story.engine.vertex_table.number("scripted#b")]
         assert not b.script.checks
         b.script.drifted = True
         SlowWatcher.latest.sink.mark(*SlowWatcher.latest.vertices)
@@ -503,7 +503,7 @@ async def test_scenario_19_an_empty_manifest_ends_well():
 
 async def test_scenario_20_noop_ends_changes_nothing_and_says_what_would_happen(autojump_clock):
     a, b = scripted("a"), scripted("b", drifted=False, subscribe=["scripted#a"])
-    ended, story = await converge_once(a, b, options=Options(noop=True))
+    ended, story = await converge_once(a, b, options=RunOptions(noop=True))
     assert ended.counts["would_change"] == 2
     assert ended.changes == 0
     assert not a.script.applies
@@ -516,7 +516,7 @@ async def test_scenario_20_noop_ends_changes_nothing_and_says_what_would_happen(
 
 async def test_scenario_20_a_failure_below_what_was_not_applied_is_said_to_be_unknown(autojump_clock):
     a, b = scripted("a"), scripted("b", failures=1, require=["scripted#a"])
-    ended, story = await converge_once(a, b, options=Options(noop=True))
+    ended, story = await converge_once(a, b, options=RunOptions(noop=True))
     assert ended.counts["failed"] == 0
     assert story.checks("scripted#b")[0].actions == (
         "Can't tell before scripted#a is applied (the script says so)",
@@ -529,14 +529,14 @@ async def test_scenario_20_what_is_unknown_is_said_in_one_line(autojump_clock):
             raise ResourceError("it failed\n  in many words")
 
     b = Talkative(name="b", require=["scripted#a"])
-    _, story = await converge_once(scripted("a"), b, options=Options(noop=True))
+    _, story = await converge_once(scripted("a"), b, options=RunOptions(noop=True))
     assert story.checks("talkative#b")[0].actions == ("Can't tell before scripted#a is applied (it failed)",)
 
 
 async def test_scenario_20_so_is_one_that_needs_it_through_others(autojump_clock):
     a, b = scripted("a"), scripted("b", drifted=False, require=["scripted#a"])
     c = scripted("c", failures=1, require=["scripted#b"])
-    _, story = await converge_once(a, b, c, options=Options(noop=True))
+    _, story = await converge_once(a, b, c, options=RunOptions(noop=True))
     assert story.checks("scripted#c")[0].actions == (
         "Can't tell before scripted#a is applied (the script says so)",
     )
@@ -551,7 +551,9 @@ async def test_scenario_20_so_is_what_may_come_by_anything_that_goes_before(miss
             raise ResourceError("there is no account", missing=missing)
 
     a, b = scripted("a"), scripted("b", drifted=False, after=["scripted#a"])
-    _, story = await converge_once(a, b, Lacking(name="c", after=["scripted#b"]), options=Options(noop=True))
+    _, story = await converge_once(
+        a, b, Lacking(name="c", after=["scripted#b"]), options=RunOptions(noop=True)
+    )
     assert story.result("lacking#c") is result
 
 
@@ -563,12 +565,12 @@ async def test_scenario_20_what_is_known_to_fail_is_said_unless_it_would_never_b
     meta, result, autojump_clock
 ):
     class Doomed(Scripted, kind="doomed"):
-        async def rehearse(self, state):
+        async def preflight(self, state):
             raise ResourceError("it is known")
 
     doomed, well = Doomed(name="a", meta=meta), Doomed(name="b")
     well.script.drifted = False
-    _, story = await converge_once(doomed, well, options=Options(noop=True))
+    _, story = await converge_once(doomed, well, options=RunOptions(noop=True))
     assert story.result("doomed#a") is result
     assert story.result("doomed#b") is Result.OK, "it is only asked where something would be changed"
 

@@ -10,7 +10,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
-from reactor.resource.subscription import Quiet
+from reactor.resource.subscription import RefreshDebounce
 
 A, B, C = 0, 1, 2
 
@@ -33,7 +33,7 @@ def test_a_requirement_that_failed_during_a_run_blocks_what_ran():
     scheduler.mark(A, Cause.DRIFT, 0.0)
     run(scheduler, A, Outcome.FAILED)
     scheduler.finished(B, Outcome.OK, 0.0)
-    assert scheduler.blame.blocked == {B}
+    assert scheduler.blocking.blocked == {B}
     scheduler.mark(B, Cause.DRIFT, 0.0)
     assert scheduler.next_ready(0.0) is None
 
@@ -67,7 +67,7 @@ def test_who_blocks_each_of_a_long_chain_is_found_by_walking_along_it_once(kind,
     topology.strong_predecessors = required = CountedList(topology.strong_predecessors)
     topology.ended_by = ended = CountedList([topology.ended_by.get(v, ()) for v in range(size)])
     known = {}
-    assert {scheduler.blame.culprits(v, known) for v in range(1, size)[::order]} == {(A,)}
+    assert {scheduler.blocking.culprits(v, known) for v in range(1, size)[::order]} == {(A,)}
     assert required.looks + ended.looks < 8 * size
 
 
@@ -85,7 +85,7 @@ def test_a_failed_attempt_that_touched_something_counts_as_a_change_once_it_succ
     scheduler = pair(EdgeKind.SUBSCRIBE)
     scheduler.mark(A, Cause.DRIFT, 0.0)
     assert scheduler.next_ready(0.0) == A
-    scheduler.refreshes.touched(A)
+    scheduler.refreshes.change_started(A)
     scheduler.finished(A, Outcome.FAILED, 0.0)
     scheduler.mark(A, Cause.DRIFT, 10.0)
     scheduler.elapsed(10.0)
@@ -106,10 +106,10 @@ def test_what_was_only_planned_refreshes_only_what_is_in_noop():
 
 def test_a_slowed_down_vertex_waits_and_runs():
     scheduler = pair()
-    scheduler.agenda.slow_down(A, until=3.0)
+    scheduler.delay_queue.throttle_until(A, until=3.0)
     scheduler.mark(A, Cause.DRIFT, 0.0)
     assert scheduler.next_ready(0.0) is None
-    assert scheduler.agenda.next_time() == 3.0
+    assert scheduler.delay_queue.next_time() == 3.0
     scheduler.elapsed(3.0)
     run(scheduler, A, now=3.0)
     assert scheduler.converged
@@ -126,7 +126,7 @@ def test_a_rate_is_kept_by_what_was_blocked():
     scheduler.elapsed(2.0)
     run(scheduler, A, now=2.0)
     assert scheduler.next_ready(2.0) is None
-    assert scheduler.agenda.next_time() <= 10.0
+    assert scheduler.delay_queue.next_time() <= 10.0
     scheduler.elapsed(10.0)
     run(scheduler, B, now=10.0)
     assert scheduler.converged
@@ -136,7 +136,7 @@ def test_a_rate_is_kept_by_what_is_slowed_down_while_it_waits_for_another():
     scheduler = pair()
     scheduler.mark(A, Cause.DRIFT, 0.0)
     scheduler.mark(B, Cause.DRIFT, 0.0)
-    scheduler.agenda.slow_down(B, until=5.0)
+    scheduler.delay_queue.throttle_until(B, until=5.0)
     run(scheduler, A)
     assert scheduler.next_ready(0.0) is None
     scheduler.elapsed(5.0)
@@ -144,7 +144,7 @@ def test_a_rate_is_kept_by_what_is_slowed_down_while_it_waits_for_another():
 
 
 def test_a_burst_that_waits_for_a_semaphore_is_not_begun_anew():
-    quiet = Quiet.model_validate({"for": "2s", "at_most": "10s"})
+    quiet = RefreshDebounce.model_validate({"for": "2s", "at_most": "10s"})
     limits = {B: Limits(quiet=quiet, semaphores=("s",)), C: Limits(semaphores=("s",))}
     topology = Topology.of_edges(3, [(A, B, EdgeKind.NOTIFY)])
     scheduler = Scheduler(topology, jobs=3, limits=limits)
@@ -168,7 +168,7 @@ def waits_between_attempts(retry, meanwhile, takes=0.0, most=6):
     scheduler.mark(A, Cause.DRIFT, now)
     while not scheduler.exhausted and len(waits) < most:
         if scheduler.next_ready(now) is None:
-            now = scheduler.agenda.next_time()
+            now = scheduler.delay_queue.next_time()
             scheduler.elapsed(now)
             continue
         waits.append(now - last)
@@ -256,7 +256,7 @@ def test_a_retry_that_was_not_needed_after_all_is_no_reason_to_wait_later():
 
 def test_a_refresh_owed_because_of_what_fails_again_waits_until_that_is_well():
     scheduler = pair(EdgeKind.NOTIFY)
-    scheduler.refreshes.pledge(A, B)
+    scheduler.refreshes.owe_from_previous_run(A, B)
     scheduler.mark_all(Cause.INITIAL)
     run(scheduler, A, Outcome.FAILED)
     assert scheduler.causes(B) is Cause.INITIAL
@@ -275,7 +275,7 @@ def test_what_changed_and_is_unhealthy_is_heard_of_by_whom_it_does_not_block():
     scheduler = pair(EdgeKind.NOTIFY)
     scheduler.mark(A, Cause.DRIFT, 0.0)
     assert scheduler.next_ready(0.0) == A
-    scheduler.refreshes.touched(A)
+    scheduler.refreshes.change_started(A)
     scheduler.finished(A, Outcome.UNHEALTHY, 0.0)
     assert scheduler.causes(B) is Cause.REFRESH
     run(scheduler, B)
@@ -297,7 +297,7 @@ def test_what_a_refresh_left_unhealthy_is_tried_again_when_its_requirement_recov
 @pytest.mark.parametrize("gone", [[], [A]], ids=["is not subscribed to any more", "has left"])
 def test_a_refresh_owed_because_of_what_tells_nothing_any_more_is_made_at_once(gone):
     scheduler = pair(EdgeKind.NOTIFY)
-    scheduler.refreshes.pledge(A, B)
+    scheduler.refreshes.owe_from_previous_run(A, B)
     both = scheduler.topology
     scheduler.reshape(Topology.of_edges(2, []), {}, [], gone)
     run(scheduler, B)
@@ -311,7 +311,7 @@ def test_a_refresh_owed_because_of_what_tells_nothing_any_more_is_made_at_once(g
 
 def test_what_gets_the_number_of_one_that_left_is_owed_no_refresh_of_it():
     scheduler = pair(EdgeKind.NOTIFY)
-    scheduler.refreshes.pledge(A, B)
+    scheduler.refreshes.owe_from_previous_run(A, B)
     both = scheduler.topology
     scheduler.reshape(Topology.of_edges(2, []), {}, [], [B])
     scheduler.reshape(both, {}, [B], [])
@@ -326,7 +326,7 @@ def test_what_a_new_edge_blocks_is_told_once():
     run(scheduler, A, Outcome.FAILED)
     chain = [(A, B, EdgeKind.REQUIRE), (B, C, EdgeKind.REQUIRE)]
     scheduler.reshape(Topology.of_edges(3, chain), {}, [], [])
-    assert scheduler.blame.take_transitions() == [(B, True), (C, True)]
+    assert scheduler.blocking.take_transitions() == [(B, True), (C, True)]
 
 
 def test_a_check_whose_job_is_lent_lets_another_begin():
@@ -377,16 +377,16 @@ def test_what_left_the_graph_while_it_ran_counts_again_once_it_is_back_later():
     scheduler.reshape(both, {}, [A], [])
     scheduler.mark(A, Cause.INTENT, 0.0)
     run(scheduler, A, Outcome.FAILED)
-    assert scheduler.blame.failed == {A}
+    assert scheduler.blocking.failed == {A}
 
 
 def test_who_became_blocked_before_a_reload_is_still_told_of():
     scheduler = pair()
     scheduler.mark(A, Cause.DRIFT, 0.0)
     run(scheduler, A, Outcome.FAILED)
-    assert scheduler.blame.blocked == {B}
+    assert scheduler.blocking.blocked == {B}
     scheduler.reshape(Topology.of_edges(2, []), {}, [], [])
-    assert scheduler.blame.take_transitions() == [(B, True), (B, False)]
+    assert scheduler.blocking.take_transitions() == [(B, True), (B, False)]
 
 
 @pytest.mark.parametrize(
@@ -418,7 +418,7 @@ def test_what_is_left_of_a_bad_run(outcome, owed):
 
 def test_a_refresh_that_a_reload_makes_due_gives_all_attempts_back():
     scheduler = pair(EdgeKind.NOTIFY, limits={B: Limits(retry=1, delay=10.0)})
-    scheduler.refreshes.pledge(A, B)
+    scheduler.refreshes.owe_from_previous_run(A, B)
     scheduler.mark(B, Cause.DRIFT, 0.0)
     run(scheduler, B, Outcome.FAILED)
     scheduler.reshape(Topology.of_edges(2, []), {B: Limits(retry=1, delay=10.0)}, [], [])

@@ -14,11 +14,11 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import REFRESHING, WEAK, EdgeKind
 from reactor.graph.topology import Topology
-from reactor.resource.subscription import Quiet
+from reactor.resource.subscription import RefreshDebounce
 
 MOST = 6
 LARGE = 40
-QUIET = Quiet.model_validate({"for": "3s", "at_most": "10s"})
+QUIET = RefreshDebounce.model_validate({"for": "3s", "at_most": "10s"})
 KINDS = (EdgeKind.SUBSCRIBE, EdgeKind.REQUIRE, EdgeKind.AFTER, EdgeKind.NOTIFY)
 AT_ONCE = Cause.INITIAL | Cause.INTENT
 vertices = st.integers(0, LARGE - 1)
@@ -89,7 +89,7 @@ class Lives(RuleBasedStateMachine):
         self.present = set(range(self.size))
         self.unseen = {v: Cause(0) for v in range(self.size)}  # marks no run has started with
         self.refresh_owed = set()
-        self.bursts = {}  # vertex -> when the first and the last change of its burst came
+        self.debouncer = {}  # vertex -> when the first and the last change of its burst came
         self.running = {}  # vertex -> whether the run carries a refresh
         self.failed = set()
         self.held = set()
@@ -140,11 +140,11 @@ class Lives(RuleBasedStateMachine):
             self.release(v)
             self.unseen[v] = Cause(0)
             self.refresh_owed.discard(v)
-            self.bursts.pop(v, None)
+            self.debouncer.pop(v, None)
             if v in self.running:
                 self.running[v] = False
         for v in changed | new:
-            self.bursts.pop(v, None)
+            self.debouncer.pop(v, None)
             self.limits[v] = self.limits[v - 1]
         self.failed -= changed | gone
         self.scheduler.reshape(topology, dict(enumerate(self.limits)), changed | new, gone)
@@ -179,7 +179,7 @@ class Lives(RuleBasedStateMachine):
         """Something else changes ``v`` back all the time: its repairs are paced."""
         v %= self.size
         if v in self.present:
-            self.scheduler.agenda.pace(v, self.now + wait)
+            self.scheduler.delay_queue.pace(v, self.now + wait)
 
     @rule(v=vertices)
     def hold(self, v):
@@ -213,7 +213,7 @@ class Lives(RuleBasedStateMachine):
         if pairs:
             a, b = random.Random(seed).choice(pairs)
             self.pledged.setdefault(a, set()).add(b)
-            self.scheduler.refreshes.pledge(a, b)
+            self.scheduler.refreshes.owe_from_previous_run(a, b)
 
     @rule(most=st.integers(1, 4))
     def start(self, most):
@@ -228,7 +228,7 @@ class Lives(RuleBasedStateMachine):
         self.started(v)
         while self.scheduler.groups.followers:
             self.started(self.scheduler.next_ready(self.now))
-        assert len({id(self.scheduler.groups.party.get(v, v)) for v in self.running}) <= self.jobs
+        assert len({id(self.scheduler.groups.batch.get(v, v)) for v in self.running}) <= self.jobs
         return v
 
     def started(self, v):
@@ -255,7 +255,7 @@ class Lives(RuleBasedStateMachine):
         self.running[v] = Cause.REFRESH in causes
         if self.running[v]:
             self.refresh_owed.discard(v)
-            self.bursts.pop(v, None)
+            self.debouncer.pop(v, None)
         self.starts[v] += 1
 
     def is_stopped(self, v):
@@ -265,9 +265,9 @@ class Lives(RuleBasedStateMachine):
 
     def gathers(self, v):
         """Whether a refresh of ``v`` waits for things to calm down."""
-        if v not in self.bursts or v not in self.refresh_owed:
+        if v not in self.debouncer or v not in self.refresh_owed:
             return False
-        first, last = self.bursts[v]
+        first, last = self.debouncer[v]
         return self.now < min(first + QUIET.at_most, last + QUIET.calm)
 
     @precondition(lambda self: self.running)
@@ -333,7 +333,7 @@ class Lives(RuleBasedStateMachine):
                 self.refresh_owed.add(b)
                 self.unseen[b] |= Cause.REFRESH
                 if self.limits[b].quiet is not None:
-                    self.bursts[b] = (self.bursts.get(b, (self.now,))[0], self.now)
+                    self.debouncer[b] = (self.debouncer.get(b, (self.now,))[0], self.now)
 
     @rule(step=st.sampled_from([0.001, 0.1, 1, 60, 3600]))
     def pass_time(self, step):
@@ -347,20 +347,20 @@ class Lives(RuleBasedStateMachine):
             if causes or v in self.refresh_owed:
                 known = (
                     self.scheduler.in_motion(v)
-                    or v in self.scheduler.blame.blocked
-                    or v in self.scheduler.blame.failed
-                    or v in self.scheduler.agenda.resting
+                    or v in self.scheduler.blocking.blocked
+                    or v in self.scheduler.blocking.failed
+                    or v in self.scheduler.delay_queue.resting
                 )
                 assert known, f"{v} owes {causes} and nobody knows"
 
     @invariant()
     def failures_are_local_and_named(self):
         """Promise 5: blocked means below a failure, and the culprits are failed strong ancestors."""
-        assert self.scheduler.blame.failed == self.failed
+        assert self.scheduler.blocking.failed == self.failed
         known = {}
-        for v in self.scheduler.blame.blocked:
-            culprits = self.scheduler.blame.culprits(v, known)
-            assert culprits == self.scheduler.blame.culprits(v, {})
+        for v in self.scheduler.blocking.blocked:
+            culprits = self.scheduler.blocking.culprits(v, known)
+            assert culprits == self.scheduler.blocking.culprits(v, {})
             assert culprits
             assert set(culprits) <= self.failed & self.strong_ancestors[v]
 
@@ -378,7 +378,7 @@ class Lives(RuleBasedStateMachine):
             elif self.scheduler.exhausted:
                 break
             else:
-                self.now = max(self.now, self.scheduler.agenda.next_time())
+                self.now = max(self.now, self.scheduler.delay_queue.next_time())
                 self.scheduler.elapsed(self.now)
         else:
             raise AssertionError("promise 6: it does not end")
@@ -390,14 +390,14 @@ class Lives(RuleBasedStateMachine):
         assert self.scheduler.at_rest or self.failed or moving, (
             "promise 6: it ended with something that only rests"
         )
-        assert self.scheduler.agenda.resting.keys() <= moving
+        assert self.scheduler.delay_queue.resting.keys() <= moving
 
     @rule()
     def quiesce(self):
         self.run_dry(Outcome.OK)
         below_failed = {v for v in range(self.size) if self.strong_ancestors[v] & self.failed}
         moving = {v for v in range(self.size) if self.scheduler.in_motion(v)}
-        assert self.scheduler.blame.blocked == below_failed - moving, (
+        assert self.scheduler.blocking.blocked == below_failed - moving, (
             "promise 5: exactly the strong descendants are blocked"
         )
         for v in range(self.size):
@@ -416,11 +416,11 @@ class Lives(RuleBasedStateMachine):
         self.mark(v, Cause.DRIFT, 0)
         self.run_dry(Outcome.OK)
         ran = [b - a for a, b in zip(before, self.starts, strict=True)]
-        freed = self.scheduler.blame.blocked | told | {v}
+        freed = self.scheduler.blocking.blocked | told | {v}
         assert all(
             times == 0 for u, times in enumerate(ran) if u not in freed and v not in self.strong_ancestors[u]
         )
-        assert ran[v] == (0 if v in self.scheduler.blame.blocked else 1)
+        assert ran[v] == (0 if v in self.scheduler.blocking.blocked else 1)
 
     def teardown(self):
         if not hasattr(self, "scheduler"):

@@ -10,7 +10,7 @@ import trio
 from engine_worlds import Unhurried
 
 from reactor.engine.events import Flapping
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.journal.history import History
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import Story, graph_of
@@ -31,7 +31,7 @@ async def test_a_fight_of_ten_thousand_events_is_bounded_and_the_last_is_followe
 ):
     journal = Unhurried.open(str(tmp_path), "/site.yaml", pytest.fail)
     contested = Scripted(name="a")
-    story = Recorded(graph_of([contested]), Options(watch=True, audit_interval=None), memory=journal)
+    story = Recorded(graph_of([contested]), RunOptions(watch=True, audit_interval=None), run_store=journal)
     story.journal = journal
     used = time.process_time()
     async with trio.open_nursery() as nursery:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from resources.process.lifeline import have_guardian
+from resources.process.reaper_client import ensure_reaper
 
 
 def _children() -> set[str]:
@@ -23,7 +23,7 @@ def _state(pid: str) -> str:
 @pytest.fixture(autouse=True, scope="session")
 def _the_guardian_stays():
     """It is started with the first command, for all that follow."""
-    have_guardian()
+    ensure_reaper()
 
 
 @pytest.fixture(autouse=True)

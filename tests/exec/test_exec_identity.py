@@ -6,7 +6,7 @@ import pwd
 import pytest
 
 from reactor.engine.events import Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.loading import load
 from reactor.resource.diagnostic import InvalidPropertiesError
 from reactor.resource.plan import ResourceError
@@ -144,7 +144,7 @@ async def test_a_program_that_the_user_may_not_execute_is_named(place):
 async def test_an_unknown_user_fails_also_in_a_rehearsal(place):
     for noop in (False, True):
         resource = command(f"touch {place}/f", user="no-such-user")
-        _, story = await converge_once(resource, options=Options(noop=noop))
+        _, story = await converge_once(resource, options=RunOptions(noop=noop))
         [check] = story.checks(resource.ref)
         assert check.result is Result.FAILED
         assert check.error == 'could not lookup user "no-such-user"'
@@ -154,7 +154,7 @@ async def test_an_unknown_user_fails_also_in_a_rehearsal(place):
 async def test_a_user_that_the_manifest_makes_is_no_failure_of_a_rehearsal():
     resource = command("true", user="no-such-user", unless="false")
     maker = User(name="no-such-user")
-    _, story = await converge_once(resource, maker, options=Options(noop=True))
+    _, story = await converge_once(resource, maker, options=RunOptions(noop=True))
     assert story.result(resource.ref) is Result.WOULD_CHANGE
     assert [check.ref for check in story.all(type(story.checks(maker.ref)[0]))] == [maker.ref, resource.ref]
 

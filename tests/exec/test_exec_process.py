@@ -13,8 +13,8 @@ import trio
 
 from reactor.resource.plan import ResourceError
 from resources.process import ENVIRONMENT, Command, group, run
-from resources.process.family import Family
 from resources.process.output import TAIL_BYTES
+from resources.process.process_tree import ProcessTree
 
 ALIVE = 60.0
 """Nothing here takes so long unless it hangs."""
@@ -359,7 +359,7 @@ async def test_a_program_whose_name_looks_like_a_stat_line_is_a_member_all_the_s
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run, posix(str(tool), "-c", "echo $$; read x < never", cwd=tmp_path), lines)
         await lines.first.wait()
-        assert [each.pid for each in Family(int(lines[0])).living()] == [int(lines[0])]
+        assert [each.pid for each in ProcessTree(int(lines[0])).alive()] == [int(lines[0])]
         nursery.cancel_scope.cancel()
 
 

@@ -133,7 +133,7 @@ def test_without_creates_it_watches_and_provides_nothing():
     ],
 )  # fmt: skip
 def test_it_uses_the_paths_its_commands_name(properties, used):
-    assert set(Exec(**properties).uses()) == used
+    assert set(Exec(**properties).depends_on_paths()) == used
 
 
 def test_the_schema_knows_every_property():

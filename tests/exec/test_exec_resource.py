@@ -3,8 +3,8 @@
 import pytest
 import trio
 
+from reactor.resource.output import speaker
 from reactor.resource.plan import ResourceError
-from reactor.resource.speech import speaker
 from reactor.resource.watch import PathWatch
 from reactor.testing.story import running
 from resources.exec import Exec, ExecState

@@ -627,7 +627,7 @@ async def test_a_rehearsal_says_what_is_in_the_way_of_something_new(path: Path):
         for below in ("a", "a/b") if "ensure" in wish else ("a",):
             file = make(path / below, **wish)
             with pytest.raises(ResourceError) as rehearsed:
-                await file.rehearse(await file.observe())
+                await file.preflight(await file.observe())
             with pytest.raises(ResourceError) as made:
                 await converge(file)
             assert rehearsed.value.message == made.value.message == f'"{path}" is not a directory'
@@ -635,5 +635,5 @@ async def test_a_rehearsal_says_what_is_in_the_way_of_something_new(path: Path):
 
 async def test_a_rehearsal_knows_that_a_directory_is_made_with_those_above_it(path: Path):
     file = make(path / "a/b", ensure="directory", mode="0755")
-    await file.rehearse(await file.observe())
+    await file.preflight(await file.observe())
     assert await converge(file) == ["created the directory"]

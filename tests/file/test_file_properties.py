@@ -141,8 +141,8 @@ def test_a_file_watches_itself_and_its_source():
 
 
 def test_a_file_uses_its_parent_and_its_source():
-    assert list(make("/a/b", source="/c/d").uses()) == ["/a", "/c/d"]
-    assert list(make("/", ensure="directory").uses()) == []
+    assert list(make("/a/b", source="/c/d").depends_on_paths()) == ["/a", "/c/d"]
+    assert list(make("/", ensure="directory").depends_on_paths()) == []
 
 
 def test_a_file_provides_or_removes_its_path():

@@ -12,8 +12,8 @@ from file_worlds import make, mode_of, names_in
 from property_problems import problems
 
 from reactor.engine.events import Result
-from reactor.engine.options import Options
-from reactor.resource.keeping import keeping_state_in
+from reactor.engine.options import RunOptions
+from reactor.resource.backup_store import state_directory_for
 from reactor.testing.story import converge_once, running
 from resources.file import File
 
@@ -31,7 +31,7 @@ def server():
 @pytest.fixture(autouse=True)
 def state(tmp_path_factory):
     """The state directory: what the server named a version is recorded there."""
-    with keeping_state_in(directory := str(tmp_path_factory.mktemp("state"))):
+    with state_directory_for(directory := str(tmp_path_factory.mktemp("state"))):
         yield directory
 
 
@@ -118,7 +118,9 @@ async def test_a_new_version_is_found_at_the_interval_of_poll(server, tmp_path):
 
 async def test_a_new_version_is_found_by_the_audit(server, tmp_path, monkeypatch):
     monkeypatch.setattr("resources.file.remote._MOST_OF_AN_ANSWER", 0.01)
-    async with running(remote(tmp_path, server), options=Options(watch=True, audit_interval=0.05)) as story:
+    async with running(
+        remote(tmp_path, server), options=RunOptions(watch=True, audit_interval=0.05)
+    ) as story:
         await story.converged()
         server.serve(NEW)
         await story.until(lambda: (tmp_path / "f").read_bytes() == NEW)
@@ -137,7 +139,7 @@ async def test_drift_is_repaired_and_asked_about_once(server, tmp_path):
 async def test_noop_shows_the_diff_and_changes_nothing(server, tmp_path):
     (tmp_path / "f").write_text("port = 1\n")
     (tmp_path / "f").chmod(0o644)
-    check = await converge(remote(tmp_path, server), options=Options(noop=True, diff=True))
+    check = await converge(remote(tmp_path, server), options=RunOptions(noop=True, diff=True))
     assert check.actions == ("Would have updated the file",)
     assert "-port = 1\n+port = 8080\n" in "".join(check.diffs)
     assert (tmp_path / "f").read_text() == "port = 1\n"
@@ -145,7 +147,7 @@ async def test_noop_shows_the_diff_and_changes_nothing(server, tmp_path):
 
 
 async def test_noop_says_what_can_not_be_fetched(server, tmp_path):
-    check = await converge(remote(tmp_path, server, "status/404"), options=Options(noop=True))
+    check = await converge(remote(tmp_path, server, "status/404"), options=RunOptions(noop=True))
     assert "HTTP request failed with status 404: Not Found" in check.error
     assert names_in(tmp_path) == []
 
@@ -207,7 +209,7 @@ async def test_a_later_run_goes_on_with_what_has_come(server, tmp_path, state):
 
 
 async def test_without_a_state_directory_nothing_is_remembered(server, tmp_path):
-    with keeping_state_in(None):
+    with state_directory_for(None):
         await converge(remote(tmp_path, server))
         assert (await converge(remote(tmp_path, server))).result is Result.OK
     assert conditions(server) == [None, None]
@@ -243,7 +245,7 @@ def test_a_url_is_neither_watched_nor_required():
     file = make("/f", source="https://host/f")
     assert [watch.path for watch in file.watches()] == ["/f"]
     assert list(file.reads()) == []
-    assert "https://host/f" not in set(file.uses())
+    assert "https://host/f" not in set(file.depends_on_paths())
 
 
 def test_a_password_in_the_url_is_shown_nowhere_and_the_former_content_is_kept(server, tmp_path):

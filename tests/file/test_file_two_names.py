@@ -7,7 +7,7 @@ from file_worlds import make, mode_of
 
 from reactor import PathWatch
 from reactor.engine.events import Flapping, Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.testing.story import converge_once, graph_of, running
 from resources.exec import Exec
 from resources.scaffold import Scaffold
@@ -62,7 +62,7 @@ async def test_a_rehearsal_tells_it_too(real, link):
     first, second = make(real / "f", content="first"), make(link / "f", content="second")
     graph = graph_of([first, second])
     link.symlink_to("real")
-    _, story = await converge_once(graph=graph, options=Options(noop=True))
+    _, story = await converge_once(graph=graph, options=RunOptions(noop=True))
     results = {story.result(first.ref), story.result(second.ref)}
     assert results == {Result.WOULD_CHANGE, Result.FAILED}
 

@@ -13,7 +13,7 @@ import trio
 from test_floods import fill
 
 from reactor.hostfs import find_litter
-from reactor.resource.watch import Heard, PathWatch
+from reactor.resource.watch import ChangedPaths, PathWatch
 from reactor.testing.story import running
 from resources.file import File
 from resources.scaffold import Scaffold
@@ -80,7 +80,7 @@ async def test_a_tree_with_a_full_directory_is_watched(full):
     watcher = InotifyWatcher(Sink())
     try:
         async with measured() as turns:
-            await watcher.arm(PathWatch(str(full), Heard()), 0)
+            await watcher.arm(PathWatch(str(full), ChangedPaths()), 0)
     finally:
         watcher.close()
     assert turns.longest < MOST

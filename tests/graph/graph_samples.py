@@ -26,7 +26,7 @@ class Thing(Resource, kind="thing"):
     def plan(self, state, *, refresh):
         return ()
 
-    def uses(self):
+    def depends_on_paths(self):
         return self.using
 
     def provides(self):
@@ -42,7 +42,7 @@ class Thing(Resource, kind="thing"):
 class Path(Thing, kind="path"):
     """A file or directory, as the file kind behaves: it uses its parent, and provides or removes itself."""
 
-    def uses(self):
+    def depends_on_paths(self):
         return (str(PurePosixPath(self.name).parent),)
 
     def provides(self):

@@ -185,7 +185,7 @@ def test_the_garbage_collector_is_left_as_it_was():
 def test_a_broken_resource_that_waits_for_a_missing_name_is_reported_and_its_properties_are_not_read():
     wreck = Thing.model_construct(name="a", require=("thing#missing",), meta=Meta(automatic_edges=False))
     del wreck.__dict__["providing"]
-    _, problems = build((), wrecks=[wreck])
+    _, problems = build((), placeholders=[wreck])
     assert [problem.message for problem in problems] == [
         "require of thing#a: there is no thing#missing in the manifest"
     ]

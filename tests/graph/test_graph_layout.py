@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reactor.graph.export.layout import BOX_HEIGHT, lay_out
-from reactor.graph.export.lettering import fitted, width
 from reactor.graph.export.routes import Router
+from reactor.graph.export.text_width import fitted, width
 
 BOX_WIDTH = 150
 

@@ -30,10 +30,10 @@ class Mounted(Thing, kind="mounted"):
 class Purging(Path, kind="purging"):
     """A directory in which everything is removed that nobody manages."""
 
-    def purges(self):
+    def purged_directory(self):
         return self.name
 
-    def spare(self, managed):
+    def exclude_from_purge(self, managed):
         self.__dict__["spared"] = managed
 
 

@@ -4,7 +4,7 @@ import pytest
 from health_worlds import free_port, listener
 
 from reactor.engine.events import Cause, Converged, Result, as_json
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.resource.watch import TimerWatch
 from reactor.testing.scripted import scripted
 from reactor.testing.story import converge_once, running
@@ -173,7 +173,7 @@ async def test_without_an_interval_nothing_is_looked_at_again(autojump_clock):
 
 async def test_noop_looks_at_what_is_as_desired_and_not_at_what_would_change():
     a, b = examined("a", nagios(2), drifted=False), examined("b", nagios(2))
-    ended, story = await converge_once(a, b, options=Options(noop=True))
+    ended, story = await converge_once(a, b, options=RunOptions(noop=True))
     assert (ended.counts["failed"], ended.counts["would_change"]) == (1, 1)
     assert story.checks("scripted#b")[0].health == ()
     assert not b.script.applies
@@ -181,7 +181,7 @@ async def test_noop_looks_at_what_is_as_desired_and_not_at_what_would_change():
 
 async def test_monitor_only_checks_and_changes_nothing():
     a, b, c = examined("a", nagios(0), failures=1), examined("b", nagios(2)), examined("c")
-    ended, story = await converge_once(a, b, c, options=Options(monitor_only=True))
+    ended, story = await converge_once(a, b, c, options=RunOptions(monitor_only=True))
     assert [each.script.checks for each in (a, b, c)] == [[], [], []]
     assert (ended.counts["ok"], ended.counts["failed"]) == (2, 1)
     assert story.checks("scripted#b")[0].error == "health check 'chk' is critical"

@@ -9,7 +9,7 @@ import trio
 from health_worlds import free_port, listener
 
 from reactor.engine.events import Cause, Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.engine.repairs import MOST_REPAIRS
 from reactor.resource.watch import TimerWatch
 from reactor.testing.scripted import scripted
@@ -19,7 +19,7 @@ from resources.exec import Exec
 from watchers.timers import TimerWatcher
 
 TIMERS = {TimerWatch: TimerWatcher}
-WATCHED = Options(watch=True, audit_interval=None)
+WATCHED = RunOptions(watch=True, audit_interval=None)
 
 
 def port_check(port, **properties):
@@ -107,11 +107,11 @@ async def test_only_critical_is_repaired(code, repairs):
 @pytest.mark.parametrize(
     ("options", "meta"),
     [
-        (Options(monitor_only=True), {}),
-        (Options(noop=True), {}),
-        (Options(), {"monitor_only": True}),
-        (Options(), {"noop": True}),
-        (Options(), {"mode": "warn"}),
+        (RunOptions(monitor_only=True), {}),
+        (RunOptions(noop=True), {}),
+        (RunOptions(), {"monitor_only": True}),
+        (RunOptions(), {"noop": True}),
+        (RunOptions(), {"mode": "warn"}),
     ],
     ids=str,
 )

@@ -29,7 +29,7 @@ async def assert_undone(resource, world):
     reversal = await resource.reversal(await resource.observe())
     written_down = reversal.model_dump_json(exclude_unset=True, by_alias=True)
     with TemporaryDirectory() as state, closing(Journal.open(state, "/etc/site.yaml", print)) as journal:
-        await converge_once(resource, memory=journal)
+        await converge_once(resource, run_store=journal)
     assert await resource.verify() == ()
     assert world() != before
     reversal = type(resource).model_validate_json(written_down)

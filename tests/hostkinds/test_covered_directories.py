@@ -13,7 +13,7 @@ from reactor.engine.events import Result
 from reactor.testing.story import converge_once, graph_of, running
 from resources.file import File
 from resources.mount import Mount
-from resources.mount.table import mounts_at
+from resources.mount.mount_table import mounts_at
 
 BELOW, ROOT, THEIRS = 0o750, 0o711, 0o700
 

@@ -13,19 +13,19 @@ import pytest
 from hostkinds_worlds import assert_undone, shell
 
 from reactor.engine.events import Result
-from reactor.engine.options import Options
-from reactor.mountinfo import mounts
+from reactor.engine.options import RunOptions
+from reactor.mountinfo import read_mounts
 from reactor.resource.plan import ResourceError
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, graph_of, running
 from resources.exec import Exec
 from resources.file import File
 from resources.mount import Mount
-from resources.mount.decision import decide
 from resources.mount.fstab import Entry, entries_at
+from resources.mount.mount_table import Mounted, mounts_at
 from resources.mount.options import missing
+from resources.mount.planner import plan_mount
 from resources.mount.state import Desired, MountState
-from resources.mount.table import Mounted, mounts_at
 
 FSTAB = Path("/etc/fstab")
 TMPFS = {"device": "tmpfs", "fstype": "tmpfs"}
@@ -140,7 +140,7 @@ REMOVE = "removed it from /etc/fstab"
     ],
 )
 def test_decisions(ensure, state, steps):
-    plan = decide(Desired(ensure, ENTRY, ("noatime",)), state)
+    plan = plan_mount(Desired(ensure, ENTRY, ("noatime",)), state)
     assert [action.did for action in plan] == steps
     assert [action.would for action in plan] == [f"Would have {step}" for step in steps]
 
@@ -278,7 +278,7 @@ async def test_mounts_that_converge_at_the_same_time_all_get_their_line(tmp_path
 
 async def test_noop_shows_the_line_and_changes_nothing(point):
     before = world(point)
-    _, story = await converge_once(sized(point), options=Options(noop=True, diff=True))
+    _, story = await converge_once(sized(point), options=RunOptions(noop=True, diff=True))
     (check,) = story.checks(f"mount#{point}")
     assert check.actions == ("Would have mounted tmpfs", "Would have added it to /etc/fstab")
     escaped = str(point).replace(" ", "\\040")
@@ -353,7 +353,7 @@ def home(tmp_path):
     for path in (tmp_path / "home", tmp_path / "home/point"):
         os.chown(path, STRANGER, STRANGER)
     yield tmp_path / "home"
-    for mount in mounts():
+    for mount in read_mounts():
         if mount.point.startswith(f"{tmp_path}/"):
             subprocess.run(["umount", "--lazy", mount.point], check=True)
 
@@ -372,7 +372,9 @@ async def test_a_symlink_of_a_stranger_leads_no_mount_over_a_directory_of_root(h
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", home.parent / "root/point"], check=True)
     before = FSTAB.read_text(), mounts_at(str(home.parent / "root/point"))
     properties = {"ensure": ensure} if ensure == "absent" else {**TMPFS, "ensure": ensure}
-    _, story = await converge_once(Mount(name=str(home / "point"), **properties), options=Options(noop=noop))
+    _, story = await converge_once(
+        Mount(name=str(home / "point"), **properties), options=RunOptions(noop=noop)
+    )
     assert [check.result for check in story.checks(f"mount#{home}/point")] == [Result.FAILED]
     assert (
         "leads through a symlink of 12345 into a directory of root"
@@ -403,7 +405,7 @@ async def test_a_parent_that_is_replaced_when_mount_begins_leads_it_nowhere_else
     (tmp_path / "bin/mount").write_text(SWAPPING.format(**words))
     (tmp_path / "bin/mount").chmod(0o755)
     monkeypatch.setattr(
-        sys.modules["resources.process.perform"],
+        sys.modules["resources.process.system_command"],
         "ENVIRONMENT",
         {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"},
     )

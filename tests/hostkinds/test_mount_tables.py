@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from resources.mount.devices import is_same
 from resources.mount.fstab import Entry, entries_at, with_entry, without_entry
+from resources.mount.mount_table import Mounted
 from resources.mount.options import for_remount, missing
-from resources.mount.table import Mounted
 
 TEXT = (
     "# made by hand   \n"

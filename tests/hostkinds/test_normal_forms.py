@@ -9,10 +9,10 @@ import pytest
 
 from reactor.engine.events import Result
 from reactor.hostfs import NormalForms, spelled_alike
-from reactor.resource.keeping import keeping_state_in
+from reactor.resource.backup_store import state_directory_for
 from reactor.testing.story import converge_once
 from resources.mount import Mount
-from resources.mount.table import mounts_at
+from resources.mount.mount_table import mounts_at
 from resources.sysctl import Sysctl
 
 IPV4 = Path("/proc/sys/net/ipv4")
@@ -30,7 +30,7 @@ def former_values():
 @pytest.fixture(autouse=True)
 def state(tmp_path):
     (tmp_path / "state").mkdir()
-    with keeping_state_in(str(tmp_path / "state")):
+    with state_directory_for(str(tmp_path / "state")):
         yield
 
 

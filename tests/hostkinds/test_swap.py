@@ -12,7 +12,7 @@ from foreign_writer import assert_repaired_after_foreign_writer
 from hostkinds_worlds import assert_undone, shell
 
 from reactor.engine.events import Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.service.sandbox import sandbox
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, graph_of, running
@@ -47,7 +47,7 @@ def world(path):
 
 
 async def converge(resource, **options):
-    _, story = await converge_once(resource, options=Options(**options))
+    _, story = await converge_once(resource, options=RunOptions(**options))
     return story.checks(resource.ref)[0]
 
 

@@ -14,7 +14,7 @@ from hostkinds_worlds import assert_undone
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from reactor.engine.events import Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.resource.plan import ResourceError
 from reactor.resource.watch import WatchState
 from reactor.testing.contract import CONTRACT, Case
@@ -229,12 +229,12 @@ async def test_it_is_undone_by_the_value_that_was_there(file, resource):
     ],
 )
 def test_a_parameter_of_a_link_goes_after_the_link(name, uses):
-    assert list(Sysctl(name=name, value="1").uses()) == uses
+    assert list(Sysctl(name=name, value="1").depends_on_paths()) == uses
 
 
 async def test_noop_shows_the_file():
     _, story = await converge_once(
-        Sysctl(name="net.ipv4.ip_forward", value="1"), options=Options(noop=True, diff=True)
+        Sysctl(name="net.ipv4.ip_forward", value="1"), options=RunOptions(noop=True, diff=True)
     )
     (check,) = story.checks("sysctl#net.ipv4.ip_forward")
     assert check.actions == (f"Would have {SET}", f"Would have written {OURS}")

@@ -13,7 +13,7 @@ from hostkinds_worlds import line, shell
 from resources.accounts import Group, User
 from resources.hostname import Hostname
 from resources.mount import Mount
-from resources.mount.table import mounts_at
+from resources.mount.mount_table import mounts_at
 from resources.sysctl import Sysctl
 
 FEW = 5

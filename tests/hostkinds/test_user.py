@@ -12,14 +12,14 @@ import pytest
 from hostkinds_worlds import assert_undone, line, shell
 
 from reactor.engine.events import Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.graph.export.picture import properties
 from reactor.resource.plan import ResourceError
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 from resources.accounts import Group, User
 from resources.accounts.database import PasswdLine, ShadowLine
-from resources.accounts.decision import UserState
+from resources.accounts.planner import UserState
 
 HASH = "$6$saltsalt$qFmFH.bQmmtXzyBY0s9v7Oicd2z4XSIecDzlB5KiA2/jctKu9YterLp8wwnSq.qc.eoxqOmSuNp2xS0ktL3nh/"
 OTHER_HASH = "$5$rounds=5000$salt$abcdefghijklmnop"
@@ -204,7 +204,7 @@ async def test_a_home_that_is_not_only_the_user_s_own_stays_when_the_user_goes(b
     owner = Path("/home/a").stat().st_uid
     absent = User(name="alice", ensure="absent", manage_home=True)
     words = f"removed the user and the group alice; left /home/a, which is {why}"
-    for options, said in ((Options(noop=True), f"Would have {words}"), (Options(), words)):
+    for options, said in ((RunOptions(noop=True), f"Would have {words}"), (RunOptions(), words)):
         _, story = await converge_once(absent, options=options)
         assert story.checks("user#alice")[0].actions == (said,)
     assert line("passwd", "alice") is None
@@ -244,7 +244,7 @@ async def test_what_goes_with_a_removed_user_is_named(before, words):
     await converge_once(User(name="alice"))
     shell(before)
     absent = User(name="alice", ensure="absent")
-    for options, said in ((Options(noop=True), f"Would have {words}"), (Options(), words)):
+    for options, said in ((RunOptions(noop=True), f"Would have {words}"), (RunOptions(), words)):
         _, story = await converge_once(absent, options=options)
         assert story.checks("user#alice")[0].actions == (said,)
     assert (line("group", "alice") is None) is ("group" in words)
@@ -313,8 +313,8 @@ async def test_a_number_that_is_taken_is_an_error_of_useradd():
 async def test_the_hash_of_a_password_is_nowhere_to_be_seen(capfd):
     """Not in what is said, and not among the arguments of a process, which everyone on the host can read."""
     user = User(name="alice", password=HASH, expires="2030-12-31")
-    _, noop = await converge_once(user, options=Options(noop=True, diff=True))
-    _, story = await converge_once(user, options=Options(diff=True))
+    _, noop = await converge_once(user, options=RunOptions(noop=True, diff=True))
+    _, story = await converge_once(user, options=RunOptions(diff=True))
     assert line("shadow", "alice").split(":")[1] == HASH
     said = repr(
         (noop.events, story.events, user, await user.observe(), user.plan(UserState(), refresh=False))
@@ -326,7 +326,7 @@ async def test_the_hash_of_a_password_is_nowhere_to_be_seen(capfd):
 
 async def test_a_user_without_a_password_has_a_diff():
     _, story = await converge_once(
-        User(name="nobody", shell="/bin/sh"), options=Options(noop=True, diff=True)
+        User(name="nobody", shell="/bin/sh"), options=RunOptions(noop=True, diff=True)
     )
     (check,) = story.checks("user#nobody")
     assert check.diffs == ("--- user#nobody\n+++ user#nobody\n-shell: /usr/sbin/nologin\n+shell: /bin/sh\n",)

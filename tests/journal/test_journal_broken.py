@@ -13,8 +13,8 @@ import trio
 from journal_worlds import changed, fold, history_of, journal_in, kept_refs, owed_on_disk, told_by, wait_for
 
 from reactor.engine.events import Cause, Event
-from reactor.journal import backlog, shapes
 from reactor.journal import journal as journal_module
+from reactor.journal import row_validation, write_buffer
 from reactor.journal.history import History, HistoryError
 from reactor.journal.schema import FILE_NAME
 from resources.file import File
@@ -239,7 +239,7 @@ async def test_a_full_disk_is_told_once_and_recovered_from(directory, monkeypatc
 
 
 def test_events_that_a_disk_does_not_take_are_dropped_oldest_first_and_counted(directory, monkeypatch):
-    monkeypatch.setattr(backlog, "EVENT_LIMIT", 10)
+    monkeypatch.setattr(write_buffer, "EVENT_LIMIT", 10)
     with journal_in(directory) as journal:
         for number in range(25):
             journal.record(changed(f"file#/{number}"))
@@ -316,5 +316,5 @@ def test_every_field_of_every_event_has_a_form_to_be_told_by():
     every = [
         (field.name, field.type) for kind in Event.__subclasses__() for field in dataclasses.fields(kind)
     ]
-    assert {form for name, form in every if name not in shapes._LEFT_OUT} <= {*shapes._SHAPES}
-    assert {name for name, _ in every} >= shapes._LEFT_OUT
+    assert {form for name, form in every if name not in row_validation._LEFT_OUT} <= {*row_validation._SHAPES}
+    assert {name for name, _ in every} >= row_validation._LEFT_OUT

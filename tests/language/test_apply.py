@@ -5,7 +5,7 @@ import os
 import pytest
 import trio
 
-from reactor import ManifestError, Options, Result
+from reactor import ManifestError, Result, RunOptions
 from reactor.engine.events import Blocked, WatcherChanged
 from reactor.testing.story import Story, converge_once, running
 
@@ -115,7 +115,7 @@ resources:
 """,
     }
     parent = "ccm: {resources: [{apply: [{child.yaml: }]}, {exec: [{'/bin/touch {dir}/last': }]}]}"
-    options = Options(watch=True, fail_fast=True)
+    options = RunOptions(watch=True, fail_fast=True)
     async with running(graph=site(parent, **files).graph, options=options) as story:
         await story.until(lambda: story.result("apply#child.yaml") is Result.FAILED)
         assert not (tmp_path / "last").exists()
@@ -132,7 +132,7 @@ ccm:
     - file: [{"{dir}/first": {{own}, content: a}}]
     - exec: [{"/usr/bin/test -e {dir}/go": }]
 """
-    options = Options(watch=True, fail_fast=True)
+    options = RunOptions(watch=True, fail_fast=True)
     async with running(graph=site(manifest).graph, options=options) as story:
         await story.until(lambda: story.result(f"exec#/usr/bin/test -e {tmp_path}/go") is Result.FAILED)
         (tmp_path / "first").unlink()
@@ -168,7 +168,7 @@ resources:
 async def test_a_rehearsal_fails_with_one_of_its_resources_though_others_would_change(site):
     broken = "resources: [{exec: [{works: {command: /bin/true}}, {broken: {onlyif: /nowhere}}]}]"
     graph = site("resources: [{apply: [{child.yaml: }]}]", **{"child.yaml": broken}).graph
-    _, story = await converge_once(graph=graph, options=Options(noop=True))
+    _, story = await converge_once(graph=graph, options=RunOptions(noop=True))
     assert story.result("exec#works") is Result.WOULD_CHANGE
     assert story.result("exec#broken") is Result.FAILED
     assert story.result("apply#child.yaml") is Result.FAILED
@@ -378,7 +378,7 @@ resources:
   - file: [{'{dir}/made.yaml': {{own}, content: "resources: [{exec: [{'/bin/touch {dir}/spliced': }]}, {file: [{'{dir}/not': {ensure: absent}}]}]"}}]
 """
     program = site(text)
-    story = Story(program.graph, Options())
+    story = Story(program.graph, RunOptions())
 
     async def renew():
         story.engine.reload(site(text).graph)
@@ -400,7 +400,7 @@ resources:
   - exec: [{after: {command: /bin/true, require: apply#made.yaml}}, {else: {command: /bin/true}}]
   - file: [{'{dir}/made.yaml': {{own}, content: "resources: 5"}}]
 """)
-    story = Story(program.graph, Options())
+    story = Story(program.graph, RunOptions())
     loads = []
 
     async def renew():
@@ -490,7 +490,8 @@ async def test_in_a_child_that_ends_with_a_failure_what_is_only_blocked_ends_not
 
 
 @pytest.mark.parametrize(
-    ("properties", "options"), [("{}", Options(monitor_only=True)), ("{health_check_only: true}", Options())]
+    ("properties", "options"),
+    [("{}", RunOptions(monitor_only=True)), ("{health_check_only: true}", RunOptions())],
 )
 async def test_a_child_of_which_only_the_health_is_looked_at_is_gone_through_to_its_end(
     site, properties, options

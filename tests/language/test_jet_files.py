@@ -4,7 +4,7 @@ import pytest
 
 from reactor.expression.errors import FunctionError
 from reactor.manifest.evaluation import NotYetError
-from reactor.manifest.surroundings import Surroundings
+from reactor.manifest.expression_functions import ExpressionFunctions
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def beside(tmp_path):
         for name, text in files.items():
             (tmp_path / f"{name}.jet").write_text(text)
         names = {"Facts": {}, "Data": {"password": "hunter2hunter"}, "Environ": {}}
-        return Surroundings(str(tmp_path), names, frozenset(secrets), strict=True)
+        return ExpressionFunctions(str(tmp_path), names, frozenset(secrets), strict=True)
 
     return beside
 
@@ -40,12 +40,12 @@ def test_an_include_of_nothing_is_an_error_with_its_place(beside):
 
 
 def test_while_the_manifest_is_loaded_a_file_may_be_still_to_come_but_what_is_optional_is_not_awaited(beside):
-    surroundings = beside(main='[[ include "nope" ]]', optional='[[ includeIfExists("nope") ]]')
-    with surroundings.reading() as reads:
+    expression_functions = beside(main='[[ include "nope" ]]', optional='[[ includeIfExists("nope") ]]')
+    with expression_functions.reading() as reads:
         with pytest.raises(NotYetError):
-            surroundings.jet("main.jet")
-        surroundings.jet("optional.jet")
-    assert f"{surroundings.base}/nope" in reads
+            expression_functions.jet("main.jet")
+        expression_functions.jet("optional.jet")
+    assert f"{expression_functions.base}/nope" in reads
 
 
 def test_an_error_keeps_its_words_back_when_there_are_secrets(beside):

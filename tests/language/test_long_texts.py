@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from reactor.engine.secret_diffs import scrub_aside
-from reactor.resource.secrecy import LONG, MASK, remember, scrub
+from reactor.resource.redaction import LONG, MASK, redact, register_secret
 from reactor.resource.secret_search import Index, hex_spans
 
 SECRET = "s3cr3t-of-the-house"
@@ -18,7 +18,7 @@ ESCAPES = "a%20b \\n &amp; 'x' "
 @pytest.fixture
 def text():
     """A megabyte that is hard to search, with the secret in its middle."""
-    remember(SECRET)
+    register_secret(SECRET)
     half = ESCAPES * (500_000 // len(ESCAPES))
     return f"{half}{SECRET}{half}"
 
@@ -47,16 +47,16 @@ async def test_a_long_text_that_was_masked_is_not_searched_again(text):
     masked = await scrub_aside(text)
     took = time.perf_counter() - began
     began = time.perf_counter()
-    assert scrub(masked) is masked
+    assert redact(masked) is masked
     assert time.perf_counter() - began < took / 10
 
 
 def test_a_secret_that_is_new_is_looked_for_in_what_was_masked_before():
-    remember(SECRET)
+    register_secret(SECRET)
     text = f"{'x' * LONG} another-s3cret"
-    assert scrub(text) == text
-    remember("another-s3cret")
-    assert scrub(text).endswith(f" {MASK}")
+    assert redact(text) == text
+    register_secret("another-s3cret")
+    assert redact(text).endswith(f" {MASK}")
 
 
 @pytest.mark.parametrize(

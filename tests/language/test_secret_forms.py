@@ -12,7 +12,7 @@ import urllib.parse
 
 import pytest
 
-from reactor.resource import secrecy
+from reactor.resource import redaction
 
 SECRETS = ["hunter2x", "p@ss w/rd+é", 'it\'s "quo\\ted" & <b>', "x" * 200, "Zürich-ключ-鍵", "a+b/c d=?;"]
 KEY = (
@@ -66,14 +66,14 @@ FORMS = {
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_secret_is_masked_in_every_form_and_its_neighbours_are_not(form, secret):
-    secrecy.remember(secret)
+    redaction.register_secret(secret)
     encoded = FORMS[form](secret)
-    masked = secrecy.scrub(f"begin: {encoded} :end")
+    masked = redaction.redact(f"begin: {encoded} :end")
     assert encoded not in masked
     left = masked.removeprefix("begin: ").removesuffix(" :end")
     assert masked == f"begin: {left} :end"
-    assert left.replace(secrecy.MASK, "").strip('=\\"0x') == ""
-    assert secrecy.scrub(masked) == masked
+    assert left.replace(redaction.MASK, "").strip('=\\"0x') == ""
+    assert redaction.redact(masked) == masked
 
 
 @pytest.mark.parametrize(
@@ -82,39 +82,39 @@ def test_a_secret_is_masked_in_every_form_and_its_neighbours_are_not(form, secre
 )
 @pytest.mark.parametrize("secret", ["S3cr3tW0rdOfTheHouse-of-many-letters-and-digits-0123456789" * 3, KEY])
 def test_what_programs_make_of_a_long_secret_is_masked_line_by_line(command, secret):
-    secrecy.remember(secret)
+    redaction.register_secret(secret)
     done = subprocess.run(["sh", "-c", command], input=secret, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"{command.split()[0]} is not here")
     armour = {line[::-1] for line in secret.split("\n") if "---" in line} if command == "rev" else set()
     for line in done.stdout.splitlines():
         if line not in armour and len(line) > len("=".rjust(8)):
-            assert secrecy.MASK in secrecy.scrub(line), line
+            assert redaction.MASK in redaction.redact(line), line
 
 
 def test_each_line_of_a_key_is_masked_and_the_armour_of_any_key_is_not():
-    secrecy.remember(KEY)
+    redaction.register_secret(KEY)
     for line in KEY.splitlines():
-        assert (secrecy.scrub(line) == line) is line.startswith("-----")
+        assert (redaction.redact(line) == line) is line.startswith("-----")
 
 
 def test_two_secrets_that_overlap_are_both_masked_whole():
-    secrecy.remember(["abcdefgh", "efghijkl"])
-    assert secrecy.scrub("<abcdefghijkl>") == "<[secret]>"
+    redaction.register_secret(["abcdefgh", "efghijkl"])
+    assert redaction.redact("<abcdefghijkl>") == "<[secret]>"
 
 
 def test_a_text_of_less_than_four_characters_is_not_masked_and_known_to_be_so():
-    secrecy.remember("abcd")
-    assert secrecy.can_mask_all()
-    secrecy.remember("abc")
-    assert secrecy.scrub("abc") == "abc"
-    assert not secrecy.can_mask_all()
+    redaction.register_secret("abcd")
+    assert redaction.can_mask_all()
+    redaction.register_secret("abc")
+    assert redaction.redact("abc") == "abc"
+    assert not redaction.can_mask_all()
 
 
 def test_nothing_is_found_in_what_holds_no_secret():
-    secrecy.remember(SECRETS)
+    redaction.register_secret(SECRETS)
     plain = "file#/etc/motd changed 50% of \\server\\share & <more> 0xdeadbeef 68:75:6e 100%25 &amp; \\u003c"
-    assert secrecy.scrub(plain) == plain
+    assert redaction.redact(plain) == plain
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -123,10 +123,10 @@ def test_no_random_secret_is_left_in_any_form(seed):
     letters = string.printable.replace("\r", "").replace("\v", "").replace("\f", "").replace("\n", "")
     for _ in range(100):
         secret = "x" + "".join(rng.choices(letters, k=rng.randint(6, 40))) + "x"
-        secrecy.forget_all()
-        secrecy.remember(secret)
+        redaction.forget_all()
+        redaction.register_secret(secret)
         for form, encode in FORMS.items():
-            assert secrecy.MASK in secrecy.scrub(f"a {encode(secret)} b"), (form, secret)
+            assert redaction.MASK in redaction.redact(f"a {encode(secret)} b"), (form, secret)
 
 
 def test_a_thousand_secrets_cost_no_more_than_one():
@@ -134,14 +134,14 @@ def test_a_thousand_secrets_cost_no_more_than_one():
     text = "file#/etc/app/app.conf  changed  replaced the content, mode 0644 -> 0600 (drift, 12.3 ms)\n" * 100
 
     def best(count):
-        secrecy.forget_all()
+        redaction.forget_all()
         rng = random.Random(1)
-        secrecy.remember(["".join(rng.choices(string.ascii_letters, k=24)) for _ in range(count)])
-        secrecy.scrub("")
+        redaction.register_secret(["".join(rng.choices(string.ascii_letters, k=24)) for _ in range(count)])
+        redaction.redact("")
         times = []
         for _ in range(20):
             begun = time.perf_counter()
-            secrecy.scrub(text)
+            redaction.redact(text)
             times.append(time.perf_counter() - begun)
         return min(times)
 

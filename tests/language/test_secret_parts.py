@@ -2,8 +2,8 @@
 
 import pytest
 
-from reactor.expression.blinding import blinded, differing
-from reactor.resource import secrecy
+from reactor.expression.secret_taint import blinded, differing
+from reactor.resource import redaction
 
 DATA = (
     "data:\n  db:\n    user: app-user\n    port: 80801\n    # @secret\n    password: hunter2-horse\n"
@@ -43,9 +43,9 @@ def test_what_stands_beside_a_secret_is_none(site, content):
     (resource,) = resources.values()
     assert "content" in resource.secrets
     assert "hunter2-horse" in resource.content
-    assert "hunter2-horse" not in secrecy.scrub(resource.content)
+    assert "hunter2-horse" not in redaction.redact(resource.content)
     for each in KEEPS:
-        assert secrecy.scrub(each) == each
+        assert redaction.redact(each) == each
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_what_is_made_of_a_secret_is_one_on_its_own(site, expression, derived):
     }
     (resource,) = settled(site, f'"port 80801\\n{{{{ {expression} }}}}"', **files).values()
     assert derived in resource.content
-    assert secrecy.scrub(f"see {derived} there") == "see [secret] there"
+    assert redaction.redact(f"see {derived} there") == "see [secret] there"
     for each in KEEPS:
-        assert secrecy.scrub(each) == each
+        assert redaction.redact(each) == each
 
 
 def test_what_a_template_of_resources_makes_of_a_secret_is_one(site):
@@ -80,7 +80,7 @@ def test_what_a_template_of_resources_makes_of_a_secret_is_one(site):
     graph = site(f"{DATA}ccm: {{resources_jet_file: x.jet}}", **{"x.jet": resources}).graph
     assert graph.resources["exec#hides"].secrets == {"command"}
     assert graph.resources["exec#open"].secrets == set()
-    assert secrecy.scrub("HUNTER2-HORSE open-words /bin/echo") == "[secret] open-words /bin/echo"
+    assert redaction.redact("HUNTER2-HORSE open-words /bin/echo") == "[secret] open-words /bin/echo"
 
 
 def test_a_child_keeps_the_parts_of_what_it_is_given_apart(site):
@@ -90,14 +90,14 @@ def test_a_child_keeps_the_parts_of_what_it_is_given_apart(site):
     resources = site(parent, **{"child.yaml": child}).graph.resources
     (resource,) = (each for each in resources.values() if each.kind == "file")
     assert "content" in resource.secrets
-    assert secrecy.scrub(resource.content) == "user=app-user\npassword=[secret]\n"
+    assert redaction.redact(resource.content) == "user=app-user\npassword=[secret]\n"
 
 
 def test_where_another_secret_would_fail_all_of_the_value_counts(site):
     content = '"{{ fromJSON(secret(\'{\\"a\\": true, \\"b\\": \\"inner-word\\"}\')).b + \' beside\' }}"'
     (resource,) = settled(site, content).values()
     assert resource.content == "inner-word beside"
-    assert secrecy.scrub("an inner-word beside it") == "an [secret] it"
+    assert redaction.redact("an inner-word beside it") == "an [secret] it"
 
 
 @pytest.mark.parametrize("value", ["aZ9", 0, 9, 4711, -990, 1.5, "!?", "é-ü", "{}", ["a", {"b": "c"}]])

@@ -16,7 +16,7 @@ from contextlib import closing
 
 import pytest
 
-from reactor.resource.secrecy import MASK
+from reactor.resource.redaction import MASK
 
 PRINTER = r"""
 import base64, html, json, shlex, sys, urllib.parse
@@ -170,12 +170,12 @@ def test_a_bug_shows_neither_the_secret_nor_where_it_was_chained(tmp_path):
     code = f"""
 import sys
 sys.argv = ["reactor"]
-from reactor.resource.secrecy import remember
+from reactor.resource.redaction import register_secret
 import reactor.cli.group
 from pydantic import BaseModel
 class Model(BaseModel):
     number: int
-remember({secret!r})
+register_secret({secret!r})
 def broken(**_):
     try:
         Model(number={secret!r})

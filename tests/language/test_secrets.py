@@ -13,7 +13,7 @@ from contextlib import closing
 
 import pytest
 
-from reactor.resource import secrecy
+from reactor.resource import redaction
 from reactor.resource.diagnostic import ManifestError
 
 
@@ -36,27 +36,27 @@ def forms(secret):
     "secret", ["hunter2hunter", "p@ss w/rd+é", 'quo"te\\d', "two\nlines here", "x" * 300]
 )
 def test_a_secret_is_masked_in_all_its_forms(secret):
-    secrecy.remember(secret)
+    redaction.register_secret(secret)
     for form in (
         secret,
         urllib.parse.quote(secret, safe=""),
         json.dumps(secret),
         base64.b64encode(secret.encode()).decode(),
     ):
-        assert form not in secrecy.scrub(f"before {form} after")
+        assert form not in redaction.redact(f"before {form} after")
     hidden = base64.b64encode(b"user:" + secret.encode() + b"@host").decode()
-    assert len(secrecy.scrub(hidden)) < len(hidden)
+    assert len(redaction.redact(hidden)) < len(hidden)
 
 
 @pytest.mark.parametrize("before", ["", "u", "us", "usr", "user:"])
 @pytest.mark.parametrize("secret", ["hunter22", "hunter222", "hunter2222"])
 def test_nothing_of_a_secret_can_be_read_from_what_is_left_of_its_base64(secret, before):
-    secrecy.remember(secret)
+    redaction.register_secret(secret)
     at_the_end = base64.b64encode(f"{before}{secret}".encode()).decode()
     for form in (at_the_end, at_the_end.rstrip("=")):
-        assert secrecy.scrub(form).endswith("[secret]")
+        assert redaction.redact(form).endswith("[secret]")
     in_the_middle = base64.b64encode(f"{before}{secret}@ho".encode()).decode()
-    left = secrecy.scrub(in_the_middle).partition("[secret]")[2]
+    left = redaction.redact(in_the_middle).partition("[secret]")[2]
     assert len(left) * 6 < 6 + 8 * len("@ho") + 8 * in_the_middle.count("="), (
         "no whole character of the secret"
     )
@@ -64,15 +64,15 @@ def test_nothing_of_a_secret_can_be_read_from_what_is_left_of_its_base64(secret,
 
 @pytest.mark.parametrize("secret", ["secret", "ecre", "[secret", "secret]"])
 def test_what_is_masked_already_stays_as_it_is_whatever_the_secret(secret):
-    secrecy.remember(secret)
-    masked = secrecy.scrub(f"password: {secret}")
+    redaction.register_secret(secret)
+    masked = redaction.redact(f"password: {secret}")
     assert masked == "password: [secret]"
-    assert secrecy.scrub(masked) == masked
+    assert redaction.redact(masked) == masked
 
 
 def test_without_secrets_nothing_is_touched():
     text = "nothing to hide"
-    assert secrecy.scrub(text) is text
+    assert redaction.redact(text) is text
 
 
 MANIFEST = """
@@ -168,9 +168,9 @@ def test_a_bug_shows_its_traceback_without_the_secret(planted):
     code = f"""
 import sys
 sys.argv = ["reactor"]
-from reactor.resource.secrecy import remember
+from reactor.resource.redaction import register_secret
 import reactor.cli.group
-remember({secret!r})
+register_secret({secret!r})
 def broken(**_):
     raise RuntimeError("it was {secret}")
 reactor.cli.group.reactor = broken
@@ -284,9 +284,9 @@ def test_a_word_of_a_name_that_happens_to_be_a_secret_too_keeps_nobody_from_find
 
 
 def test_a_ref_is_shown_and_its_words_elsewhere_are_not():
-    secrecy.remember("word")
-    secrecy.show_names(["exec#a-word"])
-    assert secrecy.scrubbed(["exec#a-word", "a-word", {"exec#a-word": "the word"}]) == [
+    redaction.register_secret("word")
+    redaction.show_names(["exec#a-word"])
+    assert redaction.redacted(["exec#a-word", "a-word", {"exec#a-word": "the word"}]) == [
         "exec#a-word", "a-[secret]", {"exec#a-word": "the [secret]"},
     ]  # fmt: skip
 
@@ -318,7 +318,7 @@ def test_digits_and_words_that_are_secret_leave_json_what_it_is(tmp_path):
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert {event["time"] for event in told} == {1795000000.5}
     assert [event["event"] for event in told] == ["output", "checked", "converged", "ended"]
-    assert told[0]["line"] == secrecy.MASK
+    assert told[0]["line"] == redaction.MASK
 
 
 def test_a_complaint_to_a_program_quotes_no_secret(tmp_path):
@@ -351,4 +351,4 @@ resources: [{apply: [{child.yaml: {data: {deep: {pin: "{{ Data.pin }}"}, open: a
 
 def test_what_is_given_to_secret_is_masked_also_where_it_is_but_a_part_of_a_value(site):
     site("resources: [{exec: [{a: {command: \"echo Bearer {{ secret('t0ken-t0ken') }}\"}}]}]")
-    assert secrecy.scrub("Bearer t0ken-t0ken") == "Bearer [secret]"
+    assert redaction.redact("Bearer t0ken-t0ken") == "Bearer [secret]"

@@ -3,7 +3,7 @@ from small_kinds import KINDS
 
 from reactor.manifest import read_manifest
 from reactor.manifest.source import Problems, Source
-from reactor.manifest.tree import parse
+from reactor.manifest.yaml_tree import parse
 
 
 class Reading:

@@ -41,8 +41,8 @@ class Page(_Inert, kind="page", providers=("posix",)):
     notes: dict[str, Any] | None = None
     either: int | list[str] | None = None
 
-    def conflicts(self):
-        yield from super().conflicts()
+    def property_problems(self):
+        yield from super().property_problems()
         if self.content is not None and self.source is not None:
             yield PropertyProblem(("source",), "content and source exclude each other", "keep one")
         if self.ensure == "absent" and self.mode is not None:

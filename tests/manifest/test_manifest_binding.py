@@ -347,7 +347,7 @@ def test_what_is_declared_but_wrong_is_remembered(read):
         "- job: [{f: {command: '{{ x }}'}}, {g: {alias: f}}, h, {i: , j: }]\n"
     )
     assert [each.ref for each in reading.manifest.resources] == ["page#/b"]
-    assert [each.ref for each in reading.manifest.wrecks] == ["page#/a", "job#f"]
+    assert [each.ref for each in reading.manifest.placeholders] == ["page#/a", "job#f"]
     assert reading.manifest.broken >= {
         "page#/c",
         "page#/d",
@@ -362,7 +362,7 @@ def test_what_is_declared_but_wrong_is_remembered(read):
 
 def test_what_is_left_of_a_wrong_resource_is_its_name_and_what_it_refers_to(read):
     reading = read("resources: [{page: [{/a: {ensure: x, alias: front, require: [page#/b], after: [7]}}]}]")
-    [wreck] = reading.manifest.wrecks
+    [wreck] = reading.manifest.placeholders
     assert (wreck.ref, wreck.alias, wreck.require, wreck.after) == ("page#/a", "front", ("page#/b",), ())
     assert reading.manifest.locate(0, ("require", 0)).column == 62
 
@@ -372,7 +372,7 @@ def test_what_the_tree_has_reported_is_not_reported_again(read):
         "resources:\n- page:\n  - /a: {ensure: present, content: *no, tags: [!odd x], notes: {{ x }}}\n"
     )
     assert [message.split(" ")[0] for message in reading.messages] == ["no", "unknown", "a"]
-    assert [each.ref for each in reading.manifest.wrecks] == ["page#/a"]
+    assert [each.ref for each in reading.manifest.placeholders] == ["page#/a"]
 
 
 def test_a_kind_that_can_not_be_loaded_is_an_error(tmp_path):

@@ -7,7 +7,7 @@ from test_manifest_mutations import CCM, NATIVE
 
 from reactor.manifest.schema import json_schema
 from reactor.manifest.source import Problems, Source
-from reactor.manifest.tree import parse
+from reactor.manifest.yaml_tree import parse
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reactor.documents import parse_values
 from reactor.manifest.scalars import plain_value
 from reactor.manifest.source import Problems, Source
-from reactor.manifest.tree import LOADER, MAX_DEPTH, parse
+from reactor.manifest.yaml_tree import LOADER, MAX_DEPTH, parse
 from reactor.resource.diagnostic import ManifestError
 
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import trio
 from cell import Cell
 
-from reactor import ManifestError, Options, load
+from reactor import ManifestError, RunOptions, load
 from reactor.engine.events import Result
-from reactor.resource.keeping import keeping_state_in
+from reactor.resource.backup_store import state_directory_for
 from reactor.testing.story import converge_once
 
 
@@ -47,7 +47,7 @@ def breaches(cell: Cell, scratch: Path) -> list[str]:
     place = scratch / "place"
     place.mkdir(parents=True)
     try:
-        with keeping_state_in(str(scratch / "state")):
+        with state_directory_for(str(scratch / "state")):
             return list(_breaches(cell, place, scratch / "manifest.yaml"))
     except ManifestError as error:
         return [f"the manifest is refused: {'; '.join(each.message for each in error.diagnostics)}"]
@@ -86,10 +86,10 @@ def run(manifest: Path, *, noop: bool = False) -> Ends:
     """Converge once, as a process of its own would: nothing is kept from one to the next."""
 
     async def converge() -> Ends:
-        _, story = await converge_once(graph=load(str(manifest)).graph, options=Options(noop=noop))
+        _, story = await converge_once(graph=load(str(manifest)).graph, options=RunOptions(noop=noop))
         ends = {}
-        for vertex in story.engine.roster.present:
-            ref = story.engine.roster.refs[vertex]
+        for vertex in story.engine.vertex_table.present:
+            ref = story.engine.vertex_table.refs[vertex]
             checks = story.checks(ref)
             said = "; ".join((*checks[-1].actions, checks[-1].error or "")).strip("; ") if checks else ""
             ends[ref] = End(story.result(ref), said)

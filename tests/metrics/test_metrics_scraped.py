@@ -16,7 +16,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from scrapes import scrape_port, scrape_socket, scraped
 
 from reactor.control.address import Address, AddressError, parse_address
-from reactor.control.port import MetricsPort
+from reactor.control.tcp_listener import MetricsPort
 from reactor.engine.events import Cause
 from reactor.testing.scripted import scripted
 

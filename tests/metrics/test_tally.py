@@ -23,7 +23,7 @@ from reactor.engine.events import (
     WatcherChanged,
 )
 from reactor.metrics.tally import BOUNDS, HEALTH, OUTCOMES, Histogram, Tally
-from reactor.resource.health import Examination, Status
+from reactor.resource.health import Examination, HealthStatus
 from reactor.resource.watch import WatchState
 
 
@@ -44,7 +44,7 @@ def test_every_number_is_there_from_the_start(tally):
 
 
 def test_health_words_are_those_of_health_checks():
-    assert list(Status) == list(HEALTH)
+    assert list(HealthStatus) == list(HEALTH)
 
 
 def test_checks_are_counted_by_kind_and_result(tally):
@@ -107,7 +107,10 @@ def test_a_histogram_holds_every_value_once_and_below_its_bound(values):
 
 
 def test_answers_of_health_checks_are_counted_also_of_what_is_well(tally):
-    health = tuple(Examination("x", status, "", 1, 0.1) for status in (Status.OK, Status.OK, Status.WARNING))
+    health = tuple(
+        Examination("x", status, "", 1, 0.1)
+        for status in (HealthStatus.OK, HealthStatus.OK, HealthStatus.WARNING)
+    )
     tally(checked(health=health[:1]))
     tally(checked(Result.FAILED, health=health[1:]))
     assert tally.health == {"ok": 2, "warning": 1, "critical": 0, "unknown": 0}

@@ -1,7 +1,7 @@
 import pytest
 from served import served
 
-from reactor.resource import fragile
+from reactor.resource import mount_health
 
 
 @pytest.fixture
@@ -15,17 +15,17 @@ def mount(tmp_path):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(fragile, "PATIENCE", 0.3)
+    monkeypatch.setattr(mount_health, "PATIENCE", 0.3)
 
 
 @pytest.fixture
 def questions(monkeypatch):
     """The mount points that a process was started to ask, as they are asked."""
-    asked, spawn = [], fragile.os.posix_spawn
+    asked, spawn = [], mount_health.os.posix_spawn
 
     def noted(program, words, *more, **options):
         asked.append(words[-1])
         return spawn(program, words, *more, **options)
 
-    monkeypatch.setattr(fragile.os, "posix_spawn", noted)
+    monkeypatch.setattr(mount_health.os, "posix_spawn", noted)
     return asked

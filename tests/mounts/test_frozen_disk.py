@@ -12,15 +12,15 @@ from served import GUARD, until
 
 from reactor import hostfs
 from reactor.engine.events import Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.hostfs import disks
-from reactor.resource.fragile import fragile_mounts
+from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
 from reactor.testing.story import running
 from resources.file import File
 
 OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
-JOBS = Options().jobs
+JOBS = RunOptions().jobs
 
 
 def a_file(path, content="x", **properties):
@@ -107,7 +107,7 @@ async def test_what_is_on_the_disk_fails_and_names_it_until_it_answers(
         frozen.thaw()
         await story.until(lambda: all(story.result(each.ref) is not Result.FAILED for each in below))
         assert {(frozen.point / f"f{i}").read_text() for i in range(3)} == {"new"}
-        assert fragile_mounts().silence(f"{frozen.point}/f") is None
+        assert fragile_mounts().unresponsive_reason(f"{frozen.point}/f") is None
 
 
 async def test_what_failed_need_not_wait_for_its_retry_once_the_disk_answers(frozen, impatient, elsewhere):
@@ -167,7 +167,7 @@ async def test_a_change_that_was_given_up_leaves_nothing_behind(frozen, impatien
     with trio.fail_after(1.0), pytest.raises(ResourceError, match="does not answer"):
         await hostfs.store(str(path), hostfs.Inline("y"), attributes)
     frozen.thaw()
-    await until(lambda: fragile_mounts().silence(f"{frozen.point}/f") is None)
+    await until(lambda: fragile_mounts().unresponsive_reason(f"{frozen.point}/f") is None)
     assert path.read_text() == "x"
     assert {each.name for each in frozen.point.iterdir()} == {"f", "lost+found"}
     assert not held_open(frozen.point)
@@ -182,5 +182,5 @@ async def test_a_change_that_is_cancelled_while_the_disk_hangs_is_not_waited_for
         await hostfs.store(str(frozen.point / "f"), hostfs.Inline("x"), attributes)
     assert moved.cancelled_caught
     frozen.thaw()
-    await until(lambda: fragile_mounts().silence(f"{frozen.point}/f") is None)
+    await until(lambda: fragile_mounts().unresponsive_reason(f"{frozen.point}/f") is None)
     assert not (frozen.point / "f").exists()

@@ -4,14 +4,14 @@ import pytest
 import trio
 from served import GUARD, served
 
-from reactor import follow_mounts, mounts
+from reactor import follow_mounts, read_mounts
 
 
 async def test_every_change_is_looked_at_and_the_table_as_it_is_at_the_start(tmp_path):
     point, seen = str(tmp_path / "point"), []
 
     def look():
-        seen.append(any(mount.point == point for mount in mounts()))
+        seen.append(any(mount.point == point for mount in read_mounts()))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(follow_mounts, look)

@@ -15,8 +15,8 @@ from served import GUARD, Served, served, until
 from reactor import Action, PathWatch, Resource
 from reactor.cli.reloading import Generation, Reloader
 from reactor.engine.events import Cause, Result
-from reactor.engine.options import Options
-from reactor.resource.fragile import fragile_mounts
+from reactor.engine.options import RunOptions
+from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
 from reactor.testing.story import converge_once, graph_of, running
 from resources.apply import Apply
@@ -29,7 +29,7 @@ from resources.health.goss.mount import MountRule
 from resources.health.goss.rules import Rules
 from resources.mount import Mount
 from resources.mount.devices import is_same
-from resources.mount.table import Mounted
+from resources.mount.mount_table import Mounted
 from resources.repository import Repository
 from resources.scaffold import Scaffold
 
@@ -172,7 +172,7 @@ def a_kind_that_looks_whether_all_is_well_then(mount):
     ids=lambda make: make.__name__,
 )
 async def test_a_mount_that_dies_while_something_is_changed_fails_that(make, mount, impatient, monkeypatch):
-    monkeypatch.setattr("reactor.resource.fragile.BELIEVED", 0.0)
+    monkeypatch.setattr("reactor.resource.mount_health.BELIEVED", 0.0)
     resource = make(mount)
     _, story = await converge_once(resource)
     [check] = story.checks(resource.ref)
@@ -195,7 +195,7 @@ async def test_another_manifest_is_not_looked_for_there(mount, impatient):
 
 async def test_a_manifest_that_is_there_is_not_looked_at_when_it_is_watched_again(mount):
     path = str(mount.point / "f")
-    reloader = Reloader((path,), Generation(graph_of([]), Options()), lambda: None, read_at=0)
+    reloader = Reloader((path,), Generation(graph_of([]), RunOptions()), lambda: None, read_at=0)
     mount.stop()
     reloader._look(path)
     assert not reloader._wanted.is_set()
@@ -229,7 +229,7 @@ async def test_a_mount_that_dies_holds_nothing_up_and_is_converged_when_it_answe
         await story.converged()
         assert (mount.source / "f").read_text() == "x"
         mount.stop()
-        await until(lambda: fragile_mounts().silence(str(mount.point)))
+        await until(lambda: fragile_mounts().unresponsive_reason(str(mount.point)))
         (mount.source / "f").write_text("drifted")
         story.drift(below.ref)
         await story.until(lambda: story.result(below.ref) is Result.FAILED)
@@ -295,7 +295,7 @@ def outer(mount, tmp_path):
 
 def reactor(*words, patience=0.3):
     """The program, as a process of its own."""
-    start = f"import reactor.resource.fragile as it; it.PATIENCE = {patience}; from reactor.cli import main; main()"
+    start = f"import reactor.resource.mount_health as it; it.PATIENCE = {patience}; from reactor.cli import main; main()"
     words = [sys.executable, "-c", start, *map(str, words)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 

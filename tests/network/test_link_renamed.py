@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from reactor import Options
+from reactor import RunOptions
 from reactor.engine.events import Output, Result
-from reactor.resource.keeping import keeping_state_in
+from reactor.resource.backup_store import state_directory_for
 from reactor.testing.story import converge_once, running
 from resources.network import Link
 
 
 @pytest.fixture(autouse=True)
 def state(tmp_path):
-    with keeping_state_in(str(tmp_path)):
+    with state_directory_for(str(tmp_path)):
         yield
 
 
 async def converge(resource, **options):
     """The first check of one run, and what was said in it."""
-    _, story = await converge_once(resource, options=Options(**options))
+    _, story = await converge_once(resource, options=RunOptions(**options))
     return story.checks(resource.ref)[0], [output.line for output in story.all(Output)]
 
 

@@ -14,12 +14,12 @@ from reactor.engine.events import EventsLost, WatcherChanged
 from reactor.resource.watch import WatchSink, WatchState
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import running
-from resources.network.conversation import message
-from watchers import netlink_ear
+from resources.network.rtnetlink import message
+from watchers import netlink_listener
 from watchers.mounts import MountTable
 from watchers.netlink import NetlinkWatch, NetlinkWatcher
 from watchers.netlink_socket import unpack
-from watchers.netlink_subjects import LinkNames, Subject, Topic
+from watchers.netlink_topics import LinkNames, Topic, WatchedTopic
 
 NEW_LINK, DEL_LINK, NEW_ADDRESS, DEL_ADDRESS, NEW_ROUTE, DEL_ROUTE = 16, 17, 20, 21, 24, 25
 NEIGHBOUR, DEL_NEXTHOP = 28, 105
@@ -78,9 +78,9 @@ def test_names_are_learnt_from_the_kernel_and_kept(world):
     names = LinkNames()
     names.load(world.name)
     index = world.link("v0")["ifindex"]
-    assert Subject(Topic.ADDRESSES, "v0") in names.subjects(address(NEW_ADDRESS, "192.0.2.1", index))
+    assert WatchedTopic(Topic.ADDRESSES, "v0") in names.subjects(address(NEW_ADDRESS, "192.0.2.1", index))
     list(names.subjects(link(DEL_LINK, "v0", index)))
-    assert Subject(Topic.ADDRESSES, "v0") not in names.subjects(address(NEW_ADDRESS, "192.0.2.1", index))
+    assert WatchedTopic(Topic.ADDRESSES, "v0") not in names.subjects(address(NEW_ADDRESS, "192.0.2.1", index))
 
 
 def listener(name, world, *subjects):
@@ -97,21 +97,24 @@ async def begun(scripted, times):
 @pytest.mark.parametrize(
     ("subject", "change"),
     [
-        (Subject(Topic.LINK, "v0"), "link set v0 mtu 1400"),
-        (Subject(Topic.LINK, ""), "link set v0 mtu 1400"),
-        (Subject(Topic.LINK, "v1"), "link delete v0"),
-        (Subject(Topic.LINK, "new"), "link add new type bridge"),
-        (Subject(Topic.LINK, "v0"), "link set v0 name w0"),
-        (Subject(Topic.PRESENCE, "v0"), "link set v0 name w0"),
-        (Subject(Topic.PRESENCE, "new"), "link add new type bridge"),
-        (Subject(Topic.ADDRESS, "c0000201"), "address add 192.0.2.1/24 dev v0"),
-        (Subject(Topic.ADDRESSES, "v0"), "address add 2001:db8::1/64 dev v0"),
-        (Subject(Topic.ROUTE, "1000 0a000000/8"), "route add 10.0.0.0/8 dev v0 table 1000"),
-        (Subject(Topic.ROUTE, f"254 20010db8{'0' * 24}/32"), "route add 2001:db8::/32 dev v0"),
+        (WatchedTopic(Topic.LINK, "v0"), "link set v0 mtu 1400"),
+        (WatchedTopic(Topic.LINK, ""), "link set v0 mtu 1400"),
+        (WatchedTopic(Topic.LINK, "v1"), "link delete v0"),
+        (WatchedTopic(Topic.LINK, "new"), "link add new type bridge"),
+        (WatchedTopic(Topic.LINK, "v0"), "link set v0 name w0"),
+        (WatchedTopic(Topic.PRESENCE, "v0"), "link set v0 name w0"),
+        (WatchedTopic(Topic.PRESENCE, "new"), "link add new type bridge"),
+        (WatchedTopic(Topic.ADDRESS, "c0000201"), "address add 192.0.2.1/24 dev v0"),
+        (WatchedTopic(Topic.ADDRESSES, "v0"), "address add 2001:db8::1/64 dev v0"),
+        (WatchedTopic(Topic.ROUTE, "1000 0a000000/8"), "route add 10.0.0.0/8 dev v0 table 1000"),
+        (WatchedTopic(Topic.ROUTE, f"254 20010db8{'0' * 24}/32"), "route add 2001:db8::/32 dev v0"),
     ],
 )
 async def test_a_change_marks_who_listens_for_it_and_nobody_else(world, subject, change):
-    about_it, bystander = listener("a", world, subject), listener("b", world, Subject(Topic.PRESENCE, "no"))
+    about_it, bystander = (
+        listener("a", world, subject),
+        listener("b", world, WatchedTopic(Topic.PRESENCE, "no")),
+    )
     async with running(about_it, bystander, watchers={NetlinkWatch: NetlinkWatcher}) as story:
         await story.converged()
         before = len(about_it.script.checks)
@@ -122,8 +125,8 @@ async def test_a_change_marks_who_listens_for_it_and_nobody_else(world, subject,
 
 async def test_changed_settings_of_a_link_do_not_mark_who_asks_whether_it_is_there(world):
     asks, hears = (
-        listener("a", world, Subject(Topic.PRESENCE, "v0")),
-        listener("b", world, Subject(Topic.LINK, "v0")),
+        listener("a", world, WatchedTopic(Topic.PRESENCE, "v0")),
+        listener("b", world, WatchedTopic(Topic.LINK, "v0")),
     )
     async with running(asks, hears, watchers={NetlinkWatch: NetlinkWatcher}) as story:
         await story.converged()
@@ -136,7 +139,8 @@ async def test_equal_names_in_another_namespace_are_something_else(world):
     with namespace() as other:
         other.run("link add v0 type bridge")
         here, there = (
-            listener(name, each, Subject(Topic.LINK, "v0")) for name, each in (("a", world), ("b", other))
+            listener(name, each, WatchedTopic(Topic.LINK, "v0"))
+            for name, each in (("a", world), ("b", other))
         )
         async with running(here, there, watchers={NetlinkWatch: NetlinkWatcher}) as story:
             await story.converged()
@@ -148,7 +152,7 @@ async def test_equal_names_in_another_namespace_are_something_else(world):
 
 async def test_the_namespace_of_the_process_is_heard_too():
     near, far = (f"r{os.getpid()}{end}" for end in "ab")
-    hears = listener("a", None, Subject(Topic.LINK, near))
+    hears = listener("a", None, WatchedTopic(Topic.LINK, near))
     async with running(hears, watchers={NetlinkWatch: NetlinkWatcher}) as story:
         await story.converged()
         ip("link", "add", near, "type", "veth", "peer", "name", far)
@@ -184,7 +188,9 @@ async def test_there_is_one_socket_for_each_namespace_and_none_when_nobody_liste
     before = netlink_sockets()
     watcher = NetlinkWatcher(Sink())
     watches = [
-        NetlinkWatch(netns, Subject(Topic.LINK, f"l{n}")) for n in range(20) for netns in (None, world.name)
+        NetlinkWatch(netns, WatchedTopic(Topic.LINK, f"l{n}"))
+        for n in range(20)
+        for netns in (None, world.name)
     ]
     for vertex, watch in enumerate(watches):
         await watcher.arm(watch, vertex)
@@ -201,7 +207,7 @@ async def test_there_is_one_socket_for_each_namespace_and_none_when_nobody_liste
 async def test_who_was_disarmed_is_not_marked(world):
     sink = Sink()
     watcher = NetlinkWatcher(sink)
-    watch = NetlinkWatch(world.name, Subject(Topic.LINK, "v0"))
+    watch = NetlinkWatch(world.name, WatchedTopic(Topic.LINK, "v0"))
     for vertex in (1, 2):
         await watcher.arm(watch, vertex)
     watcher.disarm(watch, 1)
@@ -219,21 +225,21 @@ async def test_who_was_disarmed_is_not_marked(world):
 async def test_routes_wake_nobody_who_did_not_ask_for_them(world):
     sink = Sink()
     watcher = NetlinkWatcher(sink)
-    await watcher.arm(NetlinkWatch(world.name, Subject(Topic.LINK, "v0")), 1)
+    await watcher.arm(NetlinkWatch(world.name, WatchedTopic(Topic.LINK, "v0")), 1)
     world.run("route add 10.0.0.0/8 dev v0")
-    (ear,) = watcher._ears.values()
-    assert NEW_ROUTE not in types_waiting_at(ear)
-    await watcher.arm(NetlinkWatch(world.name, Subject.route(254, bytes(4), 0)), 2)
+    (listener,) = watcher._listeners.values()
+    assert NEW_ROUTE not in types_waiting_at(listener)
+    await watcher.arm(NetlinkWatch(world.name, WatchedTopic.route(254, bytes(4), 0)), 2)
     world.run("route add 10.1.0.0/16 dev v0")
-    assert NEW_ROUTE in types_waiting_at(ear)
+    assert NEW_ROUTE in types_waiting_at(listener)
     watcher.close()
 
 
-def types_waiting_at(ear):
+def types_waiting_at(listener):
     """Of what has come and was not read yet. Links may have more to say: that they have a carrier now."""
     found = set()
     with suppress(BlockingIOError):
-        while data := ear._socket.recv(65536):
+        while data := listener._socket.recv(65536):
             found |= {frame.type for frame in unpack(data)}
     return found
 
@@ -259,10 +265,10 @@ async def test_a_namespace_that_may_not_be_entered_is_said_and_spoils_no_other(w
 
 
 async def test_an_overflow_is_told_once_and_names_are_read_afresh(monkeypatch, world):
-    monkeypatch.setattr(netlink_ear, "RECEIVE_BUFFER", 4096)
+    monkeypatch.setattr(netlink_listener, "RECEIVE_BUFFER", 4096)
     hears, renamed = (
-        listener("a", world, Subject(Topic.LINK, "v0")),
-        listener("b", world, Subject(Topic.ADDRESSES, "w1")),
+        listener("a", world, WatchedTopic(Topic.LINK, "v0")),
+        listener("b", world, WatchedTopic(Topic.ADDRESSES, "w1")),
     )
     async with running(hears, renamed, watchers={NetlinkWatch: NetlinkWatcher}) as story:
         await story.converged()
@@ -278,11 +284,11 @@ async def test_an_overflow_is_told_once_and_names_are_read_afresh(monkeypatch, w
 
 
 async def test_a_watcher_whose_socket_is_dead_is_replaced_and_nothing_is_missed(world, monkeypatch):
-    hears = listener("a", world, Subject(Topic.LINK, "v0"))
+    hears = listener("a", world, WatchedTopic(Topic.LINK, "v0"))
     async with running(hears, watchers={NetlinkWatch: NetlinkWatcher}) as story:
         await story.converged()
         with monkeypatch.context() as broken:
-            broken.setattr(netlink_ear, "unpack", lambda _: 1 / 0)
+            broken.setattr(netlink_listener, "unpack", lambda _: 1 / 0)
             world.run("link set v0 mtu 1400")
             await story.until(
                 lambda: any(event.state is WatchState.DOWN for event in story.all(WatcherChanged))

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from network_worlds import types_the_kernel_lacks
 
-from reactor import Options
+from reactor import RunOptions
 from reactor.engine.events import Checked, Result
 from reactor.testing.story import converge_once
 from resources.network import Address, Link, Route
@@ -13,7 +13,7 @@ from resources.network import Address, Link, Route
 
 async def converge(*resources, noop=False):
     """The checks of one run, by name."""
-    _, story = await converge_once(*resources, options=Options(noop=noop))
+    _, story = await converge_once(*resources, options=RunOptions(noop=noop))
     return {check.ref: check for check in story.all(Checked)}
 
 

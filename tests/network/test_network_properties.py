@@ -9,7 +9,7 @@ from property_problems import problems, the_problem
 from reactor import ManifestError, load
 from resources.network import Address, Link, Route
 from watchers.netlink import NetlinkWatch
-from watchers.netlink_subjects import Subject, Topic
+from watchers.netlink_topics import Topic, WatchedTopic
 
 
 @pytest.mark.parametrize("name", ["eth0", "br-lan", "eth0.100", "wg_1", "a", "x" * 15, "enp0s31f6", "a+b"])
@@ -201,38 +201,38 @@ def test_destination_and_metric_as_the_kernel_has_them(properties, network, metr
 
 def test_each_kind_watches_what_can_change_it():
     assert set(Link(name="a", master="b", type="vlan", parent="c", id=5, netns="n").watches()) == {
-        NetlinkWatch("n", Subject(Topic.LINK, "a")),
-        NetlinkWatch("n", Subject(Topic.PRESENCE, "b")),
-        NetlinkWatch("n", Subject(Topic.PRESENCE, "c")),
+        NetlinkWatch("n", WatchedTopic(Topic.LINK, "a")),
+        NetlinkWatch("n", WatchedTopic(Topic.PRESENCE, "b")),
+        NetlinkWatch("n", WatchedTopic(Topic.PRESENCE, "c")),
     }
     assert set(Link(name="a", type="macvlan", parent="c", mtu=1400).watches()) == {
-        NetlinkWatch(None, Subject(Topic.LINK, "a")),
-        NetlinkWatch(None, Subject(Topic.LINK, "c")),
+        NetlinkWatch(None, WatchedTopic(Topic.LINK, "a")),
+        NetlinkWatch(None, WatchedTopic(Topic.LINK, "c")),
     }
     assert set(Link(name="a", type="veth", peer="p").watches()) == {
-        NetlinkWatch(None, Subject(Topic.LINK, "a")),
-        NetlinkWatch(None, Subject(Topic.PRESENCE, "p")),
+        NetlinkWatch(None, WatchedTopic(Topic.LINK, "a")),
+        NetlinkWatch(None, WatchedTopic(Topic.PRESENCE, "p")),
     }
     assert set(Address(name="192.0.2.1/24", link="a").watches()) == {
-        NetlinkWatch(None, Subject(Topic.ADDRESS, "c0000201")),
-        NetlinkWatch(None, Subject(Topic.PRESENCE, "a")),
+        NetlinkWatch(None, WatchedTopic(Topic.ADDRESS, "c0000201")),
+        NetlinkWatch(None, WatchedTopic(Topic.PRESENCE, "a")),
     }
     assert set(Address(name="2001:db8::1/64", link="a").watches()) == {
-        NetlinkWatch(None, Subject(Topic.ADDRESS, f"20010db8{'0' * 23}1")),
-        NetlinkWatch(None, Subject(Topic.PRESENCE, "a")),
-        NetlinkWatch(None, Subject(Topic.IPV6, "a")),
+        NetlinkWatch(None, WatchedTopic(Topic.ADDRESS, f"20010db8{'0' * 23}1")),
+        NetlinkWatch(None, WatchedTopic(Topic.PRESENCE, "a")),
+        NetlinkWatch(None, WatchedTopic(Topic.IPV6, "a")),
     }
     assert set(Route(name="10.0.0.0/8", gateway="192.0.2.1", table=7).watches()) == {
-        NetlinkWatch(None, Subject(Topic.ROUTE, "7 0a000000/8")),
-        NetlinkWatch(None, Subject(Topic.LINK, "")),
-        NetlinkWatch(None, Subject(Topic.ADDRESSES, "")),
-        NetlinkWatch(None, Subject(Topic.NEXTHOPS, "")),
+        NetlinkWatch(None, WatchedTopic(Topic.ROUTE, "7 0a000000/8")),
+        NetlinkWatch(None, WatchedTopic(Topic.LINK, "")),
+        NetlinkWatch(None, WatchedTopic(Topic.ADDRESSES, "")),
+        NetlinkWatch(None, WatchedTopic(Topic.NEXTHOPS, "")),
     }
     assert set(Route(name="2001:db8:1::/48", link="a").watches()) == {
-        NetlinkWatch(None, Subject(Topic.ROUTE, f"254 20010db80001{'0' * 20}/48")),
-        NetlinkWatch(None, Subject(Topic.LINK, "a")),
-        NetlinkWatch(None, Subject(Topic.ADDRESSES, "a")),
-        NetlinkWatch(None, Subject(Topic.IPV6, "a")),
+        NetlinkWatch(None, WatchedTopic(Topic.ROUTE, f"254 20010db80001{'0' * 20}/48")),
+        NetlinkWatch(None, WatchedTopic(Topic.LINK, "a")),
+        NetlinkWatch(None, WatchedTopic(Topic.ADDRESSES, "a")),
+        NetlinkWatch(None, WatchedTopic(Topic.IPV6, "a")),
     }
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from network_worlds import types_the_kernel_lacks
 
-from reactor import Options
+from reactor import RunOptions
 from reactor.engine.events import Checked, Result
 from reactor.testing.story import converge_once
 from resources.network import Address, Link, Route
@@ -15,7 +15,7 @@ from resources.network import Address, Link, Route
 
 async def checked(resource, *, noop=False):
     """The one check of the resource in one run."""
-    _, story = await converge_once(resource, options=Options(noop=noop))
+    _, story = await converge_once(resource, options=RunOptions(noop=noop))
     (check,) = story.all(Checked)
     return check
 

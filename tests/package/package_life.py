@@ -14,13 +14,13 @@ from apt_root import AptRoot
 from dnf_root import DnfRoot
 
 from reactor.cli.signals import Interruption
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.testing.story import Story, graph_of
 from resources.package import Package, providers
 
 
 async def live(resources):
-    engine = Story(graph_of(resources), Options()).engine
+    engine = Story(graph_of(resources), RunOptions()).engine
     async with trio.open_nursery() as nursery:
         await nursery.start(Interruption(engine, lambda words: os.write(1, f"{words}\n".encode())).listen)
         await engine.run()

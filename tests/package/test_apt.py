@@ -14,7 +14,7 @@ from apt_root import eventually
 from deb_packages import Deb, write_repository
 
 from reactor.engine.events import Cause, Output, Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.errors import Place
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
@@ -90,7 +90,7 @@ async def test_while_watching_they_are_two_at_most(apt):
 
 async def test_so_they_are_with_one_job_only(apt):
     ended, _ = await converge_once(
-        *(package(f"tiny{number}") for number in range(5)), options=Options(jobs=1)
+        *(package(f"tiny{number}") for number in range(5)), options=RunOptions(jobs=1)
     )
     assert ended.changes == 5
     assert len(apt.transactions) == 1
@@ -393,7 +393,7 @@ async def test_lists_that_had_nothing_new_are_not_fetched_again_by_the_next_proc
             os.utime(apt.root / "var/lib/apt/lists", (0, 0))
         return done
 
-    monkeypatch.setattr("resources.package.programs.run", overhear)
+    monkeypatch.setattr("resources.package.commands.run", overhear)
     os.utime(apt.root / "var/lib/apt/lists", (0, 0))
     for _ in range(2):
         providers.made["apt"] = apt.provider()
@@ -456,7 +456,7 @@ async def test_a_rehearsal_that_has_no_lists_and_can_get_none_refuses_nothing(ap
     """As for somebody else than root, in most images of containers."""
     shutil.rmtree(apt.root / "var/lib/apt/lists")
     apt.repository.rename(apt.root / "away")
-    ended, _ = await converge_once(package("tiny0"), options=Options(noop=True))
+    ended, _ = await converge_once(package("tiny0"), options=RunOptions(noop=True))
     assert ended.counts[Result.WOULD_CHANGE] == 1
 
 

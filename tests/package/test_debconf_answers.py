@@ -7,7 +7,7 @@ from deb_packages import Deb
 from pydantic import ValidationError
 
 from reactor.engine.events import Result
-from reactor.resource.secrecy import scrub
+from reactor.resource.redaction import redact
 from reactor.testing.story import converge_once
 from resources.package import Package
 
@@ -58,7 +58,7 @@ async def test_a_password_is_never_shown(asking):
     assert ended.changes == 1
     assert "hunter2-of-debconf" in (asking.root / "asked.dat").read_text()
     assert "hunter2-of-debconf" not in repr(story.events) + repr(resource)
-    assert "hunter2-of-debconf" not in scrub("it is hunter2-of-debconf")
+    assert "hunter2-of-debconf" not in redact("it is hunter2-of-debconf")
     assert all("hunter2-of-debconf" not in line for line in asking.transactions)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from reactor.engine.events import Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.testing.story import converge_once
 from resources.package import Package
 from resources.process import run
 
-REHEARSAL = Options(noop=True)
+REHEARSAL = RunOptions(noop=True)
 
 
 def package(host, name, ensure="present", **properties):
@@ -38,7 +38,7 @@ async def test_what_takes_a_package_that_is_to_be_present_along_does_not_end_wel
     assert "no more, since package#app was changed" in story.checks("package#dependent")[-1].error
 
 
-@pytest.mark.parametrize("options", [Options(), REHEARSAL])
+@pytest.mark.parametrize("options", [RunOptions(), REHEARSAL])
 async def test_when_all_is_well_no_program_is_started(options, host, monkeypatch):
     resources = [package(host, "tiny0"), package(host, "tiny1"), package(host, "nosuch", "absent")]
     await converge_once(*resources)
@@ -46,7 +46,7 @@ async def test_when_all_is_well_no_program_is_started(options, host, monkeypatch
     async def refuse(*_):
         raise AssertionError("a program was started")
 
-    monkeypatch.setattr("resources.package.programs.run", refuse)
+    monkeypatch.setattr("resources.package.commands.run", refuse)
     ended, _ = await converge_once(*resources, options=options)
     assert ended.counts[Result.OK] == 3
 
@@ -70,6 +70,6 @@ async def test_a_rehearsal_asks_for_all_packages_at_once(host, monkeypatch):
         questions.extend({"policy", "repoquery"}.intersection(command.arguments))
         return await run(command, *more)
 
-    monkeypatch.setattr("resources.package.programs.run", overhear)
+    monkeypatch.setattr("resources.package.commands.run", overhear)
     await converge_once(*(package(host, f"tiny{number}") for number in range(4)), options=REHEARSAL)
     assert len(questions) == 1

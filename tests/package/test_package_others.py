@@ -11,12 +11,12 @@ from apt_root import AptRoot
 from deb_packages import Deb
 
 from reactor.engine.events import Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.testing.story import converge_once
 from resources.package import Package, providers
 from resources.process import run
 
-RUN, NOOP = Options(), Options(noop=True)
+RUN, NOOP = RunOptions(), RunOptions(noop=True)
 
 
 def package(host, name, ensure="present", **properties):
@@ -67,7 +67,7 @@ async def test_what_is_upgraded_for_a_package_is_named(host):
 
 
 async def test_a_package_that_comes_alone_says_nothing_more(host):
-    for options in (NOOP, Options()):
+    for options in (NOOP, RunOptions()):
         said = await said_of(package(host, "tiny0"), package(host, "tiny1"), options=options)
         assert {text.removeprefix("Would have ") for text in said.values()} == {"installed version present"}
 
@@ -87,7 +87,7 @@ async def test_a_rehearsal_of_many_packages_asks_once(host, monkeypatch):
         asked.extend({"--simulate", "--assumeno"}.intersection(command.arguments))
         return await run(command, *more)
 
-    monkeypatch.setattr("resources.package.programs.run", overhear)
+    monkeypatch.setattr("resources.package.commands.run", overhear)
     said = await said_of(*(package(host, f"tiny{number}") for number in range(4)), options=NOOP)
     assert set(said.values()) == {"Would have installed version present"}
     assert len(asked) == 1
@@ -119,7 +119,7 @@ OWN = os.path.realpath(sys.executable)
 
 
 @pytest.mark.parametrize("ways", ["absent", "conflict", "dependency"])
-@pytest.mark.parametrize("options", [NOOP, Options()])
+@pytest.mark.parametrize("options", [NOOP, RunOptions()])
 async def test_what_reactor_itself_runs_on_is_not_taken(apt, ways, options):
     """Whether it is named, goes with what it needs, or is in the way of another."""
     apt.offer(
@@ -140,7 +140,7 @@ async def test_what_reactor_itself_runs_on_is_not_taken(apt, ways, options):
     assert apt.packages == before
 
 
-@pytest.mark.parametrize("options", [NOOP, Options()])
+@pytest.mark.parametrize("options", [NOOP, RunOptions()])
 async def test_what_is_refused_keeps_no_other_package(apt, options):
     apt.offer(Deb("interpreter", files={OWN: ""}), Deb("tiny"))
     apt.update()
@@ -153,7 +153,7 @@ async def test_what_is_refused_keeps_no_other_package(apt, options):
     assert ("tiny" in apt.packages) is bool(options.noop)
 
 
-@pytest.mark.parametrize("options", [NOOP, Options()])
+@pytest.mark.parametrize("options", [NOOP, RunOptions()])
 async def test_the_package_manager_and_what_is_essential_are_not_taken(apt, options):
     apt.offer(Deb("dpkg"), Deb("vital", essential=True), Deb("needs-vital", depends="vital"))
     apt.update()
@@ -164,7 +164,7 @@ async def test_the_package_manager_and_what_is_essential_are_not_taken(apt, opti
     assert apt.packages.keys() == {"dpkg", "vital"}
 
 
-@pytest.mark.parametrize("options", [NOOP, Options()])
+@pytest.mark.parametrize("options", [NOOP, RunOptions()])
 async def test_a_held_package_does_not_go_along(apt, options):
     apt.install("dependent")
     apt.run("apt-mark", "hold", "dependent")
@@ -173,7 +173,7 @@ async def test_a_held_package_does_not_go_along(apt, options):
     assert apt.packages.keys() == {"app", "dependent"}
 
 
-@pytest.mark.parametrize("options", [NOOP, Options()])
+@pytest.mark.parametrize("options", [NOOP, RunOptions()])
 async def test_dnf_does_not_take_what_reactor_itself_runs_on_either(dnf, options, monkeypatch):
     dnf.install("dependent")
     monkeypatch.setattr("resources.package.dnf.Dnf._own_packages", lambda _: _names("dependent"))
@@ -212,6 +212,6 @@ async def test_nothing_is_simulated_when_there_is_nothing_to_do(host, monkeypatc
     async def refuse(*_):
         raise AssertionError("a program was started")
 
-    monkeypatch.setattr("resources.package.programs.run", refuse)
+    monkeypatch.setattr("resources.package.commands.run", refuse)
     ended, _ = await converge_once(resource, options=NOOP)
     assert ended.counts[Result.OK] == 1

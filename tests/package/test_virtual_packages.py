@@ -7,7 +7,7 @@ from deb_packages import Deb
 from rpm_packages import Rpm, write_repository
 
 from reactor.engine.events import Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.testing.story import converge_once
 from resources.package import Package
 
@@ -17,7 +17,7 @@ def package(host, name, ensure="present", **properties):
 
 
 async def converge(resource, **options):
-    _, story = await converge_once(resource, options=Options(**options))
+    _, story = await converge_once(resource, options=RunOptions(**options))
     (check,) = story.checks(resource.ref)
     return check
 

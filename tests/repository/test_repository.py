@@ -9,7 +9,7 @@ from deb_packages import Deb, write_repository
 from pydantic import ValidationError
 
 from reactor.engine.events import Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 from resources.package import Package
@@ -260,7 +260,7 @@ async def test_files_that_others_can_t_read_or_can_write_to_get_their_mode_back(
     file.chmod(0o666)
     key.chmod(0o600)
     said = (f"changed mode of {file} from 0666 to 0644", f"changed mode of {key} from 0600 to 0644")
-    _, story = await converge_once(repository, options=Options(noop=True))
+    _, story = await converge_once(repository, options=RunOptions(noop=True))
     assert story.checks("repository#tiny")[0].actions == tuple(f"Would have {words}" for words in said)
     _, story = await converge_once(repository)
     assert story.checks("repository#tiny")[0].actions == said

@@ -111,7 +111,7 @@ class Ears:
 
 
 @pytest.fixture
-async def ears(tmp_path, nursery):
+async def listeners(tmp_path, nursery):
     (tmp_path / "multi-user.target.wants").mkdir()
     files = UnitFiles([str(tmp_path), str(tmp_path / "missing")])
     heard = Ears()
@@ -124,38 +124,38 @@ async def ears(tmp_path, nursery):
     files.close()
 
 
-async def test_files_links_and_drop_ins_are_heard_by_the_name_of_their_unit(tmp_path, ears):
+async def test_files_links_and_drop_ins_are_heard_by_the_name_of_their_unit(tmp_path, listeners):
     (tmp_path / "app.service").write_text("x")
-    await ears.until("app.service")
+    await listeners.until("app.service")
     link = tmp_path / "multi-user.target.wants" / "app.service"
     link.symlink_to(tmp_path / "app.service")
-    await ears.until("app.service")
+    await listeners.until("app.service")
     link.unlink()
-    await ears.until("app.service")
+    await listeners.until("app.service")
     (tmp_path / "app.service.d").mkdir()
-    await ears.until("app.service.d")
+    await listeners.until("app.service.d")
     (tmp_path / "app.service.d" / "a.conf").write_text("x")
-    await ears.until("app.service.d")
+    await listeners.until("app.service.d")
     (tmp_path / "app.service").unlink()
-    await ears.until("app.service")
+    await listeners.until("app.service")
 
 
-async def test_a_new_directory_of_links_is_heard_with_what_is_in_it_already(tmp_path, ears):
+async def test_a_new_directory_of_links_is_heard_with_what_is_in_it_already(tmp_path, listeners):
     ready = tmp_path / "ready"
     (ready / "x").mkdir(parents=True)
     (ready / "x" / "early.service").symlink_to("/dev/null")
     os.rename(ready / "x", tmp_path / "new.target.wants")
-    await ears.until("early.service")
+    await listeners.until("early.service")
     (tmp_path / "new.target.wants" / "late.service").symlink_to("/dev/null")
-    await ears.until("late.service")
+    await listeners.until("late.service")
 
 
-async def test_a_directory_that_was_removed_and_made_again_is_heard(tmp_path, ears):
+async def test_a_directory_that_was_removed_and_made_again_is_heard(tmp_path, listeners):
     wants = tmp_path / "multi-user.target.wants"
     wants.rmdir()
-    await ears.until("multi-user.target.wants")
+    await listeners.until("multi-user.target.wants")
     wants.mkdir()
-    await ears.until("multi-user.target.wants")
+    await listeners.until("multi-user.target.wants")
     (wants / "app.service").symlink_to("/dev/null")
-    await ears.until("app.service")
-    assert not ears.losses
+    await listeners.until("app.service")
+    assert not listeners.losses

@@ -11,8 +11,8 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.console.entries import EntrySink, fields, priority
 from reactor.console.journald import Journald, encoded, leads_to_journal
+from reactor.console.journald_entries import JournaldSink, fields, priority
 from reactor.engine.events import (
     Blocked,
     Cause,
@@ -24,7 +24,7 @@ from reactor.engine.events import (
     Result,
     WatcherChanged,
 )
-from reactor.resource import secrecy
+from reactor.resource import redaction
 from reactor.resource.watch import WatchState
 
 
@@ -124,7 +124,7 @@ def test_what_is_urgent_has_a_low_number(event, urgency):
 
 def test_an_event_is_an_entry_if_a_terminal_would_show_it(tmp_path, journal):
     journald = Journald(pytest.fail, str(tmp_path / "socket"))
-    sink = EntrySink(journald, continuous=True)
+    sink = JournaldSink(journald, continuous=True)
     for event in (checked(Result.OK), checked(actions=("mended",)), Output(1.0, "exec#x", "hello")):
         sink(event)
     journald.finish()
@@ -177,13 +177,13 @@ async def test_while_there_is_no_journal_its_lines_go_to_the_stream(tmp_path, nu
 
 
 def test_no_secret_gets_into_an_entry(tmp_path, journal):
-    secrecy.remember("hunter2hunter2")
+    redaction.register_secret("hunter2hunter2")
     try:
         journald = Journald(pytest.fail, str(tmp_path / "socket"))
         journald.write({"MESSAGE": "it is hunter2hunter2", "REACTOR_ERROR": "hunter2hunter2"})
         journald.finish()
     finally:
-        secrecy.forget_all()
+        redaction.forget_all()
     assert "hunter2hunter2" not in str(journal.heard())
 
 

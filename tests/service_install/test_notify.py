@@ -10,9 +10,9 @@ import trio
 
 from reactor.engine.engine import Engine
 from reactor.engine.events import Cause, ReloadRejected
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.service.notify import Notifier
-from reactor.service.reporter import INTERVAL, Reporter, standing
+from reactor.service.reporter import INTERVAL, Reporter, resource_status
 from reactor.testing.scripted import scripted
 from reactor.testing.story import graph_of
 
@@ -101,7 +101,7 @@ def test_a_manager_that_is_gone_or_deaf_stops_nothing(tmp_path, manager, notifie
 async def reported(notifier, *resources):
     """A running engine, told about by a reporter."""
     reporter = Reporter(notifier)
-    engine = Engine(graph_of(resources), Options(watch=True, audit_interval=None), reporter)
+    engine = Engine(graph_of(resources), RunOptions(watch=True, audit_interval=None), reporter)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(reporter.run, engine)
         await nursery.start(engine.run)
@@ -126,10 +126,10 @@ async def test_what_is_wrong_is_named(notifier, autojump_clock):
     async with reported(notifier, *resources, scripted("low", require=["scripted#bad1"])) as (engine, _):
         await trio.sleep(0.01)
         names = "scripted#bad0, scripted#bad1, scripted#bad2, ..."
-        assert standing(engine) == f"5 failed ({names}), 1 blocked, of 6 resources"
+        assert resource_status(engine) == f"5 failed ({names}), 1 blocked, of 6 resources"
         engine.pause(0)
         engine.mark(0, Cause.DRIFT)
-        assert "1 in motion" in standing(engine)
+        assert "1 in motion" in resource_status(engine)
 
 
 async def test_a_reload_begins_and_ends_whatever_comes_of_it(manager, notifier, autojump_clock):

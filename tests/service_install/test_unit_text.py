@@ -10,8 +10,8 @@ from processes_of_cli import finish, spawned
 
 from reactor.resource.base import Resource
 from reactor.resource.health import HealthCheck
-from reactor.resource.need import Need
 from reactor.resource.registry import find_kind, kind_names
+from reactor.resource.sandbox_access import SandboxAccess
 from reactor.service.installation import PACKAGED
 from reactor.service.sandbox import sandbox
 from reactor.service.unit import MARK, Service, quoted
@@ -115,9 +115,9 @@ class Odd(Resource, kind="odd"):
 class Modest(Odd, kind="modest"):
     """Somebody's kind, which says what it needs."""
 
-    def needs(self):
+    def sandbox_access(self):
         """A directory, and the network."""
-        return (Need.NETWORK, f"/etc/{self.name}")
+        return (SandboxAccess.NETWORK, f"/etc/{self.name}")
 
 
 def test_a_kind_that_does_not_say_what_it_needs_may_need_anything():
@@ -226,7 +226,7 @@ def test_a_manifest_from_elsewhere_waits_for_the_network():
 def test_every_kind_that_says_what_it_needs_is_in_the_table_of_the_page():
     rows = PAGE.partition("| what the manifest has |")[2]
     ours = (kind for kind in map(find_kind, kind_names()) if kind.__module__.startswith("resources."))
-    saying = [kind.kind for kind in ours if kind.needs is not Resource.needs]
+    saying = [kind.kind for kind in ours if kind.sandbox_access is not Resource.sandbox_access]
     assert "sysctl" in saying
     assert [kind for kind in saying if kind != "file" and f"`{kind}`" not in rows] == []
 

@@ -16,7 +16,7 @@ from reactor.engine.outcome import Outcome
 from reactor.engine.scheduler import Scheduler
 from reactor.graph.graph import EdgeKind
 from reactor.graph.topology import Topology
-from reactor.resource.subscription import Quiet
+from reactor.resource.subscription import RefreshDebounce
 
 KINDS = ("subscribe", "require", "automatic", "after", "notify")
 SEMAPHORES = ((), (), (), ("apt",), ("db:2",), ("apt", "db:2"), ("7",), ("7", "7"), ("db:3",))
@@ -84,7 +84,7 @@ class Life:
             limits=self._limits(),
             rng=random.Random(self.chance.random()),
         )
-        self.scheduler.blame.wholes = shape.wholes
+        self.scheduler.blocking.composites = shape.composites
         self._note(
             f"size {self.size} jobs {jobs} fail_fast {fail_fast} edges {shape.edges} rules {self.rules}"
         )
@@ -97,7 +97,7 @@ class Life:
         for (first, second), edge in shape.edges.items():
             if edge.kind == "notify" and self.chance.random() < 0.2:
                 self._note(f"pledge {first} {second}")
-                self.scheduler.refreshes.pledge(first, second)
+                self.scheduler.refreshes.owe_from_previous_run(first, second)
                 self.oracle.owe_refresh(first, second)
 
     # ---- the world ----
@@ -126,13 +126,13 @@ class Life:
                 if chance.random() < density:
                     debounce = chance.choice(DEBOUNCES) if self.features["debounce"] else None
                     edges[first, second] = Edge(chance.choice(KINDS), chance.random() < 0.1, debounce)
-        wholes = {}
+        composites = {}
         if len(vertices) > 2 and chance.random() < 0.3:
             whole = vertices[-1]
             for member in chance.sample(vertices[:-1], min(3, len(vertices) - 1)):
-                wholes[member] = (whole,)
+                composites[member] = (whole,)
                 edges.setdefault((member, whole), Edge("notify"))
-        return Shape(self.size, present, edges, wholes)
+        return Shape(self.size, present, edges, composites)
 
     def _note(self, text: str) -> None:
         self.log.append(f"{self.steps} at {self.oracle.now if hasattr(self, 'oracle') else 0:g}: {text}")
@@ -208,7 +208,7 @@ class Life:
         self.oracle.finished(vertex, outcome, wait)
 
     def _wait(self) -> None:
-        wakes_at = self.scheduler.agenda.next_time()
+        wakes_at = self.scheduler.delay_queue.next_time()
         if self.chance.random() < 0.5 and wakes_at < float("inf"):
             self.wait(max(self.oracle.now, wakes_at))
         else:
@@ -282,7 +282,7 @@ class Life:
             vertex = self.chance.choice(here)
             self._note(f"touch {vertex}")
             self.oracle.vertices[vertex].changed_halfway = True
-            self.scheduler.refreshes.touched(vertex)
+            self.scheduler.refreshes.change_started(vertex)
 
     def _pace(self) -> None:
         self.steps += 1
@@ -291,7 +291,7 @@ class Life:
         each = self.oracle.vertices[vertex]
         each.paced_until = until = max(until, each.paced_until)
         self._note(f"pace {vertex} until {until}")
-        self.scheduler.agenda.pace(vertex, until)
+        self.scheduler.delay_queue.pace(vertex, until)
 
     def _reload(self) -> None:
         """Another version of the manifest: vertices come, go and change, and so do the edges and settings."""
@@ -317,7 +317,7 @@ class Life:
         oracle.reloaded(shape, list(self.rules), fresh, gone)
         absent = chance.choice((gone, ~shape.present & (1 << self.size) - 1))
         self.scheduler.reshape(_topology(shape), self._limits(), bits(fresh), bits(absent))
-        self.scheduler.blame.wholes = shape.wholes
+        self.scheduler.blocking.composites = shape.composites
         for vertex in bits(fresh):
             oracle.event(vertex, INTENT)
             self.scheduler.mark(vertex, Cause.INTENT, oracle.now)
@@ -328,16 +328,19 @@ class Life:
         """Start all that may start, and have the oracle look at what is left."""
         while self.start():
             pass
-        blame = self.scheduler.blame
-        self.oracle.transitions(blame.take_transitions())
-        if blame.blocked != set(bits(self.oracle.told_blocked)):
+        blocking = self.scheduler.blocking
+        self.oracle.transitions(blocking.take_transitions())
+        if blocking.blocked != set(bits(self.oracle.told_blocked)):
             raise BreachError("failure: who is blocked is not who was told to be")
         self.oracle.at_rest(
-            self.scheduler.agenda.next_time(), self.scheduler.converged, blame.blocked, blame.failed
+            self.scheduler.delay_queue.next_time(),
+            self.scheduler.converged,
+            blocking.blocked,
+            blocking.failed,
         )
         known: dict[Any, Any] = {}
-        for vertex in sorted(blame.blocked)[:3]:
-            culprits = blame.culprits(vertex, known)
+        for vertex in sorted(blocking.blocked)[:3]:
+            culprits = blocking.culprits(vertex, known)
             if not culprits or set(culprits) - set(
                 bits(self.oracle.shape.blockers[vertex] & self.oracle.failed)
             ):
@@ -371,10 +374,10 @@ class Life:
             elif self.scheduler.exhausted:
                 self.oracle.ended()
                 return
-            elif self.scheduler.order.is_held and self.scheduler.agenda.next_time() == float("inf"):
+            elif self.scheduler.order.is_held and self.scheduler.delay_queue.next_time() == float("inf"):
                 return
             else:
-                self.wait(max(self.oracle.now, self.scheduler.agenda.next_time()))
+                self.wait(max(self.oracle.now, self.scheduler.delay_queue.next_time()))
         raise BreachError("it ends: it does not come to rest")
 
 
@@ -390,12 +393,12 @@ def _as_limits(rules: Rules) -> Limits:
     )
 
 
-def _as_quiet(debounce: Debounce | None) -> Quiet | None:
+def _as_quiet(debounce: Debounce | None) -> RefreshDebounce | None:
     return debounce and QUIETS[debounce]
 
 
-QUIETS: Mapping[Debounce, Quiet] = {
-    each: Quiet.model_validate({"for": f"{each.calm}s", "at_most": f"{each.at_most}s"})
+QUIETS: Mapping[Debounce, RefreshDebounce] = {
+    each: RefreshDebounce.model_validate({"for": f"{each.calm}s", "at_most": f"{each.at_most}s"})
     for each in DEBOUNCES
     if each
 }

@@ -61,7 +61,7 @@ class Oracle:
         self.now = 0.0
         self.vertices = [Vertex() for _ in range(shape.size)]
         self.running = self.failed = self.paused = self.held = self.lent = 0
-        self.parties: dict[str, int] = {}
+        self.batches: dict[str, int] = {}
         """The members of each group's party that still run."""
         self.taken: dict[str, int] = {}
         self.holding: dict[int, tuple[str, ...]] = {}
@@ -91,27 +91,27 @@ class Oracle:
         """``vertex`` starts for ``causes``, and with it ``followers`` of its group."""
         if len(self._jobs_taken()) >= self.jobs:
             raise BreachError("limits: more run at once than jobs")
-        party = 1 << vertex
+        batch = 1 << vertex
         for each in followers:
-            party |= 1 << each
+            batch |= 1 << each
         group = self.rules[vertex].group
         if followers and any(self.rules[each].group != group for each in followers):
             raise BreachError("groups: who runs together is of one group")
         if group is not None:
-            if self.parties.get(group):
+            if self.batches.get(group):
                 raise BreachError("groups: two parties of one group at once")
-            self.parties[group] = party
+            self.batches[group] = batch
             for each in (vertex, *followers):
                 self.party_of[each] = group
-        self._starts(vertex, causes, party)
+        self._starts(vertex, causes, batch)
 
     def follows(self, vertex: int, causes: int) -> None:
         """``vertex`` starts as one of the party that was told of last."""
-        self._starts(vertex, causes, self.parties[self.party_of[vertex]])
+        self._starts(vertex, causes, self.batches[self.party_of[vertex]])
 
-    def _starts(self, vertex: int, causes: int, party: int) -> None:
+    def _starts(self, vertex: int, causes: int, batch: int) -> None:
         each, bit = self.vertices[vertex], 1 << vertex
-        self._may_start(vertex, each, bit, party)
+        self._may_start(vertex, each, bit, batch)
         gathers = self._gathers(vertex, each) and not causes & (INITIAL | INTENT)
         self._knows_its_causes(each, causes, gathers=gathers)
         only_retry = not (each.unseen or each.refresh or each.again or each.was_freed)
@@ -132,7 +132,7 @@ class Oracle:
         each.retry_at = each.retry_at if each.retry_at is not None and self.now < each.retry_at else None
         self.running |= bit
 
-    def _may_start(self, vertex: int, each: Vertex, bit: int, party: int) -> None:
+    def _may_start(self, vertex: int, each: Vertex, bit: int, batch: int) -> None:
         shape = self.shape
         if self.running & bit:
             raise BreachError("one at a time: it runs already")
@@ -140,15 +140,15 @@ class Oracle:
             raise BreachError("reload: what left the graph starts")
         if (self.held | self.paused) & bit or self.held & shape.before[vertex]:
             raise BreachError("held or paused, and starts")
-        self._is_its_turn(vertex, party)
+        self._is_its_turn(vertex, batch)
         if self._fail_fast_holds(vertex):
             raise BreachError("fail_fast: something has failed that has nothing to do with it")
         if self.failed & bit and not each.was_freed and self.now < each.failed_at + EVENT_PACE[0]:
             raise BreachError("failure: a failed vertex is checked more than ten times a second")
 
-    def _is_its_turn(self, vertex: int, party: int) -> None:
+    def _is_its_turn(self, vertex: int, batch: int) -> None:
         shape = self.shape
-        if shape.before[vertex] & (self.running | party):
+        if shape.before[vertex] & (self.running | batch):
             raise BreachError("order: an ancestor runs")
         for other in bits(shape.before[vertex] & shape.present):
             if self._surely_owes(other) and not self._rests(other):
@@ -191,7 +191,7 @@ class Oracle:
         for name in set(self.holding.pop(vertex)):
             self.taken[name] -= 1
         if (group := self.party_of.pop(vertex, None)) is not None:
-            self.parties[group] &= ~bit
+            self.batches[group] &= ~bit
         if not self.shape.present & bit:
             return
         if outcome in ("failed", "unhealthy"):
@@ -305,7 +305,7 @@ class Oracle:
         """Whether nothing starts that is neither failed nor an ancestor of what failed. A whole answers for its members."""
         if not self.fail_fast or not self.failed:
             return False
-        counting = [each for each in bits(self.failed) if each not in self.shape.wholes]
+        counting = [each for each in bits(self.failed) if each not in self.shape.composites]
         is_involved = (self.shape.below[vertex] | 1 << vertex) & self.failed
         return bool(counting) and not is_involved
 
@@ -393,7 +393,7 @@ class Oracle:
             return True
         if self.shape.blockers[vertex] & self.failed or self._fail_fast_holds(vertex):
             return True
-        if rules.group is not None and self.parties.get(rules.group):
+        if rules.group is not None and self.batches.get(rules.group):
             return True
         return any(self.taken.get(name, 0) >= rules.capacity(name) for name in rules.semaphores)
 

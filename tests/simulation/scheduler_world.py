@@ -65,7 +65,7 @@ class Shape:
     size: int
     present: int
     edges: dict[tuple[int, int], Edge]
-    wholes: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    composites: dict[int, tuple[int, ...]] = field(default_factory=dict)
     before: list[int] = field(init=False)
     below: list[int] = field(init=False)
     blockers: list[int] = field(init=False)

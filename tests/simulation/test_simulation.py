@@ -10,12 +10,12 @@ from scheduler_life import Life
 from simulate import live, simulate
 
 from reactor.engine.admission import Admission
-from reactor.engine.agenda import Agenda
-from reactor.engine.bursts import Bursts
+from reactor.engine.debounce import RefreshDebouncer
+from reactor.engine.delay_queue import DelayQueue
 from reactor.engine.fail_fast import FailFast
 from reactor.engine.limits import Semaphores
-from reactor.engine.order import Order
 from reactor.engine.outcome import Outcome
+from reactor.engine.readiness import Readiness
 from reactor.engine.refreshes import Refreshes
 from reactor.engine.retries import Retries
 from reactor.engine.scheduler import Scheduler
@@ -56,7 +56,7 @@ def _deaf_while_running(mark):
 
 BROKEN = {
     "only what failed starts under fail_fast": (
-        FailFast, "_upstream_of_failures", lambda _: lambda self: self._blame.failed,
+        FailFast, "_upstream_of_failures", lambda _: lambda self: self._blocking.failed,
     ),
     "nothing is held back under fail_fast": (FailFast, "holds_back", lambda _: lambda self, vertex: False),
     "an event during a run is forgotten": (Scheduler, "mark", _deaf_while_running),
@@ -64,14 +64,14 @@ BROKEN = {
     "a semaphore is never taken": (Semaphores, "acquire", lambda _: lambda self, names, vertex: (
         self.held.update({vertex: ()}) or True
     )),
-    "nobody waits for a change to calm down": (Bursts, "held_back", lambda _: lambda self, vertex, owed, now: 0),
-    "a fight slows nobody down": (Agenda, "pace", lambda _: lambda self, vertex, until: None),
-    "a rate slows nobody down": (Agenda, "slow_down", lambda _: lambda self, vertex, until: None),
+    "nobody waits for a change to calm down": (RefreshDebouncer, "held_back", lambda _: lambda self, vertex, owed, now: 0),
+    "a fight slows nobody down": (DelayQueue, "pace", lambda _: lambda self, vertex, until: None),
+    "a rate slows nobody down": (DelayQueue, "slow_down", lambda _: lambda self, vertex, until: None),
     "who ran last wakes nobody": (Admission, "leave", lambda leave: lambda self, vertex: (leave(self, vertex)[0], [])),
     "nothing is retried": (Retries, "failed", lambda failed: lambda *args, **more: failed(*args, **more) and None),
     "a pause is not kept": (Scheduler, "pause", lambda _: lambda self, vertex: None),
-    "a hold is not kept": (Order, "hold", lambda _: lambda self, vertex: None),
-    "what waits does not know when that is over": (Order, "end", lambda _: lambda self, vertex: None),
+    "a hold is not kept": (Readiness, "hold", lambda _: lambda self, vertex: None),
+    "what waits does not know when that is over": (Readiness, "end", lambda _: lambda self, vertex: None),
     "a failure is a success": (Scheduler, "finished", lambda finished: lambda self, vertex, outcome, now: finished(
         self, vertex, Outcome.OK if outcome is Outcome.FAILED else outcome, now
     )),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reactor import remember_headers, remember_url
-from reactor.resource import secrecy
+from reactor import register_header_secrets, register_url_secrets
+from reactor.resource import redaction
 from reactor.source.address import parse_address
 from resources.health.goss.http import HttpRule
 from resources.repository import Repository
@@ -30,18 +30,18 @@ SIGNED = "https://bucket.example/app.tar.gz?X-Amz-Date=20260101T000000Z&X-Amz-Si
     ],
 )
 def test_only_what_proves_who_we_are_is_masked(url, shown):
-    remember_url(url)
-    assert secrecy.scrub(f"failed to get {url} today") == f"failed to get {shown} today"
+    register_url_secrets(url)
+    assert redaction.redact(f"failed to get {url} today") == f"failed to get {shown} today"
 
 
 def test_a_header_is_masked_with_its_scheme_and_without():
-    remember_headers({"Authorization": "Bearer abcdef-012345", "Accept": "text/html"})
-    assert secrecy.scrub("abcdef-012345 is wrong, text/html too") == "[secret] is wrong, text/html too"
+    register_header_secrets({"Authorization": "Bearer abcdef-012345", "Accept": "text/html"})
+    assert redaction.redact("abcdef-012345 is wrong, text/html too") == "[secret] is wrong, text/html too"
 
 
 def test_a_manifest_from_a_signed_url_is_shown_without_its_query():
     assert "deadbeefcafe" not in parse_address(SIGNED).shown
-    assert secrecy.scrub(SIGNED).endswith("X-Amz-Signature=[secret]")
+    assert redaction.redact(SIGNED).endswith("X-Amz-Signature=[secret]")
 
 
 def test_repositories_and_health_checks_remember_what_their_urls_hold():
@@ -51,4 +51,4 @@ def test_repositories_and_health_checks_remember_what_their_urls_hold():
         password="g0ss-password",
         **{"request-headers": ["Cookie: c00kie-x"]},
     )
-    assert secrecy.scrub("rep0-password g0ss-token g0ss-password c00kie-x") == " ".join(["[secret]"] * 4)
+    assert redaction.redact("rep0-password g0ss-token g0ss-password c00kie-x") == " ".join(["[secret]"] * 4)

@@ -50,7 +50,7 @@ PRIVATE = [
         "pyroute2",
         "pyroute2.netlink.rtnl.marshal",
         ("MarshalRtnl.msg_map",),
-        "resources/network/conversation.py",
+        "resources/network/rtnetlink.py",
     ),
     PrivateUse(
         "jinja2",
@@ -80,7 +80,7 @@ PRIVATE = [
         "prometheus-client", "prometheus_client.utils", ("floatToGoString",), "reactor/metrics/page.py"
     ),
     PrivateUse(
-        "pyyaml", "yaml.reader", ("Reader.NON_PRINTABLE", "ReaderError"), "reactor/manifest/syntax.py"
+        "pyyaml", "yaml.reader", ("Reader.NON_PRINTABLE", "ReaderError"), "reactor/manifest/syntax_errors.py"
     ),
 ]
 

@@ -122,8 +122,8 @@ def test_a_library_of_d_bus_writes_messages_and_authenticates_without_its_loop(p
 
 
 def test_pyroute2_encodes_and_decodes_messages_without_its_sockets():
-    with explained("pyroute2", "resources/network/conversation.py"):
-        from resources.network.conversation import decoded, message
+    with explained("pyroute2", "resources/network/rtnetlink.py"):
+        from resources.network.rtnetlink import decoded, message
 
         rtm_newlink = 16
         again = decoded(message(rtm_newlink, [("IFLA_MTU", 1400)], index=3))
@@ -149,7 +149,7 @@ def test_prometheus_writes_numbers_as_go_does():
 
 
 def test_yaml_tells_the_first_character_that_it_does_not_take():
-    with explained("pyyaml", "reactor/manifest/syntax.py"):
+    with explained("pyyaml", "reactor/manifest/syntax_errors.py"):
         from yaml.reader import Reader
 
         assert Reader.NON_PRINTABLE.search("a\x01b").start() == 1

@@ -11,7 +11,7 @@ import pytest
 from unit_worlds import ETC, VENDOR, Unit, counting, eventually, kill_bus, systemctl
 
 from reactor.engine.events import Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
 from resources.exec import Exec
@@ -25,20 +25,20 @@ OWNERS = {"owner": "root", "group": "root", "mode": "0644"}
 
 async def apply(*resources, **options):
     """Converge once; the checks of the last resource."""
-    _, story = await converge_once(*resources, options=Options(**options))
+    _, story = await converge_once(*resources, options=RunOptions(**options))
     return story.checks(resources[-1].ref)
 
 
 @pytest.fixture
 def without_proof(monkeypatch):
     """For units that stay up: it is not waited for long enough to see that."""
-    monkeypatch.setattr("resources.service.on_bus.PROOF", 0.0)
+    monkeypatch.setattr("resources.service.systemd_dbus.PROOF", 0.0)
 
 
 @pytest.fixture
 def long_proof(monkeypatch):
     """For units that do not stay up: on a busy machine, it takes them a while to end."""
-    monkeypatch.setattr("resources.service.on_bus.PROOF", 5.0)
+    monkeypatch.setattr("resources.service.systemd_dbus.PROOF", 5.0)
 
 
 @pytest.fixture(params=["bus", "systemctl"])
@@ -329,8 +329,8 @@ async def test_many_units_edited_at_once_are_one_reload():
 @pytest.fixture
 def unhurried(monkeypatch):
     """On a busy machine, the next one may come late."""
-    monkeypatch.setattr("resources.service.reloads.GATHER", 0.5)
-    monkeypatch.setattr("resources.service.reloads.LONGEST", 60.0)
+    monkeypatch.setattr("resources.service.daemon_reload.GATHER", 0.5)
+    monkeypatch.setattr("resources.service.daemon_reload.LONGEST", 60.0)
 
 
 @pytest.mark.usefixtures("unhurried")

@@ -11,7 +11,7 @@ import pytest
 from unit_worlds import ETC, Unit, systemctl
 
 from reactor.engine.events import Noted, Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.testing.story import converge_once
 from resources.service import Service
 
@@ -31,7 +31,7 @@ def way(request, monkeypatch):
 
 async def converge(service, **options):
     """The check of a service in one run, and what it said."""
-    _, story = await converge_once(service, options=Options(**options))
+    _, story = await converge_once(service, options=RunOptions(**options))
     (check,) = story.checks(service.ref)
     return check, [event.line for event in story.all(Noted)]
 

@@ -229,7 +229,7 @@ async def test_ten_units_stopped_at_once_are_each_started_once():
 @pytest.fixture
 def long_proof(monkeypatch):
     """On a busy machine, it takes a unit a while to end."""
-    monkeypatch.setattr("resources.service.on_bus.PROOF", 2.0)
+    monkeypatch.setattr("resources.service.systemd_dbus.PROOF", 2.0)
 
 
 @pytest.mark.usefixtures("long_proof")

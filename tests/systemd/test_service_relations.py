@@ -10,7 +10,7 @@ import pytest
 from unit_worlds import ETC, VENDOR, Unit, systemctl
 
 from reactor.engine.events import Noted, Result
-from reactor.engine.options import Options
+from reactor.engine.options import RunOptions
 from reactor.testing.story import converge_once, running
 from resources.file import File
 from resources.service import Service
@@ -58,7 +58,7 @@ def init_script():
 
 async def converge(service, **options):
     """The check of a service in one run, and what it noted."""
-    _, story = await converge_once(service, options=Options(**options))
+    _, story = await converge_once(service, options=RunOptions(**options))
     (check,) = story.checks(service.ref)
     return check, [event.line for event in story.all(Noted)]
 
@@ -248,7 +248,7 @@ async def test_a_start_says_which_unit_it_stops(says_so):
 
 @pytest.mark.usefixtures("way")
 async def test_a_start_that_a_conflicting_unit_ends_says_so(monkeypatch):
-    monkeypatch.setattr("resources.service.on_bus.PROOF", 5.0)
+    monkeypatch.setattr("resources.service.systemd_dbus.PROOF", 5.0)
     other = Unit().write()
     unit = Unit()
     unit.write(

@@ -25,4 +25,4 @@ async def test_a_unit_that_is_not_there_is_absent():
 
 
 def test_systemd_works_where_it_runs():
-    assert Service.obstacle("systemd") is None
+    assert Service.unavailable_reason("systemd") is None

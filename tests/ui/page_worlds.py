@@ -10,10 +10,10 @@ import trio
 from control_worlds import CONTINUOUS, World
 
 from reactor.control.address import Address
-from reactor.control.port import Port
+from reactor.control.tcp_listener import TcpListener
 from reactor.testing.story import graph_of
 from reactor.ui.access import Access
-from reactor.ui.live import LivePage
+from reactor.ui.live_page import LivePage
 
 LOOPBACK = Address("127.0.0.1", 0)
 GUARD = 60
@@ -37,7 +37,7 @@ class PagedWorld(World):
 
     def __init__(self, directory, resources, options, *, address=None):
         super().__init__(directory, resources, options)
-        self.port = Port(LOOPBACK)
+        self.port = TcpListener(LOOPBACK)
         self.address = self.port.address
         access = Access(address or self.address, TOKEN)
         self.home = access.home
@@ -81,7 +81,7 @@ async def paged(directory, *resources, options=CONTINUOUS, **given):
 class Reading:
     """What one browser hears of the stream: ``heard`` is the name, the id and the data of each message.
 
-    ``standing`` is how everything stands by all that, and ``run`` the run as a whole.
+    ``resource_status`` is how everything stands by all that, and ``run`` the run as a whole.
     """
 
     def __init__(self, stream):
@@ -89,7 +89,7 @@ class Reading:
         self._http = h11.Connection(h11.CLIENT)
         self._text = ""
         self.heard = []
-        self.standing = {}
+        self.resource_status = {}
         self.run = None
 
     async def ask(self, path, headers):
@@ -118,9 +118,9 @@ class Reading:
 
     def _learn(self, name, data):
         if name == "standing":
-            self.standing = data["vertices"]
+            self.resource_status = data["vertices"]
         elif name == "states":
-            self.standing.update(data)
+            self.resource_status.update(data)
         if name in ("standing", "run"):
             self.run = data.get("run", data)
 
@@ -135,7 +135,7 @@ class Reading:
     async def stands(self, ref, **wanted):
         """Wait until ``ref`` is known to stand like that."""
         with trio.fail_after(GUARD):
-            while not wanted.items() <= self.standing.get(ref, {}).items():
+            while not wanted.items() <= self.resource_status.get(ref, {}).items():
                 await self.next()
 
     async def runs(self, **wanted):

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from reactor.control.broadcast import LIMIT
 from reactor.testing.scripted import scripted
-from reactor.ui import news, pulse
+from reactor.ui import event_buffer, page_stream
 from reactor.ui.application import application
 from reactor.ui.details import RECENT
 
@@ -57,7 +57,13 @@ async def test_every_route_is_documented(tmp_path):
 
 def test_the_numbers_in_the_text_are_those_of_the_code():
     assert LIMIT == 4 << 20
-    assert (pulse.BEAT, pulse.MOST, news.KEPT, news.QUIET, RECENT) == (0.1, 48, 1000, 100, 20)
+    assert (page_stream.BEAT, page_stream.MOST, event_buffer.KEPT, event_buffer.QUIET, RECENT) == (
+        0.1,
+        48,
+        1000,
+        100,
+        20,
+    )
     for words in (
         "4 MiB",
         "Forty-eight may look",

@@ -12,7 +12,7 @@ from page_worlds import GUARD, TOKEN, paged, reading
 from reactor.control import broadcast
 from reactor.engine.events import Cause, Checked, Output, Result
 from reactor.testing.scripted import scripted
-from reactor.ui import news, pulse
+from reactor.ui import event_buffer, page_stream
 
 LOOK = f"GET /stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
 
@@ -170,24 +170,24 @@ async def test_a_flood_of_checks_that_found_all_well_is_not_passed_on_whole(tmp_
                 world.engine.emit(Checked(0.0, "scripted#a", Result.OK, Cause.AUDIT, 0.0))
             world.engine.emit(Checked(0.0, "scripted#a", Result.FAILED, Cause.DRIFT, 0.0, error="broken"))
             await page.until("event", lambda event: event.get("error") == "broken")
-    assert len([data for name, _, data in page.heard if name == "event"]) == news.QUIET + 1
+    assert len([data for name, _, data in page.heard if name == "event"]) == event_buffer.QUIET + 1
 
 
 async def test_while_nobody_looks_nothing_is_prepared_for_anybody(tmp_path):
     async with paged(tmp_path, scripted("a")) as world:
         await world.story.converged()
-        assert not world.page.news.followed
+        assert not world.page.event_buffer.followed
         async with reading(world.address) as page:
             await page.next()
-            assert world.page.news.followed
+            assert world.page.event_buffer.followed
         with trio.fail_after(GUARD):
-            while world.page.news.followed:
+            while world.page.event_buffer.followed:
                 await trio.lowlevel.checkpoint()
         world.engine.emit(Output(0.0, "scripted#a", "a line"))
         world.story.drift("scripted#a")
         await world.story.until(lambda: len(world.story.checks("scripted#a")) == 2)
-        assert world.page.news.take_fresh() == []
-        assert world.page.news.take_touched() == set()
+        assert world.page.event_buffer.take_fresh() == []
+        assert world.page.event_buffer.take_touched() == set()
 
 
 async def test_a_page_that_does_not_read_holds_up_nobody_and_is_dropped_loudly(tmp_path):
@@ -221,7 +221,7 @@ async def test_a_bug_of_ours_costs_those_who_look_their_connection_and_no_more(t
         async with reading(world.address) as page:
             await page.next()
             with monkeypatch.context() as broken:
-                broken.setattr(world.page.standings, "follow", None)
+                broken.setattr(world.page.resource_statuses, "follow", None)
                 with pytest.raises(h11.RemoteProtocolError):
                     await page.until("nothing that ever comes")
         async with reading(world.address) as page:
@@ -234,7 +234,8 @@ async def test_a_bug_of_ours_costs_those_who_look_their_connection_and_no_more(t
 async def test_while_as_many_look_as_may_others_are_answered(tmp_path):
     async with paged(tmp_path, scripted("a")) as world:
         pages = [
-            await trio.open_tcp_stream(world.address.host, world.address.port) for _ in range(pulse.MOST)
+            await trio.open_tcp_stream(world.address.host, world.address.port)
+            for _ in range(page_stream.MOST)
         ]
         for page in pages:
             await page.send_all(LOOK)
@@ -248,7 +249,7 @@ async def test_while_as_many_look_as_may_others_are_answered(tmp_path):
 
 
 async def test_more_pages_than_are_served_are_told_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(pulse, "MOST", 1)
+    monkeypatch.setattr(page_stream, "MOST", 1)
     monkeypatch.setattr(broadcast, "MOST", 1)
     async with paged(tmp_path, scripted("a")) as world:
         async with reading(world.address) as page:
@@ -257,7 +258,9 @@ async def test_more_pages_than_are_served_are_told_so(tmp_path, monkeypatch):
         assert refused.status_code == 503
         assert refused.json()["error"] == "1 readers follow the events already"
         with trio.fail_after(GUARD):
-            while (await world.get("/events")).status_code != 200 or world.page.pulse._audience.listeners:
+            while (
+                await world.get("/events")
+            ).status_code != 200 or world.page.page_stream._subscribers.listeners:
                 pass
         async with reading(world.address) as page:
             await page.next()

@@ -15,7 +15,7 @@ from reactor.control.address import Address
 
 ONE = 'resources:\n  - file:\n      - {dir}/a: { ensure: present, content: "only for root\\n", {own} }\n'
 ROUTES = [
-    ("GET", "/"), ("GET", "/page/page.js"), ("GET", "/graph"), ("GET", "/stream"), ("GET", "/events"),
+    ("GET", "/"), ("GET", "/page/main.js"), ("GET", "/graph"), ("GET", "/stream"), ("GET", "/events"),
     ("GET", "/resource?ref=file%23{dir}/a"), ("GET", "/page"), ("HEAD", "/graph"), ("POST", "/pause"), ("POST", "/resume"),
     ("OPTIONS", "/pause"),
 ]  # fmt: skip

@@ -215,7 +215,7 @@ async def test_what_a_command_says_need_be_no_text(tmp_path):
 async def test_our_own_bug_is_told_to_both_ends(tmp_path, monkeypatch):
     async with paged(tmp_path, scripted("a"), options=CONTINUOUS) as world:
         await world.story.converged()
-        monkeypatch.setattr(world.page.news, "latest", None)
+        monkeypatch.setattr(world.page.event_buffer, "latest", None)
         answer = await world.get("/events")
         fine = await world.get("/graph")
     assert (answer.status_code, fine.status_code) == (500, 200)

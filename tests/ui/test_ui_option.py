@@ -16,7 +16,7 @@ from page_worlds import GUARD, reading
 from processes_of_cli import environment, finish, pids_running, refused, spawned, wait_until
 
 from reactor.control.address import Address
-from reactor.resource.secrecy import MASK
+from reactor.resource.redaction import MASK
 from reactor.ui.token import FILE
 
 ONE = 'resources:\n  - file:\n      - {dir}/a: { ensure: present, content: "x\\n", {own} }\n'

@@ -15,7 +15,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 from watch_recorder import Recorder, open_descriptors, watching
 
-from reactor.resource.watch import Heard, PathWatch, WatchState
+from reactor.resource.watch import ChangedPaths, PathWatch, WatchState
 from watchers.inotify import InotifyWatcher
 from watchers.path_tree import POLL_INTERVAL
 
@@ -80,7 +80,7 @@ async def out_of_watches_is_polled_until_there_are_some(base: Path) -> None:
 
 async def a_tree_out_of_watches_is_polled(base: Path) -> None:
     (base / "root" / "unserved").mkdir(parents=True)
-    heard = Heard()
+    heard = ChangedPaths()
     limit_watches(len(base.parts) + 1)  # for all up to "root"
     async with watching() as watch:
         await watch.watcher.arm(PathWatch(str(base / "root"), heard), 0)
@@ -108,7 +108,7 @@ async def a_tree_is_relied_upon_once_what_was_polled_has_gone(base: Path) -> Non
     (base / "root" / "unserved").mkdir(parents=True)
     limit_watches(len(base.parts) + 1)
     async with watching() as watch:
-        await watch.watcher.arm(PathWatch(str(base / "root"), Heard()), 0)
+        await watch.watcher.arm(PathWatch(str(base / "root"), ChangedPaths()), 0)
         assert watch.sink.states == {0: WatchState.POLLING}
         shutil.rmtree(base / "root" / "unserved")
         await watch.sink.until(lambda: watch.sink.states == {0: WatchState.ARMED})

@@ -11,7 +11,7 @@ from namespaced import AS_NOBODY, run_namespaced
 from trio.testing import wait_all_tasks_blocked
 from watch_recorder import Recorder, Watching, open_descriptors, overflow_queue, watch_count, watching
 
-from reactor.resource.fragile import fragile_mounts
+from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.watch import PathWatch, WatchState
 from watchers.inotify import InotifyWatcher
 

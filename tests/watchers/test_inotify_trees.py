@@ -10,7 +10,7 @@ from namespaced import run_namespaced
 from trio.testing import wait_all_tasks_blocked
 from watch_recorder import Recorder, Watching, open_descriptors, overflow_queue, watch_count
 
-from reactor.resource.watch import Heard, PathWatch
+from reactor.resource.watch import ChangedPaths, PathWatch
 
 
 class Tree:
@@ -19,7 +19,7 @@ class Tree:
     def __init__(self, watch: Watching, root: Path) -> None:
         self.root = root
         self.watch = watch
-        self.heard = Heard()
+        self.heard = ChangedPaths()
         self.declared = PathWatch(str(root), self.heard)
 
     async def arm(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from watch_recorder import Recorder, Watching
 
-from reactor.resource.watch import Heard, PathWatch
+from reactor.resource.watch import ChangedPaths, PathWatch
 from watchers.pending_writes import INPUT, MANAGED
 
 LAST = 99
@@ -136,7 +136,7 @@ async def test_a_write_in_a_tree_is_told_with_its_path(
     (tmp_path / "root" / "a").mkdir(parents=True)
     written = tmp_path / "root" / "a" / "f"
     written.write_text("good")
-    heard = Heard()
+    heard = ChangedPaths()
     await watch.watcher.arm(PathWatch(str(tmp_path / "root"), heard, is_input), 0)
     heard.take()
     os.truncate(written, 1)
@@ -151,7 +151,7 @@ async def test_another_event_in_a_tree_takes_no_pending_write_for_heard(
     root.mkdir()
     for name in ("f", "g"):
         (root / name).write_text("good")
-    heard = Heard()
+    heard = ChangedPaths()
     await all_heard()
     await watch.watcher.arm(PathWatch(str(root), heard), 1)
     heard.take()
@@ -236,7 +236,7 @@ async def test_a_hard_link_in_a_tree_is_heard_through_the_other(
     other.parent.mkdir()
     other.write_text("good")
     (root / "a" / "f").hardlink_to(other)
-    heard = Heard()
+    heard = ChangedPaths()
     await watch.watcher.arm(PathWatch(str(root), heard), 0)
     heard.take()
     other.write_text("bad")

@@ -17,7 +17,7 @@ from watchers.dbus.library import LibraryName, library
 from watchers.dbus.matches import Match, Router, Subscription
 from watchers.dbus.opening import open_stream
 from watchers.dbus.wire import Message, frame_length
-from watchers.pacing import Pacer
+from watchers.time_slice import TimeSlice
 
 DAEMON = "org.freedesktop.DBus"
 _DAEMON_OBJECT = (DAEMON, "/org/freedesktop/DBus", DAEMON)
@@ -236,13 +236,13 @@ class Bus:
         buffer = bytearray()
         while chunk := await stream.receive_some(_READ_SIZE):
             buffer += chunk
-            pacer = Pacer()
+            time_slice = TimeSlice()
             while len(buffer) >= (length := frame_length(buffer)):
                 frame = bytes(buffer[:length])
                 del buffer[:length]
                 self._take(Message(frame))
-                if pacer.due():
-                    await pacer.rest()
+                if time_slice.used_up():
+                    await time_slice.yield_to_loop()
 
     def _take(self, message: Message) -> None:
         if message.is_signal:

@@ -59,7 +59,7 @@ def _row(found: Property, model: type[Resource]) -> tuple[str, ...]:
     names = ", ".join(map(code, found.names))
     default = default_of(found)
     shown = "**required**" if found.required else code(default) if default else ""
-    late = f" {_LATE}" if found.field in model.late_properties else ""
+    late = f" {_LATE}" if found.field in model.deferred_properties else ""
     return names, _type_of(found), shown, found.meaning + late
 
 

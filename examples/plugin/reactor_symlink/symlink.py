@@ -16,9 +16,9 @@ class Symlink(Resource, kind="symlink"):
     ensure: Literal["present", "absent"] = "present"
     target: str | None = None
 
-    def conflicts(self) -> Iterable[PropertyProblem]:
+    def property_problems(self) -> Iterable[PropertyProblem]:
         """A link that is to exist must point somewhere."""
-        yield from super().conflicts()
+        yield from super().property_problems()
         if self.ensure == "present" and self.target is None:
             yield PropertyProblem(
                 ("target",), "target is missing", "say where the link points: target: /path"
@@ -32,11 +32,11 @@ class Symlink(Resource, kind="symlink"):
         """Others may rely on the path of the link."""
         return (self.name,) if self.ensure == "present" else ()
 
-    def uses(self) -> Iterable[str]:
+    def depends_on_paths(self) -> Iterable[str]:
         """The directory must be there first."""
         return (os.path.dirname(self.name),)
 
-    def needs(self) -> Iterable[str]:
+    def sandbox_access(self) -> Iterable[str]:
         """As a service, the right to write there."""
         return (self.name,)
 

@@ -1,6 +1,6 @@
 """A tree compiled to Python closures: each takes the ``Run`` and gives the value of its node.
 
-``reaching`` has names and members, ``operations`` the operators, ``building`` what is made of parts, ``calls`` the
+``members`` has names and members, ``operations`` the operators, ``building`` what is made of parts, ``calls`` the
 functions and predicates.
 """
 
@@ -11,12 +11,12 @@ from typing import Any
 
 from reactor.expression.bounds import MAX_NESTING
 from reactor.expression.errors import ExpressionError
-from reactor.expression.evaluator import building, calls, operations, reaching
+from reactor.expression.evaluator import building, calls, members, operations
 from reactor.expression.evaluator.closures import Below, Evaluate
 from reactor.expression.nodes import Node
 
 _COMPILERS: dict[type[Node], Callable[[Any, Below], Evaluate]] = {
-    **reaching.COMPILERS, **operations.COMPILERS, **building.COMPILERS, **calls.COMPILERS,
+    **members.COMPILERS, **operations.COMPILERS, **building.COMPILERS, **calls.COMPILERS,
 }  # fmt: skip
 
 

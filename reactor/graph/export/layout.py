@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reactor.graph.digraph import Successors, predecessors
-from reactor.graph.export import lettering
+from reactor.graph.export import text_width
 from reactor.graph.export.layers import Column, columns, components
 
 BOX_HEIGHT = 42
@@ -73,7 +73,7 @@ class Layout:
 
 def common_width(texts: Iterable[str]) -> int:
     """The width of all boxes: enough for the longest of their ``texts``, up to a limit."""
-    widest = max(map(lettering.width, texts), default=0)
+    widest = max(map(text_width.width, texts), default=0)
     return round(min(max(widest, _NARROWEST_BOX) + 2 * PADDING, WIDEST_BOX))
 
 

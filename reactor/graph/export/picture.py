@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from reactor.graph.export.reduction import reduced
 from reactor.graph.graph import EdgeKind, Graph
 from reactor.resource.base import Resource
-from reactor.resource.secrecy import MASK, scrubbed
+from reactor.resource.redaction import MASK, redacted
 
 
 class Look(NamedTuple):
@@ -142,7 +142,7 @@ def properties(resource: Resource) -> dict[str, Any]:
     """What the manifest sets of ``resource``, ready for JSON: the one place that decides what is shown."""
     properties = resource.model_dump(mode="json", exclude_defaults=True, by_alias=True)
     masked = {name: MASK if name in resource.secrets else value for name, value in properties.items()}
-    return {name: scrubbed(value) for name, value in masked.items()}
+    return {name: redacted(value) for name, value in masked.items()}
 
 
 def shortened(value: Any) -> Any:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain, islice, takewhile
 
-from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
+from reactor.graph.graph_builder import Edge, GraphBuilder
 from reactor.graph.paths import parents
 from reactor.graph.steps.acyclic import Pair, without_cycles
 from reactor.graph.steps.members import members_by_whole, within
@@ -21,14 +21,14 @@ _PathIndex = dict[str, list[int]]
 """The vertices that named each path, in the order of the manifest."""
 
 
-def add_automatic_edges(draft: Draft) -> None:
+def add_automatic_edges(builder: GraphBuilder) -> None:
     """Add what follows from paths and accounts, but never an edge that would close a cycle."""
-    paths = _Paths(draft)
+    paths = _Paths(builder)
     wanted: dict[Pair, Edge] = {}
     for first, second, owner, reason in chain(paths.from_uses(), paths.from_removes(), paths.from_clears()):
         wanted.setdefault((first, second), Edge(EdgeKind.AUTOMATIC, reason, owner))
-    for first, second in without_cycles(draft.successors, wanted):
-        draft.connect(first, second, wanted[first, second])
+    for first, second in without_cycles(builder.successors, wanted):
+        builder.connect(first, second, wanted[first, second])
 
 
 _Wanted = Iterator[tuple[int, int, int, str]]
@@ -38,18 +38,18 @@ _Wanted = Iterator[tuple[int, int, int, str]]
 class _Paths:
     """What each resource says of the file system and the accounts, and the edges that follow."""
 
-    def __init__(self, draft: Draft) -> None:
-        self._refs = draft.refs
+    def __init__(self, builder: GraphBuilder) -> None:
+        self._refs = builder.refs
         self._provided: _PathIndex = {}
         self._used: _PathIndex = {}
         self._removed: _PathIndex = {}
         self._cleared: _PathIndex = {}
-        real = draft.real_paths
-        for vertex, resource in enumerate(draft.resources):
-            if resource.meta.automatic_edges and resource.takes_automatic_edges:
+        real = builder.real_paths
+        for vertex, resource in enumerate(builder.resources):
+            if resource.meta.automatic_edges and resource.allow_automatic_edges:
                 for path in resource.provides():
                     _index(self._provided, path, real.of(path), vertex)
-                for path in resource.uses():
+                for path in resource.depends_on_paths():
                     _index(self._used, path, real.followed(path), vertex)
                 for path in resource.removes():
                     _index(self._removed, path, real.of(path), vertex)
@@ -58,13 +58,13 @@ class _Paths:
         self._leaving = {
             vertex for index in (self._removed, self._cleared) for each in index.values() for vertex in each
         }
-        self._let_members_use(draft)
+        self._let_members_use(builder)
 
-    def _let_members_use(self, draft: Draft) -> None:
+    def _let_members_use(self, builder: GraphBuilder) -> None:
         """Members wait for what their whole uses: what writes the manifest that they are in goes before them."""
-        wholes = members_by_whole(draft)
+        wholes = members_by_whole(builder)
         for whole in wholes:
-            for path in draft.resources[whole].uses():
+            for path in builder.resources[whole].depends_on_paths():
                 if whole in (users := self._used.get(path, [])):
                     users.extend(sorted(within(whole, wholes)))
 

@@ -4,83 +4,83 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reactor.graph.draft import Draft
+from reactor.graph.graph_builder import GraphBuilder
 from reactor.graph.paths import parents
 from reactor.resource.claim import FILE_SPACES, PATHS, Claim
 from reactor.resource.diagnostic import Diagnostic, PropertyPath
 
 
-def report_contradictions(draft: Draft) -> None:
+def report_contradictions(builder: GraphBuilder) -> None:
     """Report two that want the same thing to be different, or one what the other has no room for or removes.
 
     And what is to be a copy of itself.
     """
-    draft.diagnostics.extend(_disagreements(draft))
-    draft.diagnostics.extend(_excluded(draft))
-    draft.diagnostics.extend(_doomed(draft))
-    draft.diagnostics.extend(_copies_of_themselves(draft))
+    builder.diagnostics.extend(_disagreements(builder))
+    builder.diagnostics.extend(_excluded(builder))
+    builder.diagnostics.extend(_doomed(builder))
+    builder.diagnostics.extend(_copies_of_themselves(builder))
 
 
-def _disagreements(draft: Draft) -> Iterator[Diagnostic]:
+def _disagreements(builder: GraphBuilder) -> Iterator[Diagnostic]:
     """Everyone is compared with the first who claims the same thing, by whatever path."""
     firsts: dict[tuple[str, object], tuple[int, Claim]] = {}
-    for vertex, claim in draft.claims:
-        first, earlier = firsts.setdefault((claim.space, _thing(draft, claim)), (vertex, claim))
+    for vertex, claim in builder.claims:
+        first, earlier = firsts.setdefault((claim.space, _thing(builder, claim)), (vertex, claim))
         if first != vertex and (attributes := claim.disagreement(earlier)):
             what = f"{' and '.join(attributes)} of the {claim.space} {claim.key}"
             also = "" if claim.key == earlier.key else f", which is {earlier.key} as well"
-            message = f"{draft.refs[first]} and {draft.refs[vertex]} do not agree on {what}{also}"
-            yield _contradiction(draft, message, (first, vertex), (attributes[0],))
+            message = f"{builder.refs[first]} and {builder.refs[vertex]} do not agree on {what}{also}"
+            yield _contradiction(builder, message, (first, vertex), (attributes[0],))
 
 
-def _thing(draft: Draft, claim: Claim) -> object:
+def _thing(builder: GraphBuilder, claim: Claim) -> object:
     """What is claimed: equal for two paths that are names of one file."""
     if claim.space not in FILE_SPACES:
         return claim.key
-    return draft.real_paths.entry(claim.key) or draft.real_paths.of(claim.key)
+    return builder.real_paths.entry(claim.key) or builder.real_paths.of(claim.key)
 
 
-def _excluded(draft: Draft) -> Iterator[Diagnostic]:
+def _excluded(builder: GraphBuilder) -> Iterator[Diagnostic]:
     """What is claimed where another resource leaves no room for it."""
     exclusions = {
-        each.space: (vertex, each) for vertex in draft.managed for each in draft.resources[vertex].excludes()
+        each.space: (vertex, each)
+        for vertex in builder.managed
+        for each in builder.resources[vertex].excludes()
     }
-    for vertex, claim in draft.claims if exclusions else ():
+    for vertex, claim in builder.claims if exclusions else ():
         excluder, exclusion = exclusions.get(claim.space, (vertex, None))
         if exclusion is None or excluder == vertex or claim.key in exclusion.but:
             continue
-        message = f"{draft.refs[vertex]} wants {claim.key} among the {claim.space}, and {draft.refs[excluder]} takes it out"
+        message = f"{builder.refs[vertex]} wants {claim.key} among the {claim.space}, and {builder.refs[excluder]} takes it out"
         yield _contradiction(
-            draft, message, (excluder, vertex), tuple(claim.wishes)[:1], (exclusion.attribute,)
+            builder, message, (excluder, vertex), tuple(claim.wishes)[:1], (exclusion.attribute,)
         )
 
 
-def _doomed(draft: Draft) -> Iterator[Diagnostic]:
+def _doomed(builder: GraphBuilder) -> Iterator[Diagnostic]:
     """What is to be below a directory that is to go. A path that is made but not claimed may well go again."""
     removers = {
-        draft.real_paths.of(path): (vertex, path)
-        for vertex in draft.managed
-        for path in draft.resources[vertex].removes()
+        builder.real_paths.of(path): (vertex, path)
+        for vertex in builder.managed
+        for path in builder.resources[vertex].removes()
         if path.startswith("/")
     }
-    for vertex, claim in draft.claims if removers else ():
+    for vertex, claim in builder.claims if removers else ():
         path = claim.key
-        if claim.space != PATHS or path not in draft.resources[vertex].provides():
+        if claim.space != PATHS or path not in builder.resources[vertex].provides():
             continue
-        above = next((above for above in parents(draft.real_paths.of(path)) if above in removers), None)
+        above = next((above for above in parents(builder.real_paths.of(path)) if above in removers), None)
         if above is not None:
             remover, removed = removers[above]
-            message = (
-                f"{draft.refs[remover]} removes {removed}, and {draft.refs[vertex]} wants {path} to be there"
-            )
-            yield _contradiction(draft, message, (remover, vertex), ("ensure",))
+            message = f"{builder.refs[remover]} removes {removed}, and {builder.refs[vertex]} wants {path} to be there"
+            yield _contradiction(builder, message, (remover, vertex), ("ensure",))
 
 
-def _copies_of_themselves(draft: Draft) -> Iterator[Diagnostic]:
+def _copies_of_themselves(builder: GraphBuilder) -> Iterator[Diagnostic]:
     """What is made from the very file or directory that it makes, by another name of it."""
-    real = draft.real_paths
-    for vertex in draft.managed:
-        resource = draft.resources[vertex]
+    real = builder.real_paths
+    for vertex in builder.managed:
+        resource = builder.resources[vertex]
         if not (sources := [path for path in resource.reads() if path.startswith("/")]):
             continue
         made = [real.of(path) for path in resource.provides() if path.startswith("/")]
@@ -88,9 +88,9 @@ def _copies_of_themselves(draft: Draft) -> Iterator[Diagnostic]:
             origin = real.destination(source)
             if (path := next((path for path in made if _is_within(source, origin, path)), None)) is not None:
                 message = (
-                    f"{draft.refs[vertex]} would be a copy of itself: {source.rstrip('/')} leads to {path}"
+                    f"{builder.refs[vertex]} would be a copy of itself: {source.rstrip('/')} leads to {path}"
                 )
-                yield Diagnostic("R0205", message, draft.locate(vertex, ("source",)), "name another source")
+                yield Diagnostic("R0205", message, builder.locate(vertex, ("source",)), "name another source")
 
 
 def _is_within(source: str, origin: str, made: str) -> bool:
@@ -101,7 +101,7 @@ def _is_within(source: str, origin: str, made: str) -> bool:
 
 
 def _contradiction(
-    draft: Draft,
+    builder: GraphBuilder,
     message: str,
     vertices: tuple[int, int],
     prop: PropertyPath,
@@ -109,6 +109,6 @@ def _contradiction(
 ) -> Diagnostic:
     """A problem of two resources, with the places of what they say about ``prop``; of the first, about another."""
     first, second = vertices
-    note = f"{draft.refs[first]} says otherwise", draft.locate(first, prop_of_first or prop)
+    note = f"{builder.refs[first]} says otherwise", builder.locate(first, prop_of_first or prop)
     hint = "take one of them away, or let them want the same"
-    return Diagnostic("R0205", message, draft.locate(second, prop), hint, (note,))
+    return Diagnostic("R0205", message, builder.locate(second, prop), hint, (note,))

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from reactor.errors import Place
 from reactor.graph.digraph import Successors, tangled
-from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
+from reactor.graph.graph_builder import Edge, GraphBuilder
 from reactor.graph.steps.ordering import ORDERS
 from reactor.resource.diagnostic import Diagnostic
 
@@ -27,20 +27,20 @@ _SHOWN_AT_EACH_END = 6
 """Edges of a long cycle."""
 
 
-def report_cycles(draft: Draft) -> None:
+def report_cycles(builder: GraphBuilder) -> None:
     """Report a shortest cycle of every set of resources that wait for each other."""
-    left = tangled(draft.successors)
+    left = tangled(builder.successors)
     if not left:
         return
     import networkx as nx  # noqa: PLC0415 - only a manifest with a cycle pays for it
 
     residue: nx.DiGraph[int] = nx.DiGraph()
     residue.add_edges_from(
-        (first, second) for first in left for second in draft.successors[first] if second in left
+        (first, second) for first in left for second in builder.successors[first] if second in left
     )
     knots = [sorted(knot) for knot in nx.strongly_connected_components(residue) if len(knot) > 1]
     for knot in sorted(knots):
-        draft.diagnostics.append(_report(draft, _shortest_cycle(draft.successors, knot)))
+        builder.diagnostics.append(_report(builder, _shortest_cycle(builder.successors, knot)))
 
 
 def _shortest_cycle(successors: Successors, knot: list[int]) -> list[int]:
@@ -71,9 +71,9 @@ def _cycle_through(start: int, successors: Successors, inside: set[int]) -> list
     return way[::-1]
 
 
-def _report(draft: Draft, cycle: list[int]) -> Diagnostic:
-    steps = _steps(draft, cycle)
-    notes = _notes(draft, steps[::-1])
+def _report(builder: GraphBuilder, cycle: list[int]) -> Diagnostic:
+    steps = _steps(builder, cycle)
+    notes = _notes(builder, steps[::-1])
     hint = "take one of these references away"
     if any(step.edge.reason in ORDERS.values() for step in steps):
         hint += ", or change the order of the resources, or set 'ordering: graph' in the settings"
@@ -89,28 +89,28 @@ class _Step(NamedTuple):
     edge: Edge
 
 
-def _steps(draft: Draft, cycle: list[int]) -> list[_Step]:
+def _steps(builder: GraphBuilder, cycle: list[int]) -> list[_Step]:
     """The edges of ``cycle``; a stretch that is only the order of the manifest is one step, however long."""
     steps: list[_Step] = []
     for first, second in zip(cycle, cycle[1:] + cycle[:1], strict=True):
-        edge = draft.successors[first][second]
+        edge = builder.successors[first][second]
         is_order = edge.reason in ORDERS.values()
         continues = is_order and bool(steps) and edge.reason == steps[-1].edge.reason
         steps.append(_Step(steps.pop().first if continues else first, second, edge))
     return steps
 
 
-def _notes(draft: Draft, steps: list[_Step]) -> tuple[tuple[str, Place | None], ...]:
+def _notes(builder: GraphBuilder, steps: list[_Step]) -> tuple[tuple[str, Place | None], ...]:
     """Both ends of a long way round: nobody reads thousands of edges, and any of those shown can be taken away."""
     left_out = len(steps) - 2 * _SHOWN_AT_EACH_END
     if left_out <= 1:
-        return tuple(_note(draft, step) for step in steps)
-    first = [_note(draft, step) for step in steps[:_SHOWN_AT_EACH_END]]
-    last = [_note(draft, step) for step in steps[-_SHOWN_AT_EACH_END:]]
+        return tuple(_note(builder, step) for step in steps)
+    first = [_note(builder, step) for step in steps[:_SHOWN_AT_EACH_END]]
+    last = [_note(builder, step) for step in steps[-_SHOWN_AT_EACH_END:]]
     return (*first, (f"and so on: {left_out} more are not shown", None), *last)
 
 
-def _note(draft: Draft, step: _Step) -> tuple[str, Place | None]:
+def _note(builder: GraphBuilder, step: _Step) -> tuple[str, Place | None]:
     first, second, edge = step
-    text = f"{draft.refs[second]} {_VERBS[edge.kind]} {draft.refs[first]} ({edge.reason})"
-    return text, draft.locate(edge.owner, edge.path)
+    text = f"{builder.refs[second]} {_VERBS[edge.kind]} {builder.refs[first]} ({edge.reason})"
+    return text, builder.locate(edge.owner, edge.path)

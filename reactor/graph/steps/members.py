@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import EdgeKind
+from reactor.graph.graph_builder import Edge, GraphBuilder
 from reactor.resource.diagnostic import Diagnostic
 
 
-def add_members(draft: Draft) -> None:
+def add_members(builder: GraphBuilder) -> None:
     """Put members before what stands for them, and let them wait for all that it waits for.
 
     What stands for others has a lower number than its members. So when an `apply` is within another, the outer one
     has given its edges to the inner one before that gives them to its own members. To wait for one of its own is a
     problem: that would wait for itself.
     """
-    if not (whole_of := members_by_whole(draft)):
+    if not (whole_of := members_by_whole(builder)):
         return
-    before = _predecessors(draft, whole_of)
+    before = _predecessors(builder, whole_of)
     for whole in whole_of:
         for first in within(whole, whole_of).intersection(before[whole]):
             before[whole].remove(first)
-            draft.diagnostics.append(_problem(draft, whole, first))
+            builder.diagnostics.append(_problem(builder, whole, first))
     for whole, members in whole_of.items():
         for member in members:
             for first in before[whole]:
-                edge = draft.successors[first][whole]
+                edge = builder.successors[first][whole]
                 kind = EdgeKind.AFTER if edge.kind is EdgeKind.AFTER else EdgeKind.REQUIRE
-                draft.connect(first, member, edge._replace(kind=kind))
+                builder.connect(first, member, edge._replace(kind=kind))
                 if member in before:
                     before[member].append(first)
         for member in members:
-            reason = f"{draft.refs[member]} belongs to {draft.refs[whole]}"
-            draft.connect(member, whole, Edge(EdgeKind.NOTIFY, reason, whole))
+            reason = f"{builder.refs[member]} belongs to {builder.refs[whole]}"
+            builder.connect(member, whole, Edge(EdgeKind.NOTIFY, reason, whole))
 
 
-def members_by_whole(draft: Draft) -> dict[int, list[int]]:
+def members_by_whole(builder: GraphBuilder) -> dict[int, list[int]]:
     """The vertices that stand for others, each with those."""
-    wholes = {vertex: each.members for vertex, each in enumerate(draft.resources) if each.members}
+    wholes = {vertex: each.members for vertex, each in enumerate(builder.resources) if each.members}
     if not wholes:
         return {}
-    number = {ref: vertex for vertex, ref in enumerate(draft.refs)}
+    number = {ref: vertex for vertex, ref in enumerate(builder.refs)}
     return {vertex: [number[ref] for ref in members] for vertex, members in wholes.items()}
 
 
@@ -54,15 +54,17 @@ def within(whole: int, members: dict[int, list[int]]) -> set[int]:
     return found
 
 
-def _problem(draft: Draft, whole: int, first: int) -> Diagnostic:
-    edge = draft.successors[first][whole]
-    message = f"{draft.refs[whole]} can't wait for {draft.refs[first]}, which belongs to it ({edge.reason})"
-    return Diagnostic("R0204", message, draft.locate(edge.owner, edge.path), "take this reference away")
+def _problem(builder: GraphBuilder, whole: int, first: int) -> Diagnostic:
+    edge = builder.successors[first][whole]
+    message = (
+        f"{builder.refs[whole]} can't wait for {builder.refs[first]}, which belongs to it ({edge.reason})"
+    )
+    return Diagnostic("R0204", message, builder.locate(edge.owner, edge.path), "take this reference away")
 
 
-def _predecessors(draft: Draft, wholes: dict[int, list[int]]) -> dict[int, list[int]]:
+def _predecessors(builder: GraphBuilder, wholes: dict[int, list[int]]) -> dict[int, list[int]]:
     before: dict[int, list[int]] = {whole: [] for whole in wholes}
-    for first, below in enumerate(draft.successors):
+    for first, below in enumerate(builder.successors):
         for second in before.keys() & below.keys():
             before[second].append(first)
     return before

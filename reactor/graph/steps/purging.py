@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from reactor.graph.draft import Draft
+from reactor.graph.graph_builder import GraphBuilder
 from reactor.resource.real_paths import RealPaths
 
 
-def spare_managed(draft: Draft) -> None:
+def spare_managed(builder: GraphBuilder) -> None:
     """Tell each resource that purges a directory which paths in it are of other resources."""
-    managed = [draft.resources[vertex] for vertex in draft.managed]
+    managed = [builder.resources[vertex] for vertex in builder.managed]
     for purging in managed:
-        if (directory := purging.purges()) is not None:
+        if (directory := purging.purged_directory()) is not None:
             others = (other for other in managed if other is not purging)
             paths = (path for other in others for path in other.provides())
-            purging.spare(frozenset(_named_below(draft.real_paths, f"{directory}/", paths)))
+            purging.exclude_from_purge(frozenset(_named_below(builder.real_paths, f"{directory}/", paths)))
 
 
 def _named_below(real: RealPaths, directory: str, paths: Iterable[str]) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reactor.graph.draft import Draft, Edge
 from reactor.graph.graph import REFRESHING, EdgeKind
+from reactor.graph.graph_builder import Edge, GraphBuilder
 from reactor.graph.steps.children import wait_for_missing_children
 from reactor.resource.base import Resource
 from reactor.resource.diagnostic import Diagnostic
@@ -12,18 +12,18 @@ from reactor.resource.subscription import Subscription
 _PROPERTIES = {"require": EdgeKind.REQUIRE, "subscribe": EdgeKind.SUBSCRIBE, "after": EdgeKind.AFTER}
 
 
-def add_references(draft: Draft) -> None:
+def add_references(builder: GraphBuilder) -> None:
     """Add an edge for each reference; report those that lead nowhere or back to where they stand."""
-    for vertex, resource in enumerate(draft.resources):
+    for vertex, resource in enumerate(builder.resources):
         for name, kind in _PROPERTIES.items():
             for position, target in enumerate(getattr(resource, name)):
-                reason = f"{name} in {draft.refs[vertex]}"
+                reason = f"{name} in {builder.refs[vertex]}"
                 edge = Edge(_meant(kind, resource), reason, vertex, (name, position))
                 if isinstance(target, Subscription):
                     quiet = target.quiet if edge.kind in REFRESHING else None
-                    _refer(draft, target.ref, edge._replace(quiet=quiet))
+                    _refer(builder, target.ref, edge._replace(quiet=quiet))
                 else:
-                    _refer(draft, target, edge)
+                    _refer(builder, target, edge)
 
 
 def _meant(said: EdgeKind, resource: Resource) -> EdgeKind:
@@ -31,23 +31,23 @@ def _meant(said: EdgeKind, resource: Resource) -> EdgeKind:
     if said is not EdgeKind.SUBSCRIBE:
         return said
     if resource.members:
-        return EdgeKind.AFTER if resource.only_hears else EdgeKind.REQUIRE
-    return EdgeKind.NOTIFY if resource.only_hears else said
+        return EdgeKind.AFTER if resource.weak_subscribe else EdgeKind.REQUIRE
+    return EdgeKind.NOTIFY if resource.weak_subscribe else said
 
 
-def _refer(draft: Draft, target: str, edge: Edge) -> None:
-    found = draft.names.find(target, edge.owner)
+def _refer(builder: GraphBuilder, target: str, edge: Edge) -> None:
+    found = builder.names.find(target, edge.owner)
     if found is not None and found != edge.owner:
-        draft.connect(found, edge.owner, edge)
-    elif found is not None or (draft.is_missed(target) and not wait_for_missing_children(draft, edge)):
-        draft.diagnostics.append(_problem(draft, target, edge, to_itself=found is not None))
+        builder.connect(found, edge.owner, edge)
+    elif found is not None or (builder.is_missed(target) and not wait_for_missing_children(builder, edge)):
+        builder.diagnostics.append(_problem(builder, target, edge, to_itself=found is not None))
 
 
-def _problem(draft: Draft, target: str, edge: Edge, *, to_itself: bool) -> Diagnostic:
-    ref, place = draft.refs[edge.owner], draft.locate(edge.owner, edge.path)
+def _problem(builder: GraphBuilder, target: str, edge: Edge, *, to_itself: bool) -> Diagnostic:
+    ref, place = builder.refs[edge.owner], builder.locate(edge.owner, edge.path)
     if to_itself:
         return Diagnostic(
             "R0203", f"{ref} refers to itself in {edge.path[0]}", place, "take this reference away"
         )
-    hint = draft.names.hint(target, edge.owner) or "declare it, or take this reference away"
+    hint = builder.names.hint(target, edge.owner) or "declare it, or take this reference away"
     return Diagnostic("R0202", f"{edge.path[0]} of {ref}: there is no {target} in the manifest", place, hint)

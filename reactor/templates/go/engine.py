@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from reactor.templates.absence import Absence
 from reactor.templates.bounds import Bounds, spending
 from reactor.templates.calls import Functions
 from reactor.templates.compiling import parsed
@@ -17,6 +16,7 @@ from reactor.templates.go.parser import parse
 from reactor.templates.go.run import Definition, Run
 from reactor.templates.interface import Delimiters, Loader
 from reactor.templates.literals import quote
+from reactor.templates.missing_values import Absence
 
 DEFAULT_DELIMITERS = ("{{", "}}")
 _LOGIC = frozenset(("and", "or"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from reactor.templates.absence import Absence, no_such_key, no_value
 from reactor.templates.bounds import Budget
 from reactor.templates.calls import ANY, Function, Functions, described, invoke
 from reactor.templates.errors import Fault
 from reactor.templates.go import nodes
+from reactor.templates.missing_values import Absence, no_such_key, no_value
 from reactor.templates.values import type_name
 
 

@@ -7,13 +7,13 @@ from contextlib import suppress
 from typing import Any, ClassVar
 
 from reactor.expression.errors import FunctionError
-from reactor.templates.absence import Absence
 from reactor.templates.bounds import Budget, no_memory
 from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault, located
 from reactor.templates.go import nodes
 from reactor.templates.go.evaluator import MISSING, Evaluator
 from reactor.templates.literals import quote
+from reactor.templates.missing_values import Absence
 from reactor.templates.values import sorted_keys, text_of
 
 Definition = tuple[str, str, list[nodes.Node]]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from reactor.templates.absence import Absence, no_such_key, no_value
 from reactor.templates.bounds import Budget
 from reactor.templates.calls import Functions
 from reactor.templates.errors import Fault
 from reactor.templates.jet import nodes
 from reactor.templates.jet.evaluator import NOTHING, Evaluator, Scope
 from reactor.templates.jet.operators import INVALID, Hidden, name_of_type
+from reactor.templates.missing_values import Absence, no_such_key, no_value
 
 _ISSET = "test what may be missing first: with if, or isset"
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.expression.errors import FunctionError
-from reactor.templates.absence import Absence
 from reactor.templates.bounds import Bounds, spending
 from reactor.templates.calls import Functions
 from reactor.templates.compiling import parsed
@@ -18,6 +17,7 @@ from reactor.templates.jet.functions import FUNCTIONS
 from reactor.templates.jet.nodes import Tree
 from reactor.templates.jet.parser import parse
 from reactor.templates.jet.run import Run
+from reactor.templates.missing_values import Absence
 
 DEFAULT_DELIMITERS = ("[[", "]]")
 _EXTENSIONS = ("", ".jet", ".html.jet", ".jet.html")

@@ -12,13 +12,13 @@ from typing import Any, NoReturn
 from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, UndefinedError
 
 from reactor.expression.errors import FunctionError
-from reactor.templates.absence import Absence
 from reactor.templates.bounds import Bounds
 from reactor.templates.calls import Functions
 from reactor.templates.errors import TemplateError, TemplateSourceError
 from reactor.templates.interface import Delimiters, Loader
 from reactor.templates.jinja.environment import DEFAULT_DELIMITERS, environment, made
 from reactor.templates.jinja.rendering import rendering
+from reactor.templates.missing_values import Absence
 
 _OF_JINJA = ("{%", "{#")
 """What begins statements and comments."""

@@ -12,12 +12,12 @@ from jinja2.filters import FILTERS
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
 
-from reactor.templates.absence import no_value
 from reactor.templates.bounds import budget
 from reactor.templates.errors import Fault
 from reactor.templates.interface import Delimiters
 from reactor.templates.jinja.bounded import METHODS, bounded, calculate, concatenated, count_call, weighed
 from reactor.templates.jinja.rendering import load, prints_nil
+from reactor.templates.missing_values import no_value
 
 DEFAULT_DELIMITERS = ("{{", "}}")
 

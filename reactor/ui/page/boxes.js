@@ -1,7 +1,7 @@
 // Draws the boxes: less of each from further away.
 
 import { FAR, Layer, MIDDLE, NEAR, within } from "./layer.js";
-import { oneLine, words } from "./words.js";
+import { oneLine, words } from "./format.js";
 
 const PADDING = 12;
 const RADIUS = 7;

@@ -1,6 +1,6 @@
 // Makes elements. Text is only ever set as text, never as HTML, so no name or content can become part of the page.
 
-import { visible } from "./words.js";
+import { visible } from "./format.js";
 
 export const byId = (id) => document.getElementById(id);
 

@@ -2,7 +2,7 @@
 
 import { element } from "./dom.js";
 import { UNKNOWN, WORST_FIRST } from "./standings.js";
-import { count, oneLine, words } from "./words.js";
+import { count, oneLine, words } from "./format.js";
 
 const ALL = "*";
 

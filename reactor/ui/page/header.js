@@ -2,7 +2,7 @@
 
 import { element, byId } from "./dom.js";
 import { pauseForm, resumeForm } from "./pauses.js";
-import { count, oneLine } from "./words.js";
+import { count, oneLine } from "./format.js";
 
 const UNUSABLE = "The manifest has changed and can't be used; the last valid one is in force.";
 

@@ -2,7 +2,7 @@
 
 import { resource, told } from "./connection.js";
 import { element, nodes } from "./dom.js";
-import { chain, diff, heading, neighbours, passing, recent, standing, table } from "./facts.js";
+import { chain, diff, heading, neighbours, passing, recent, standing, table } from "./details.js";
 import { pauseForm, resumeForm } from "./pauses.js";
 import { UNKNOWN } from "./standings.js";
 

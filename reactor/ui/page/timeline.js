@@ -1,8 +1,8 @@
 // The events as they come, the latest on top. Only the rows that are seen exist, so a burst costs no more than a page.
 
 import { element } from "./dom.js";
-import { folded, quiet, tell } from "./telling.js";
-import { clock, count, elided, oneLine } from "./words.js";
+import { folded, quiet, tell } from "./event_text.js";
+import { clock, count, elided, oneLine } from "./format.js";
 
 const KEPT = 1000;
 const ROW = 46; // px, as in the style sheet

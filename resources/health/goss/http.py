@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from reactor import Flag, remember, remember_headers, remember_url
+from reactor import Flag, register_header_secrets, register_secret, register_url_secrets
 from resources.health.goss.matchers import Expected, Text
 from resources.health.goss.request import fetch
 from resources.health.goss.rule import Milliseconds, Rule, answer_within
@@ -15,7 +15,7 @@ from resources.health.goss.rule import Milliseconds, Rule, answer_within
 
 def _check_url(text: str) -> str:
     """``text`` if it is a URL, whose credentials are secrets. Raises ValueError when it is none."""
-    remember_url(text)
+    register_url_secrets(text)
     if not text.startswith(("http://", "https://")):
         raise ValueError(f"{text!r} is not a URL: it starts with http:// or https://")
     return text
@@ -25,12 +25,12 @@ def _check_header(text: str) -> str:
     if ":" not in text:
         raise ValueError(f"{text!r} is not a header: write it as 'Name: value'")
     name, _, value = text.partition(":")
-    remember_headers({name: value.strip()})
+    register_header_secrets({name: value.strip()})
     return text
 
 
 def _hidden(text: str) -> str:
-    remember(text)
+    register_secret(text)
     return text
 
 

@@ -21,10 +21,10 @@ class InterfaceRule(Rule):
     async def find(self, key: str) -> Mapping[str, Any]:
         """Ask the kernel. Addresses have their prefix length: ``192.0.2.1/24``."""
         from resources.network.addresses import addresses_of  # noqa: PLC0415 - all kinds of the network
-        from resources.network.conversation import Conversation  # noqa: PLC0415 - come with them
         from resources.network.links import find_link  # noqa: PLC0415 - as above
+        from resources.network.rtnetlink import RtnetlinkSocket  # noqa: PLC0415 - come with them
 
-        with Conversation(None) as kernel:
+        with RtnetlinkSocket(None) as kernel:
             link = await find_link(kernel, self.name or key)
             if link is None:
                 return {"exists": False}

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator
 
-from reactor import find
+from reactor import gjson_get
 from resources.health.goss.patterns import check_patterns, have_patterns
 from resources.health.goss.regexp import regexp
 from resources.health.goss.semver import satisfies, satisfies_all
@@ -157,7 +157,7 @@ def _has_at_paths(found: Any, expected: Mapping[str, Any]) -> bool:
     """Whether what was read is JSON that has, at each path, something that matches."""
     try:
         value = json.loads(_text(found))
-        return all(matches(find(value, path), wanted) for path, wanted in expected.items())
+        return all(matches(gjson_get(value, path), wanted) for path, wanted in expected.items())
     except (ValueError, KeyError, RecursionError):
         return False
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from reactor import fragile_mounts, in_thread, mounts
+from reactor import fragile_mounts, in_thread, read_mounts
 from resources.health.goss.matchers import Expected
 from resources.health.goss.rule import Milliseconds, Rule, answer_within
 
@@ -28,7 +28,7 @@ class MountRule(Rule):
     async def find(self, key: str) -> Mapping[str, Any]:
         """Read the kernel's table; the last mount on a path hides those before. Raises ResourceError for `timeout`."""
         path = self.mountpoint or key
-        here = [mount for mount in mounts() if mount.point == path]
+        here = [mount for mount in read_mounts() if mount.point == path]
         if not here:
             return {"exists": False}
         top = here[-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reactor import Finding, ResourceError, Status
+from reactor import HealthResult, HealthStatus, ResourceError
 from resources.health.goss.included import every_rule
 from resources.health.goss.rule import Rule
 from resources.health.goss.rules import Rules
@@ -17,7 +17,7 @@ class Goss:
         """The word for all of them."""
         return "goss"
 
-    async def examine(self, value: Rules) -> Finding:
+    async def examine(self, value: Rules) -> HealthResult:
         """Try the rules one after the other; the output names every one that does not hold, and why.
 
         Raises ResourceError for a gossfile that can't be used.
@@ -27,8 +27,10 @@ class Goss:
             f"{kind} {key}: {failure}" for kind, key, rule in wanted for failure in await _failures(rule, key)
         ]
         if bad:
-            return Finding(Status.CRITICAL, "\n".join(bad))
-        return Finding(Status.OK, "1 rule holds" if len(wanted) == 1 else f"{len(wanted)} rules hold")
+            return HealthResult(HealthStatus.CRITICAL, "\n".join(bad))
+        return HealthResult(
+            HealthStatus.OK, "1 rule holds" if len(wanted) == 1 else f"{len(wanted)} rules hold"
+        )
 
 
 async def _failures(rule: Rule, key: str) -> list[str]:

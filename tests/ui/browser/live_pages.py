@@ -82,7 +82,7 @@ class PageTab(Tab):
         self.open(url)
         self.wait("document.querySelector('#connection.live')")
         self.evaluate(
-            "import(new URL('page/page.js', document.baseURI)).then((page) => { window.page = page; })"
+            "import(new URL('page/main.js', document.baseURI)).then((page) => { window.page = page; })"
         )
         self.wait("page.world.vertices.length > 0 && page.view.whole && !page.view.glide")
         self.wait("page.world.vertices.every(({ standing }) => standing.state !== 'unknown')")

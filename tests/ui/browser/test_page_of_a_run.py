@@ -97,7 +97,7 @@ def test_attempts_that_fail_alike_are_one_row_with_their_number(tab, trouble):
     tab.wait_for_state("exec#fails", "failed")
     rows = tab.evaluate(
         """(async () => {
-          const { folded, tell } = await import(new URL("page/telling.js", document.baseURI));
+          const { folded, tell } = await import(new URL("page/event_text.js", document.baseURI));
           const check = (ref, result, error) => ({ event: "checked", ref, result, error, causes: ["initial", "retry"], duration: 1 });
           const events = [check("a", "failed", "x"), check("b", "failed", "x"), check("a", "failed", "x"),
             check("a", "failed", "y"), check("b", "ok", null), check("b", "failed", "x")];

@@ -1,0 +1,92 @@
+"""Lines for what the journal remembers. They take the JSON form of an event, which is what it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from reactor.console.number_format import date_and_time, seconds
+from reactor.console.open_problems import name_some, what_differs
+from reactor.console.style import Style
+from reactor.resource.escaping import escaped
+
+_WIDTHS = (19, 12, 40)
+"""Columns on a terminal: the time, what happened, to which resource. The rest follows."""
+
+_HEADINGS = ("time", "result", "resource", "")
+
+_WARNINGS = {"eventslost", "auditfound", "flapping", "recordslost", "reloadrejected", "watcherchanged"}
+
+Record = dict[str, Any]
+
+
+def headline(style: Style) -> str:
+    """The headings over a table of lines."""
+    return style("bold", "  ".join(_padded(_HEADINGS)).rstrip())
+
+
+def entry_line(record: Record, style: Style, *, aligned: bool) -> str:
+    """One event as one line; ``aligned`` in columns, for a terminal."""
+    word = str(record.get("result") or _WORDS.get(record["event"], record["event"])).replace("_", " ")
+    subject = escaped(record.get("ref") or _subject(record))
+    cells = (date_and_time(record["time"]), word, subject, escaped(said(record)))
+    shown = list(_padded(cells) if aligned else cells)
+    shown[1] = style(_role(record, word), shown[1])
+    return "  ".join(filter(None, shown)).rstrip()
+
+
+def said(record: Record) -> str:
+    """What happened, in words: the first line of an error, what was changed, who is to blame."""
+    if (words := _SAID.get(record["event"])) is not None:
+        return words(record)
+    return str(record.get("reason") or "")
+
+
+def _checked(record: Record) -> str:
+    why = ", ".join((*record["causes"], seconds(record["duration"])))
+    error = (record["error"] or "").partition("\n")[0]
+    return f"{error or ', '.join(record['actions'])} ({why})".lstrip()
+
+
+def _reloaded(record: Record) -> str:
+    return what_differs(**{key: record[key] for key in ("changed", "added", "gone", "kept")})
+
+
+_SAID: dict[str, Callable[[Record], str]] = {
+    "checked": _checked,
+    "blocked": lambda record: f"by {name_some(record['culprits'])}",
+    "ensured": lambda record: ", ".join(record["culprits"]) or "as noted in the session",
+    "unblocked": lambda _: "all that it requires is ok again",
+    "auditfound": lambda _: "the audit found drift that no event had announced",
+    "flapping": lambda record: ", ".join(f"{did} {n} times" for did, n in record["actions"].items()),
+    "reloaded": _reloaded,
+    "reloadrejected": lambda record: "; ".join(record["problems"]),
+    "recordslost": lambda record: f"{record['count']} events came faster than the disk took them",
+    "reversing": lambda _: "it has left the manifest",
+    "reversed": lambda _: "it is as it was before the first change",
+    "paused": lambda record: f"until {date_and_time(record['until'])}: {record['reason']}",
+    "watcherchanged": lambda record: f"{record['state']}: {record['reason']}",
+}
+
+_WORDS = {
+    "watcherchanged": "watching",
+    "eventslost": "events lost",
+    "auditfound": "audit",
+    "reloadrejected": "rejected",
+    "recordslost": "records lost",
+}
+
+
+def _subject(record: Record) -> str:
+    return f"watcher {record['watcher']}" if "watcher" in record else ""
+
+
+def _role(record: Record, word: str) -> str:
+    if record.get("result") or word == "blocked":
+        return word
+    return "warning" if record["event"] in _WARNINGS else "dim"
+
+
+def _padded(cells: Iterable[str]) -> Iterable[str]:
+    widths = (*_WIDTHS, 0)
+    return (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))

@@ -1,0 +1,70 @@
+"""Who is failed, blocked or skipped at this moment, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from reactor.engine.events import Blocked, Checked, Event, Reloaded, Result, Skipped, Unblocked
+
+_NAMED = 3
+
+
+class OpenProblem(NamedTuple):
+    """Why one resource is not as desired; of one that is blocked, also what is wrong with it besides."""
+
+    result: Result
+    reason: str
+    beneath: OpenProblem | None = None
+
+
+class OpenProblems:
+    """Follows the events and keeps the troubles that last, in the order they began."""
+
+    def __init__(self) -> None:
+        self.troubles: dict[str, OpenProblem] = {}
+
+    def note(self, event: Event) -> OpenProblem | None:
+        """Take one event; return the trouble its resource was in before."""
+        match event:
+            case Checked(result=Result.FAILED):
+                return self._enter(event.ref, OpenProblem(Result.FAILED, event.error or "failed"))
+            case Checked():
+                return self._enter(event.ref, None)
+            case Blocked():
+                reason = f"by {name_some(event.culprits)}"
+                return self._enter(event.ref, OpenProblem(Result.BLOCKED, reason, self._beneath(event.ref)))
+            case Unblocked():
+                return self._enter(event.ref, self._beneath(event.ref))
+            case Skipped():
+                return self._enter(event.ref, OpenProblem(Result.SKIPPED, event.reason))
+            case Reloaded():
+                for ref in event.gone:
+                    self._enter(ref, None)
+        return None
+
+    def _beneath(self, ref: str) -> OpenProblem | None:
+        """What is wrong with it, but that it is blocked."""
+        now = self.troubles.get(ref)
+        return now.beneath if now is not None and now.result is Result.BLOCKED else now
+
+    def _enter(self, ref: str, trouble: OpenProblem | None) -> OpenProblem | None:
+        before = self.troubles.get(ref)
+        if trouble is None:
+            self.troubles.pop(ref, None)
+        else:
+            self.troubles[ref] = trouble
+        return before
+
+
+def what_differs(*, changed: Sequence[str], added: Sequence[str], gone: Sequence[str], kept: int) -> str:
+    """What a new version of the manifest differs in from the one before."""
+    parts = {"changed": changed, "added": added, "gone": gone}
+    said = [f"{word} {name_some(refs)}" for word, refs in parts.items() if refs]
+    return f"{'; '.join(said) or 'nothing differs'}; kept {kept}"
+
+
+def name_some(refs: Iterable[str]) -> str:
+    """The first refs by name, the others by number."""
+    first, rest = (every := list(refs))[:_NAMED], len(every) - _NAMED
+    return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,135 @@
+"""How the resources of a run stand, as lines for people, from the JSON object that a converger answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from reactor.console.number_format import clock, counted, date_and_time, seconds
+from reactor.console.open_problems import name_some
+from reactor.console.style import STATE_COLUMN, Style
+from reactor.resource.escaping import escaped
+
+_INDENT = "    "
+_ORDER = ("failed", "blocked", "skipped", "unknown", "would_change", "changed", "ok")
+
+
+def status_text(answer: dict[str, Any], style: Style, now: float, *, aligned: bool = False) -> str:
+    """The run, then the resources, the worst first, then the counts. Without a run: how the last one left things.
+
+    ``aligned`` has the states in a column before the names, for a terminal.
+    """
+    lives = bool(answer["run"])
+    resources = sorted(answer["resources"], key=lambda record: _ORDER.index(record["state"]))
+    lines = [
+        *(_run(answer["run"], style, now) if answer["run"] else [_end(answer["ended"], now)]),
+        *_watchers(answer["watchers"], style),
+        *(
+            line
+            for record in resources
+            for line in (
+                _heading(record, style, now, lives=lives, aligned=aligned),
+                *_details(record, style, now, indent=STATE_COLUMN + 2 if aligned else len(_INDENT)),
+            )
+        ),
+        _counts(answer, style),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _run(run: dict[str, Any], style: Style, now: float) -> Iterable[str]:
+    parts = [escaped(run["manifest"]), f"pid {run['pid']}", f"up {seconds(max(now - run['started'], 0))}"]
+    if run["generation"] > 1:
+        parts.append(f"generation {run['generation']}")
+    if run["mode"] == "noop":
+        parts.append("noop")
+    yield "  ".join(parts)
+    if (rejected := run["rejected"]) is not None:
+        since = f"since {clock(rejected['time'], now)}; the last valid one stays in force"
+        yield f"manifest  {style('failed', 'rejected')}  {since}"
+        yield from (
+            f"{_INDENT}{escaped(line)}" for text in rejected["problems"] for line in text.splitlines()
+        )
+
+
+def _end(ended: dict[str, Any] | None, now: float) -> str:
+    if ended is None:
+        return "as the last run left it"
+    return f"as the last run left it at {clock(ended['time'], now)} ({escaped(ended['reason'])})"
+
+
+def _watchers(watchers: list[dict[str, Any]], style: Style) -> Iterable[str]:
+    for watcher in watchers:
+        if watcher["state"] != "armed":
+            word = style("warning", watcher["state"])
+            yield f"watcher {watcher['watcher']}  {word}  {escaped(watcher['reason'])}"
+
+
+def _heading(record: dict[str, Any], style: Style, now: float, *, lives: bool, aligned: bool) -> str:
+    ref = escaped(record["ref"])
+    word = record["state"].replace("_", " ")
+    shown = style(word, word) if word != "unknown" else word
+    cells = (shown + " " * (STATE_COLUMN - len(word)), ref) if aligned else (ref, shown)
+    return f"{'  '.join(cells)}  {'; '.join(_told(record, now, lives=lives))}".rstrip()
+
+
+def _details(record: dict[str, Any], style: Style, now: float, indent: int) -> Iterable[str]:
+    """What is wrong with a resource and what holds it, a line each."""
+    margin = " " * indent
+    for line in (record["error"] or "").splitlines():
+        yield f"{margin}{escaped(line)}"
+    if record["hint"]:
+        yield f"{margin}{style('bold', 'hint:')} {escaped(record['hint'])}"
+    if (pause := record["paused"]) is not None:
+        dates = f"since {date_and_time(pause['since'])}, until {date_and_time(pause['until'])}"
+        left = f"({seconds(max(pause['until'] - now, 0))} left)"
+        yield f"{margin}{style('warning', 'paused')} {dates} {left}: {escaped(pause['reason'])}"
+        if record["in_motion"]:
+            why = "; something has touched it since" if "drift" in record["owed"] else ""
+            yield f"{margin}{style('warning', 'a check is owed')} once the pause is over{why}"
+    for watching in record["watching"]:
+        yield f"{margin}{style('warning', 'watching: ' + watching['state'])}  {escaped(watching['reason'])}"
+    if (fight := record["flapping"]) is not None:
+        often = ", ".join(f"{escaped(action)} {count} times" for action, count in fight["actions"].items())
+        since = f"{style('warning', 'flapping')} since {clock(fight['time'], now)}"
+        yield f"{margin}{since}: {cause_of_fight(fight['expressions'])}: {often}"
+
+
+def cause_of_fight(expressions: Iterable[str]) -> str:
+    """Why a resource differs again and again: ``expressions`` are those that have another value each time."""
+    moving = escaped("; ".join(expressions))
+    return f"what it asks for changes by itself ({moving})" if moving else "something else changes it back"
+
+
+def _told(record: dict[str, Any], now: float, *, lives: bool) -> Iterable[str]:
+    """What there is to say about the state itself."""
+    if record["blocked_by"]:
+        yield f"by {escaped(name_some(record['blocked_by']))}"
+    if record["since"] is not None and (record["checked"] is not None or record["blocked_by"]):
+        yield (
+            f"for {seconds(max(now - record['since'], 0))}" if lives else f"at {clock(record['since'], now)}"
+        )
+    elif record["state"] == "unknown":
+        yield "not checked yet"
+    if record["retry_at"] is not None and record["state"] == "failed":
+        yield f"retry in {seconds(max(record['retry_at'] - now, 0))}"
+    if (changed := record["changed"]) is not None and record["state"] in ("ok", "changed", "would_change"):
+        actions = escaped(", ".join(changed["actions"]))
+        yield f"last at {clock(changed['time'], now)}: {actions} ({', '.join(changed['causes'])})"
+    if record["mode"] == "warn":
+        yield "mode: warn"
+    if record["refresh_at"] is not None:
+        yield f"gathers refreshes for another {seconds(max(record['refresh_at'] - now, 0))}"
+    elif record["in_motion"] and record["paused"] is None:
+        yield "has work to do"
+
+
+def _counts(answer: dict[str, Any], style: Style) -> str:
+    parts = [f"{word.replace('_', ' ')} {n}" for word, n in answer["counts"].items() if n or word == "ok"]
+    run = answer["run"]
+    if run is None:
+        return "  ".join(parts)
+    if run["in_motion"]:
+        parts.append(f"in motion {run['in_motion']}")
+    word = style("ok", "converged") if run["converged"] else style("warning", "not converged")
+    return f"{'  '.join(parts)}  ({word}, {counted(run['changes'], 'change')})"

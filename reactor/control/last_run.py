@@ -1,0 +1,103 @@
+"""How things stood when the last run ended, from the journal, in the form in which a running converger answers."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from reactor.control.names import UnknownNameError, unknown_among
+from reactor.control.pause_file import Pause, PauseFile, effective
+from reactor.control.status_query import StatusQuery
+from reactor.engine.events import Result
+
+if TYPE_CHECKING:
+    from reactor.journal.history import Entry, History
+
+_FINE = ("ok", "changed")
+
+
+def last_status(pauses: PauseFile, history: History, question: StatusQuery) -> dict[str, Any]:
+    """What the journal knows of those in the last manifest; ``run`` of the answer is None. Raises UnknownNameError."""
+    living = pauses.living(time.time())
+    called: dict[str, tuple[str, ...]] = {ref: (ref,) for ref in sorted(history.present())}
+    for alias, ref in history.aliases().items():
+        if ref in called:
+            called[ref] = (ref, alias)
+    every_name = [name for names in called.values() for name in names]
+    if question.match is not None and not question.means(every_name):
+        raise _unknown(question.match, every_name, history)
+    end, former = (*history.last_ends(), None, None)[:2]
+    before = 0 if former is None else former.id
+    records = {names: _record(history, names, living, before) for names in called.values()}
+    shown = [
+        record
+        for names, record in records.items()
+        if question.means(names) and question.wants(record["state"], is_fine=_is_fine(record))
+    ]
+    counts = Counter(record["state"] for record in records.values())
+    return {
+        "run": None,
+        "ended": None if end is None else {"time": end.time, "reason": end.record["reason"]},
+        "counts": {str(result): counts[result] for result in Result},
+        "watchers": [],
+        "resources": shown,
+    }
+
+
+def _unknown(asked: str, every_name: list[str], history: History) -> UnknownNameError:
+    if history.has_left(asked):
+        return UnknownNameError(
+            asked, f"it has left the manifest; 'reactor why {asked}' tells what became of it"
+        )
+    return unknown_among(every_name, asked)
+
+
+def _is_fine(record: dict[str, Any]) -> bool:
+    return record["state"] in _FINE and record["paused"] is None
+
+
+def _record(history: History, names: tuple[str, ...], pauses: list[Pause], former: int) -> dict[str, Any]:
+    """One resource, called by its ref and maybe an alias.
+
+    The journal keeps no plain ok: what no run has changed since the event ``former`` was ok.
+    """
+    ref = names[0]
+    last, changed = history.last(ref), history.last(ref, result=Result.CHANGED)
+    pause = effective(pauses, names, time.time())
+    said = last.record if last is not None else {}
+    return {
+        "ref": ref,
+        "state": _state(last, former),
+        "since": last.time if last is not None else history.applied_since(ref),
+        "mode": None,
+        "in_motion": False,
+        "refresh_at": None,
+        "owed": [],
+        "checked": _checked(last),
+        "changed": None
+        if changed is None
+        else {"time": changed.time, "causes": changed.record["causes"], "actions": changed.record["actions"]},
+        "error": said.get("error"),
+        "hint": said.get("hint"),
+        "code": said.get("code"),
+        "retry_at": None,
+        "blocked_by": said.get("culprits", []),
+        "watching": [],
+        "flapping": None,
+        "paused": None
+        if pause is None
+        else {"since": pause.since, "until": pause.until, "reason": pause.reason},
+    }
+
+
+def _state(last: Entry | None, former: int) -> str | None:
+    if last is None or (last.result == Result.CHANGED and last.id < former):
+        return str(Result.OK)
+    return last.result
+
+
+def _checked(last: Entry | None) -> dict[str, Any] | None:
+    if last is None or last.event != "checked":
+        return None
+    return {"time": last.time, "causes": last.record["causes"], "duration": last.record["duration"]}

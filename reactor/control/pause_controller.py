@@ -1,0 +1,109 @@
+"""Applies the pauses of the state directory to a running engine, and takes them back when their time is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import trio
+
+from reactor.control.names import matching, meant_names
+from reactor.control.pause_file import Pause, PauseFile, effective
+from reactor.engine.events import Paused, Resumed
+
+if TYPE_CHECKING:
+    from reactor.engine.engine import Engine
+
+LONGEST_NAP = 60.0
+"""Seconds after which the wall clock is looked at again: it may have been set, or have run on during a suspend."""
+
+
+class PauseController:
+    """Holds the paused vertices of ``engine``. ``clock`` gives seconds since 1970."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        pauses: PauseFile,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._engine = engine
+        self._vertex_table = engine.vertex_table
+        self._file = pauses
+        self._clock = clock
+        self._pauses: tuple[Pause, ...] = ()
+        self._held: dict[int, Pause] = {}
+        self._changed = trio.Event()
+
+    def load(self) -> None:
+        """Honour what the file says. Call it before the engine runs, and once the socket takes further orders."""
+        self._pauses = self._file.read()
+        self.apply()
+
+    def is_lost(self) -> bool:
+        """Whether somebody has removed the file, so that the pauses would end with the process."""
+        return bool(self._pauses) and self._file.is_lost()
+
+    def renew(self) -> None:
+        """Write the pauses to a new file, or take over those in one that somebody else has begun. Raises OSError."""
+        if self._pauses:
+            self._pauses = self._file.put_back(self._pauses, self._clock())
+            self.apply()
+        else:
+            self.load()
+
+    async def run(self) -> None:
+        """End each pause at its time, until cancelled."""
+        while True:
+            self._changed = trio.Event()
+            with trio.move_on_after(self._nap()):
+                await self._changed.wait()
+            if self._nap() == 0:
+                self.apply()
+
+    def pause(self, pattern: str, seconds: float, reason: str) -> list[str]:
+        """Pause what matches ``pattern`` for so long. Returns the refs. Raises UnknownNameError and OSError."""
+        now = self._clock()
+        refs = [self._vertex_table.refs[vertex] for vertex in matching(self._vertex_table, pattern)]
+        self._pauses = self._file.add(pattern, now, now + seconds, reason)
+        self.apply()
+        return refs
+
+    def resume(self, pattern: str) -> list[str]:
+        """Take every pause of what matches ``pattern`` back. Returns the refs that were paused; raises as `pause`."""
+        matching(self._vertex_table, pattern)
+        before = list(self._held)
+        self._pauses = self._file.take_back(pattern, self._clock())
+        self.apply()
+        return [self._vertex_table.refs[vertex] for vertex in before if vertex not in self._held]
+
+    def apply(self) -> None:
+        """Make the engine's holds what the pauses say now. Call it also after a reload."""
+        wanted = self._wanted()
+        for vertex in [vertex for vertex in self._held if vertex not in wanted]:
+            del self._held[vertex]
+            self._engine.emit(Resumed(self._clock(), self._vertex_table.refs[vertex]))
+            self._engine.unpause(vertex)
+        for vertex, pause in wanted.items():
+            before = self._held.get(vertex)
+            if before is None:
+                self._engine.pause(vertex)
+            if before != pause and pause.until is not None:
+                self._held[vertex] = pause
+                event = Paused(self._clock(), self._vertex_table.refs[vertex], pause.until, pause.reason)
+                self._engine.emit(event)
+        self._changed.set()
+
+    def _wanted(self) -> dict[int, Pause]:
+        if not self._pauses:
+            return {}
+        now = self._clock()
+        found = ((v, effective(self._pauses, names, now)) for v, names in meant_names(self._vertex_table))
+        return {vertex: pause for vertex, pause in found if pause is not None}
+
+    def _nap(self) -> float:
+        ends = [pause.until for pause in self._held.values() if pause.until is not None]
+        if not ends:
+            return float("inf")
+        return min(max(min(ends) - self._clock(), 0.0), LONGEST_NAP)

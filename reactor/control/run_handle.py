@@ -1,0 +1,151 @@
+"""What can be asked about one run, and asked of it. Knows nothing of HTTP."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import trio
+
+from reactor.control.broadcast import Broadcast
+from reactor.control.names import find, names_of, unknown
+from reactor.control.pause_controller import PauseController
+from reactor.control.status_query import StatusQuery
+from reactor.control.status_table import (
+    UNKNOWN,
+    Moment,
+    ResourceStatus,
+    StatusTable,
+    record_of,
+    watching_record,
+)
+from reactor.engine.engine import Engine
+from reactor.engine.events import Result
+from reactor.engine.worker_pool import SLICE
+from reactor.errors import ReactorError
+from reactor.metrics.tally import Tally
+
+
+class NoPausesError(ReactorError):
+    """The run keeps no state, so nothing of it can be paused."""
+
+    code = "R0606"
+
+
+class RunHandle:
+    """One run: its engine, what is known of it, its live stream, its pauses, its numbers, and where its page is."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        status_table: StatusTable,
+        broadcast: Broadcast,
+        pause_controller: PauseController | None,
+        tally: Tally,
+        *,
+        page_url: str | None = None,
+    ) -> None:
+        self.engine = engine
+        self.status_table = status_table
+        self.broadcast = broadcast
+        self.pause_controller = pause_controller
+        self.tally = tally
+        self.page_url = page_url
+
+    def run_record(self) -> dict[str, Any]:
+        """The run as a whole, as a JSON object."""
+        status_table, facts = self.status_table, self.status_table.facts
+        return {
+            "manifest": facts.manifest,
+            "pid": facts.pid,
+            "started": facts.started,
+            "mode": "noop" if facts.noop else "enforce",
+            "generation": status_table.generation,
+            "rejected": None
+            if status_table.rejected is None
+            else {"time": status_table.rejected.time, "problems": status_table.rejected.problems},
+            "converged": self.engine.scheduler.converged,
+            "converged_at": status_table.converged_at,
+            "changes": status_table.changes,
+            "events_lost": status_table.events_lost,
+            "audit_found": status_table.audit_found,
+            "readers": self.broadcast.listeners,
+            "readers_dropped": self.broadcast.dropped,
+        }
+
+    async def status(self, question: StatusQuery) -> str:
+        """The answer as JSON text. Lets the event descriptors be read in between. Raises UnknownNameError."""
+        vertex_table, survey = self.engine.vertex_table, _StatusReply(question)
+        slice_end = trio.current_time() + SLICE
+        for vertex in sorted(vertex_table.present):
+            if trio.current_time() > slice_end:
+                await trio.lowlevel.checkpoint()
+                slice_end = trio.current_time() + SLICE
+            if (
+                resource_status := self.status_table.resource_statuses.get(vertex_table.refs[vertex])
+            ) is not None:
+                names = names_of(vertex_table.resources[vertex])
+                survey.take(resource_status, names, self._moment(vertex))
+        if question.match is not None and not survey.matched:
+            raise unknown(vertex_table, question.match)
+        head = {
+            "run": {**self.run_record(), "in_motion": survey.in_motion},
+            "counts": survey.counts,
+            "watchers": [watching_record(event) for event in self.status_table.watchers.values()],
+        }
+        return f'{json.dumps(head, separators=(",", ":"))[:-1]},"resources":[{",".join(survey.records)}]}}'
+
+    def resource(self, name: str) -> dict[str, Any]:
+        """One resource, by its ref or alias, as a JSON object. Raises UnknownNameError."""
+        vertex = find(self.engine.vertex_table, name)
+        resource_status = self.status_table.resource_statuses[self.engine.vertex_table.refs[vertex]]
+        return record_of(resource_status, self._moment(vertex))
+
+    def pause(self, pattern: str, seconds: float, reason: str) -> list[str]:
+        """Pause what matches. Returns the refs. Raises UnknownNameError, OSError and NoPausesError."""
+        return self._pauses().pause(pattern, seconds, reason)
+
+    def resume(self, pattern: str) -> list[str]:
+        """Take every pause of what matches back. Returns the refs that were paused; raises as `pause`."""
+        return self._pauses().resume(pattern)
+
+    def _pauses(self) -> PauseController:
+        if self.pause_controller is None:
+            raise NoPausesError("this run keeps no state, so nothing can be paused")
+        return self.pause_controller
+
+    def _moment(self, vertex: int) -> Moment:
+        """What only the engine knows of a resource, and no event tells."""
+        engine = self.engine
+        meta = engine.vertex_table.resources[vertex].meta
+        mode = "noop" if meta.noop or engine.options.noop else meta.mode
+        due = engine.scheduler.debouncer.due(vertex)
+        refresh_at = None if due is None else time.time() + max(due - trio.current_time(), 0.0)
+        is_moving = engine.scheduler.in_motion(vertex)
+        owed = engine.scheduler.causes(vertex).words if is_moving else ()
+        return Moment(mode, is_moving, refresh_at, owed)
+
+
+class _StatusReply:
+    """Gathers the answer to one question, resource by resource."""
+
+    def __init__(self, question: StatusQuery) -> None:
+        self._question = question
+        self._now = time.time()
+        self.counts = dict.fromkeys((*map(str, Result), UNKNOWN, "paused"), 0)
+        self.in_motion = 0
+        self.matched = False
+        self.records: list[str] = []
+
+    def take(self, resource_status: ResourceStatus, names: tuple[str, ...], moment: Moment) -> None:
+        """Count one resource, and keep it as JSON text if it was asked for."""
+        self.counts[resource_status.state] += 1
+        self.counts["paused"] += resource_status.paused is not None
+        self.in_motion += moment.in_motion
+        if not self._question.means(names):
+            return
+        self.matched = True
+        is_fine = resource_status.is_ok(self._now) and not moment.in_motion
+        if self._question.wants(resource_status.state, is_fine=is_fine):
+            self.records.append(json.dumps(record_of(resource_status, moment), separators=(",", ":")))

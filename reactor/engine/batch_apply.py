@@ -1,0 +1,145 @@
+"""The members of a party apply their plans in one go, and each still has its own outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import trio
+
+from reactor.engine.batch_scheduler import Batch
+from reactor.engine.check import perform
+from reactor.resource.base import Resource
+from reactor.resource.plan import GroupError, Plan, ResourceError
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _BatchMember:
+    resource: Resource
+    plan: Plan
+    done: list[str]
+    error: Exception | None = None
+
+    def end(self, refusal: Exception | None) -> None:
+        """It was applied with others, or kept from it by ``refusal``."""
+        self.error = refusal
+        if refusal is None:
+            self.done += (action.made() for action in self.plan)
+
+    async def has_work(self) -> bool:
+        """Whether something is left to do after a failure; whoever can't tell finds out when it tries."""
+        try:
+            left = await self.resource.verify()
+        except (ResourceError, OSError):
+            return True
+        if not left:
+            self.end(None)
+        self.plan = left or self.plan
+        return bool(left)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _BatchApply:
+    batch: Batch
+    members: list[_BatchMember] = field(default_factory=list)
+    complete: trio.Event = field(default_factory=trio.Event)
+    has_begun: bool = False
+    over: trio.Event = field(default_factory=trio.Event)
+
+    def look(self) -> None:
+        """See whether everybody who is still in the party waits here."""
+        if len(self.members) == len(self.batch.members):
+            self.complete.set()
+
+
+class BatchApplier:
+    """Where those who have something to apply wait until the rest of their party has ended its checks."""
+
+    def __init__(self, batches: Mapping[int, Batch]) -> None:
+        self._batches = batches
+        self.open: dict[int, _BatchApply] = {}
+
+    def look(self) -> None:
+        """A member has left its party."""
+        for batch_apply in self.open.values():
+            batch_apply.look()
+
+    async def apply(self, vertex: int, resource: Resource, plan: Plan, done: list[str]) -> None:
+        """Apply ``plan`` with those of the others in the party, as `perform` would alone.
+
+        One acts for all, and what has begun is not cut off: it is not about one resource alone.
+        """
+        batch = self._batches[vertex]
+        batch_apply = self.open.setdefault(id(batch), _BatchApply(batch))
+        member = _BatchMember(resource, plan, done)
+        batch_apply.members.append(member)
+        batch_apply.look()
+        try:
+            await batch_apply.complete.wait()
+        except trio.Cancelled:
+            batch_apply.members.remove(member)
+            if not batch_apply.members:
+                self.open.pop(id(batch), None)
+            raise
+        with trio.CancelScope(shield=True):
+            if not batch_apply.has_begun:
+                batch_apply.has_begun = True
+                del self.open[id(batch)]
+                members = tuple(batch_apply.members)
+                await _ApplyAttempts(members).apply(members)
+                batch_apply.over.set()
+            await batch_apply.over.wait()
+        if member.error is not None:
+            raise member.error
+
+
+class _ApplyAttempts:
+    """Applies members in one go, and what is not as desired after a failure in halves.
+
+    When attempts fail in a row, and nobody gets anywhere, it is likely not because of any one of them: a mirror that is
+    down would be asked 200 times for 100 members. So the rest is given up after so many as find two culprits.
+    """
+
+    def __init__(self, members: Sequence[_BatchMember]) -> None:
+        self._patience = self._left = 2 * len(members).bit_length()
+
+    async def apply(self, members: Sequence[_BatchMember]) -> None:
+        """Apply all of them, and let each know what came of it."""
+        if len(members) == 1:
+            await self._apply_alone(members[0])
+            return
+        try:
+            refusals = await type(members[0].resource).apply_group([member.resource for member in members])
+        except (ResourceError, OSError) as error:
+            await self._halve(members, error)
+        except Exception as bug:  # noqa: BLE001 - each member's check tells of it
+            for member in members:
+                member.error = bug
+        else:
+            self._left = self._patience
+            for member in members:
+                member.end(refusals.get(member.resource.ref))
+
+    async def _apply_alone(self, member: _BatchMember) -> None:
+        try:
+            await perform(member.plan, member.done)
+        except Exception as error:  # noqa: BLE001 - raised again by the member's own check
+            member.error = error
+            self._left -= 1
+        else:
+            self._left = self._patience
+
+    async def _halve(self, members: Sequence[_BatchMember], error: Exception) -> None:
+        refusals = error.refusals if isinstance(error, GroupError) else {}
+        for member in members:
+            member.error = refusals.get(member.resource.ref)
+        in_question = [member for member in members if member.error is None]
+        rest = [member for member in in_question if await member.has_work()]
+        self._left = self._left - 1 if len(rest) == len(in_question) else self._patience
+        middle = len(rest) // 2
+        for half in filter(None, (rest[:middle], rest[middle:])):
+            if self._left > 0:
+                await self.apply(half)
+                continue
+            for member in half:
+                member.error = ResourceError(f"given up, since one attempt after the other failed: {error}")

@@ -1,0 +1,140 @@
+"""Tells the world what happens: turns the engine's findings into events, and books them in the ledger."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Container, Iterable
+
+from reactor.engine.blocking import Blocking, Known
+from reactor.engine.check import Verdict
+from reactor.engine.events import (
+    AuditFound,
+    Blocked,
+    Cause,
+    Checked,
+    Converged,
+    Ended,
+    Event,
+    Flapping,
+    Noted,
+    Output,
+    Reloaded,
+    Result,
+    Reversed,
+    Reversing,
+    Skipped,
+    Unblocked,
+)
+from reactor.engine.outcome import Outcome
+from reactor.engine.results import Results
+from reactor.engine.vertex_table import GraphDiff, VertexTable
+
+_CHANGED = Result.CHANGED  # see `Outcome`
+_RESULTS = {
+    Outcome.OK: Result.OK,
+    Outcome.CHANGED: Result.CHANGED,
+    Outcome.WOULD_CHANGE: Result.WOULD_CHANGE,
+    Outcome.FAILED: Result.FAILED,
+    Outcome.UNHEALTHY: Result.FAILED,
+    Outcome.CRITICAL: Result.FAILED,
+}
+
+
+class EventRecorder:
+    """Knows the name of every vertex. What left the graph is not spoken of."""
+
+    def __init__(self, vertex_table: VertexTable, results: Results, emit: Callable[[Event], None]) -> None:
+        self._vertex_table = vertex_table
+        self._results = results
+        self._emit = emit
+
+    def checked(
+        self, vertex: int, causes: Cause, verdict: Verdict, duration: float, retry_in: float | None
+    ) -> None:
+        """A check ended."""
+        if vertex not in self._vertex_table.present:
+            return
+        if verdict.declined is not None:
+            self._declined(vertex, verdict.declined)
+            return
+        result = _RESULTS[verdict.outcome]
+        self._results.record(vertex, result)
+        now, ref = time.time(), self._vertex_table.refs[vertex]
+        self._emit(
+            Checked(
+                now, ref, result, causes, duration,
+                verdict.actions, verdict.diffs, verdict.error, verdict.hint, retry_in, verdict.health, verdict.code,
+            )
+        )  # fmt: skip
+        if result is _CHANGED and causes is Cause.AUDIT:
+            self._emit(AuditFound(now, ref))
+
+    def _declined(self, vertex: int, reason: str) -> None:
+        if self._results.result(vertex, ()) is not Result.SKIPPED:
+            self._results.record(vertex, Result.SKIPPED)
+            self._emit(Skipped(time.time(), self._vertex_table.refs[vertex], reason))
+
+    def transitions(self, blocking: Blocking) -> list[int]:
+        """Who became blocked by whom, and who is free again. Returns them all."""
+        refs = self._vertex_table.refs
+        taken = blocking.take_transitions()
+        known: Known = {}
+        for vertex, blocked in taken:
+            if not blocked:
+                self._emit(Unblocked(time.time(), refs[vertex]))
+            elif culprits := blocking.culprits(vertex, known):
+                self._emit(Blocked(time.time(), refs[vertex], tuple(refs[culprit] for culprit in culprits)))
+        return [vertex for vertex, _ in taken]
+
+    def said(self, vertex: int, line: str) -> None:
+        """The running check said a line."""
+        self._emit(Output(time.time(), self._vertex_table.refs[vertex], line))
+
+    def noted(self, vertex: int, line: str) -> None:
+        """The running check said what stays true of the vertex."""
+        self._emit(Noted(time.time(), self._vertex_table.refs[vertex], line))
+
+    def flapping(self, vertex: int, actions: dict[str, int]) -> None:
+        """Something else changes the vertex back, or the values that its expressions have."""
+        late = self._vertex_table.resources[vertex].deferred
+        expressions = () if late is None else late.moving
+        self._emit(Flapping(time.time(), self._vertex_table.refs[vertex], actions, expressions))
+
+    def converged(self, duration: float) -> None:
+        """All is as desired."""
+        self._emit(Converged(time.time(), len(self._vertex_table.present), duration))
+
+    def reloaded(self, difference: GraphDiff, undoing: Container[str]) -> Reloaded:
+        """Another generation is in force. What is ``undoing`` a resource is gone for people. Returns what was told."""
+        changed, added, gone = (
+            [self._vertex_table.refs[vertex] for vertex in vertices]
+            for vertices in (difference.changed, difference.added, difference.gone)
+        )
+        gone += [ref for ref in changed if ref in undoing]
+        changed = [ref for ref in changed if ref not in undoing]
+        added = [ref for ref in added if ref not in undoing]
+        event = Reloaded(time.time(), len(difference.kept), tuple(changed), tuple(added), tuple(gone))
+        self._emit(event)
+        return event
+
+    def reversing(self, refs: Iterable[str]) -> None:
+        """These have left the manifest and are undone now."""
+        for ref in refs:
+            self._emit(Reversing(time.time(), ref))
+
+    def reversed(self, vertex: int) -> None:
+        """The vertex is undone."""
+        self._emit(Reversed(time.time(), self._vertex_table.refs[vertex]))
+
+    def ended(
+        self, blocking: Blocking, duration: float, reason: str, outdated: tuple[str, ...] = ()
+    ) -> Ended:
+        """The run is over; what was never attempted is skipped. ``outdated`` as in `Ended`. Returns the last event."""
+        present = sorted(self._vertex_table.present)
+        left = self._results.skip_unchecked(present, blocking.blocked)
+        for vertex in left:
+            self._emit(Skipped(time.time(), self._vertex_table.refs[vertex], reason))
+        counts = self._results.counts(present, blocking.blocked)
+        event = Ended(time.time(), counts, self._results.changes, duration, reason, len(left), outdated)
+        self._emit(event)
+        return event

@@ -1,0 +1,82 @@
+"""The second look of a run that hears no events: what a change of one resource did to another.
+
+Kinds whose resources are applied together change one thing that they all share: with one package others come or go.
+While watching, the event of that change has all of them checked. Without, they are looked at once more before the run
+ends. That look repairs nothing: two that undo each other would keep the run from ending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any, Final
+
+from reactor.engine.batch_scheduler import is_shared
+from reactor.engine.check import Verdict, check
+from reactor.engine.events import Result
+from reactor.engine.outcome import Outcome
+from reactor.engine.results import Results
+from reactor.engine.vertex_table import VertexTable
+from reactor.resource.base import Resource
+
+_HINT: Final = (
+    "if the one brings the other, or takes it along, they can't both be as declared: correct one of them"
+)
+_NAMED: Final = 3
+
+
+class FinalCheck:
+    """Knows who changed something since the last look, and what that look found."""
+
+    def __init__(self, vertex_table: VertexTable, results: Results) -> None:
+        self._vertex_table = vertex_table
+        self._results = results
+        self._changers: dict[str, set[int]] = {}
+        self.is_under_way = False
+        self.found: dict[int, Verdict] = {}
+        """The verdicts on what is no more as desired, by vertex."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether anything that others share was changed."""
+        return bool(self._changers)
+
+    def changes(self, vertex: int) -> None:
+        """The check of ``vertex`` is about to change something."""
+        resource = self._vertex_table.resources[vertex]
+        if is_shared(resource):
+            self._changers.setdefault(resource.kind, set()).add(vertex)
+
+    async def take(self, blocked: Collection[int]) -> list[int]:
+        """Look at all that was as desired, and share something with what was changed. Returns what no longer is."""
+        changers, self._changers = self._changers, {}
+        self.is_under_way = True
+        for vertex, resource in self._settled(changers, blocked):
+            verdict = await check(resource, refresh=False, noop=True, diff=False, before_apply=_never)
+            if verdict.outcome is not Outcome.OK:
+                self.found[vertex] = self._undone(verdict, changers[resource.kind] - {vertex})
+        self.is_under_way = False
+        return list(self.found)
+
+    def _settled(self, kinds: Collection[str], blocked: Collection[int]) -> Iterator[tuple[int, Resource]]:
+        """Those of ``kinds`` that were as desired; where names repeat, the last one says what is to be in the end."""
+        resources = (
+            (vertex, self._vertex_table.resources[vertex]) for vertex in sorted(self._vertex_table.present)
+        )
+        last = {(each.kind, each.name): (vertex, each) for vertex, each in resources if each.kind in kinds}
+        for vertex, resource in last.values():
+            is_judged = not (self._vertex_table.noop(vertex) or resource.meta.monitor_only)
+            if is_judged and self._results.result(vertex, blocked) in (Result.OK, Result.CHANGED):
+                yield vertex, resource
+
+    def _undone(self, verdict: Verdict, changers: Collection[int]) -> Verdict:
+        names = [self._vertex_table.refs[vertex] for vertex in sorted(changers)]
+        more = ", ..." if len(names) > _NAMED else ""
+        since = f", since {', '.join(names[:_NAMED])}{more} was changed" if names else ""
+        left = verdict.error or "; ".join(verdict.actions)
+        return Verdict(
+            Outcome.FAILED, error=f"as desired at first, and no more{since}: {left}", hint=_HINT, code="R0504"
+        )
+
+
+async def _never(_: Any) -> None:
+    """Nothing is applied."""

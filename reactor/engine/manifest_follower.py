@@ -1,0 +1,122 @@
+"""What a run changes of the files that it was loaded from, and how it goes on with their new version.
+
+A check that changes such a file has the manifest loaded again before anything that depends on it starts: the previous
+version of a child manifest is never applied after the new one was written. What nobody declares, as what a command
+writes, is found when a run without watches comes to rest; one that watches hears of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from typing import Final, Protocol
+
+from reactor.engine.check import Verdict
+from reactor.engine.events import Cause
+from reactor.engine.options import RunOptions
+from reactor.engine.outcome import Outcome
+from reactor.resource.base import Resource
+
+MOST_VERSIONS: Final = 10
+"""How many versions of one file a run without watches follows: what rewrites itself must not keep it from ending."""
+
+_FORETOLD: Final = "Would have loaded the manifest again: what its new version says is not known yet"
+_FIX_VERSION: Final = "correct what writes the manifest, or what it writes"
+_FIX_LOOP: Final = "let what writes the manifest write the same every time"
+
+
+class Origin(Protocol):
+    """The files that the graph was loaded from."""
+
+    def concerns(self, paths: Iterable[str]) -> bool:
+        """Whether a change of one of ``paths`` may be a change of these files."""
+
+    async def changed(self) -> Collection[str]:
+        """Those that have changed since they were loaded, or last could not be; changed facts count too."""
+
+
+class Run(Protocol):
+    """The engine, as seen from here."""
+
+    options: RunOptions
+    origin: Origin | None
+    renew: Callable[[], Awaitable[bool]] | None
+
+    def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
+        """``vertex`` owes a check for ``cause``, ``delay`` seconds from now."""
+
+
+class ManifestFollower:
+    """Has the manifest loaded again when this run has changed it.
+
+    ``outdated`` are the files whose new version is not in force at the end of a run without watches, and ``why`` says
+    why not.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._versions: Counter[str] = Counter()
+        self._is_touched = False
+        self._writers: set[int] = set()
+        """Those that failed because what they wrote can't be used."""
+        self.is_under_way = False
+        self.outdated: tuple[str, ...] = ()
+        self.why = ""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something was changed since the last look."""
+        return self._is_touched and self._run.origin is not None
+
+    def touched(self) -> None:
+        """A check is about to change something."""
+        self._is_touched = True
+
+    async def judged(self, vertex: int, resource: Resource, verdict: Verdict) -> Verdict:
+        """The verdict on what has changed something, or would. It fails with a manifest that can't be used."""
+        origin = self._run.origin
+        if origin is None or not origin.concerns((*resource.provides(), *resource.removes())):
+            return verdict
+        if verdict.outcome is Outcome.WOULD_CHANGE:
+            return verdict._replace(actions=(*verdict.actions, _FORETOLD))
+        files = await origin.changed()
+        if not files or await self._renewed(files):
+            return verdict
+        self._writers.add(vertex)
+        text, hint = self._refusal()
+        error = f"{text}: {', '.join(sorted(files))}"
+        return verdict._replace(outcome=Outcome.FAILED, error=error, hint=hint, code="R0509")
+
+    async def take(self) -> bool:
+        """Nothing is left to do: see whether the manifest has changed. Returns whether another version is in force."""
+        self._is_touched = False
+        if (origin := self._run.origin) is None:
+            return False
+        self.is_under_way = True
+        try:
+            files = await origin.changed()
+            return bool(files) and await self._renewed(files)
+        finally:
+            self.is_under_way = False
+
+    async def _renewed(self, files: Collection[str]) -> bool:
+        """Load again, after ``files`` have changed; whether that went well. Then those who wrote them have no fault."""
+        self._versions.update(files)
+        if self._run.renew is None or self._is_exhausted or not await self._run.renew():
+            if not self._run.options.watch:
+                self.outdated, self.why = tuple(sorted(files)), self._refusal()[0]
+            return False
+        self.outdated, self.why = (), ""
+        writers, self._writers = self._writers, set()
+        for vertex in writers:
+            self._run.mark(vertex, Cause.INTENT)
+        return True
+
+    @property
+    def _is_exhausted(self) -> bool:
+        return not self._run.options.watch and max(self._versions.values()) > MOST_VERSIONS
+
+    def _refusal(self) -> tuple[str, str]:
+        if self._is_exhausted:
+            return f"the manifest has changed itself more than {MOST_VERSIONS} times in this run", _FIX_LOOP
+        return "the manifest was changed by this run and can't be used", _FIX_VERSION

@@ -1,0 +1,135 @@
+"""What a check that changes nothing can tell of the one that would."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+
+from reactor.engine.check import Verdict
+from reactor.engine.events import Result
+from reactor.engine.outcome import Outcome
+from reactor.engine.results import Results
+from reactor.engine.reversals import Reversals
+from reactor.engine.scheduler import Scheduler
+from reactor.engine.vertex_table import VertexTable
+from reactor.graph.digraph import predecessors
+from reactor.graph.topology import Adjacency, Topology
+from reactor.resource.base import Resource
+from reactor.resource.plan import ResourceError
+
+
+class NoopJudge:
+    """Knows what of a run is not applied."""
+
+    def __init__(
+        self, vertex_table: VertexTable, results: Results, reversals: Reversals, scheduler: Scheduler
+    ) -> None:
+        self._vertex_table = vertex_table
+        self._results = results
+        self._reversals = reversals
+        self._scheduler = scheduler
+        self._topology: Topology | None = None
+        self._before: Adjacency = []
+        self._providers: dict[str, list[int]] = {}
+
+    async def preflight(self, vertex: int, state: Any) -> None:
+        """``vertex`` was found as ``state`` and would be changed: raise what is known to keep a run from that."""
+        resource = self._vertex_table.resources[vertex]
+        if resource.meta.mode == "warn":  # then no run changes it
+            return
+        if resource.meta.reverse:
+            await self._reversals.preflight(resource, state)
+        try:
+            await resource.preflight(state)
+        except ResourceError as error:
+            if error.missing is None or not self._would_come(error.missing):
+                raise
+
+    def downgrade(self, vertex: int, verdict: Verdict) -> Verdict:
+        """A failure below something that was not applied says nothing: the honest answer is "can't tell".
+
+        What is missing may also come by what only goes before, in the order of a manifest.
+        """
+        if self._vertex_table.resources[vertex].members:  # it failed because one of them did
+            return verdict
+        if verdict.missing is None:
+            up = next(self._unapplied(vertex, self._scheduler.topology.strong_predecessors), None)
+        else:
+            up = self._bringer(vertex, verdict.missing)
+        if up is None:
+            return verdict
+        said = str(verdict.error).partition("\n")[0]  # what a program wrote comes in further lines
+        text = f"Can't tell before {self._vertex_table.refs[up]} is applied ({said})"
+        return Verdict(Outcome.WOULD_CHANGE, (text,))
+
+    def with_ensuing(self, vertex: int, verdict: Verdict) -> Verdict:
+        """``verdict`` with what a run would do to ``vertex`` because of what it would have changed before it."""
+        resource = self._vertex_table.resources[vertex]
+        if type(resource).ensuing is Resource.ensuing or verdict.declined is not None:
+            return verdict
+        sentences = [
+            each for each in resource.ensuing(self._changed_before(vertex)) if each not in verdict.actions
+        ]
+        if not sentences:
+            return verdict
+        return verdict._replace(outcome=Outcome.WOULD_CHANGE, actions=(*sentences, *verdict.actions))
+
+    def _changed_before(self, vertex: int) -> frozenset[str]:
+        """What those that go before ``vertex`` provide or remove, of what a run would change."""
+        strong = self._scheduler.topology.strong_predecessors
+        ups = (self._vertex_table.resources[up] for up in self._unapplied(vertex, strong))
+        return frozenset(
+            path for up in ups if up.meta.mode != "warn" for path in (*up.provides(), *up.removes())
+        )
+
+    def _would_come(self, missing: str) -> bool:
+        """Whether something that was not applied provides that, or something in it."""
+        self._learn()
+        return any(map(self._is_unapplied, self._providers.get(missing, ())))
+
+    def _bringer(self, vertex: int, missing: str) -> int | None:
+        """Of all that goes before ``vertex`` and was not applied, what most likely brings ``missing``."""
+        self._learn()
+        resources = self._vertex_table.resources
+        able = [up for up in self._unapplied(vertex, self._before) if resources[up].might_provide(missing)]
+        return min(able, key=lambda up: not _concerns(resources[up], missing), default=None)
+
+    def _unapplied(self, vertex: int, before: Adjacency) -> Iterator[int]:
+        """Those of all ``before`` ``vertex`` that would be changed, nearest first."""
+        seen, ahead = {vertex}, deque([vertex])
+        while ahead:
+            for up in before[ahead.popleft()]:
+                if up not in seen:
+                    seen.add(up)
+                    ahead.append(up)
+                    if self._is_unapplied(up):
+                        yield up
+
+    def _is_unapplied(self, vertex: int) -> bool:
+        return self._results.result(vertex, self._scheduler.blocking.blocked) is Result.WOULD_CHANGE
+
+    def _learn(self) -> None:
+        """Look at the graph that is in force, once: only what fails asks."""
+        topology = self._scheduler.topology
+        if self._topology is topology:
+            return
+        self._topology = topology
+        self._before = list(map(tuple, predecessors(topology.successors)))
+        self._providers = {}
+        for vertex in self._vertex_table.present:
+            resource = self._vertex_table.resources[vertex]
+            for path in resource.provides():
+                self._providers.setdefault(path, []).append(vertex)
+                for above in map(str, PurePath(path).parents if path.startswith("/") else ()):
+                    if resource.might_provide(above):
+                        self._providers.setdefault(above, []).append(vertex)
+
+
+def _concerns(resource: Resource, missing: str) -> bool:
+    """Whether ``resource`` provides something at, above or below it."""
+    return any(
+        f"{each}/".startswith(f"{missing}/") or f"{missing}/".startswith(f"{each}/")
+        for each in resource.provides()
+    )

@@ -1,0 +1,175 @@
+"""What the engine knows about a resource before it is checked, or instead: late values, conditions, members."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from reactor.engine.blocking import Blocking
+from reactor.engine.check import AS_DESIRED, Verdict
+from reactor.engine.events import Result
+from reactor.engine.outcome import Outcome
+from reactor.engine.results import Results
+from reactor.engine.vertex_table import VertexTable
+from reactor.resource.base import Resource
+from reactor.resource.deferred import Deferred, TooLongError
+from reactor.resource.plan import ResourceError
+from reactor.resource.threads import in_thread
+from reactor.resource.watch import Watch
+
+_NAMED = 3
+_BRIEF_SECONDS = 0.02
+"""For all conditions that are asked while a reload holds everything up."""
+_BAD = (Result.FAILED, Result.BLOCKED)
+
+
+class Prechecks:
+    """Settles what is late about a resource, and judges one that stands for others.
+
+    ``changed`` is called with a vertex whose resource is another object now, with other watches.
+    """
+
+    def __init__(self, vertex_table: VertexTable, results: Results, changed: Callable[[int], None]) -> None:
+        self._vertex_table = vertex_table
+        self._results = results
+        self._changed = changed
+        self._outputs: dict[str, Mapping[str, Any] | None] = {}
+        self._takers: dict[str, list[int]] = {}
+        self._composites: dict[int, list[int]] = {}
+        self._bad: set[int] = set()
+        self.has_takers = False
+        """Whether `publish` is worth asking."""
+        self.has_wholes = False
+        """Whether `affected_composites` is worth asking."""
+
+    def adopt(self) -> Mapping[int, Collection[int]]:
+        """Another generation is in force: learn who takes what from whom. Returns who stands for whom."""
+        self._takers, self._composites = {}, {}
+        self._bad.clear()
+        for vertex in sorted(self._vertex_table.present):
+            resource = self._vertex_table.resources[vertex]
+            for name in resource.deferred.takes if resource.deferred is not None else ():
+                self._takers.setdefault(name, []).append(vertex)
+            for ref in resource.members:
+                self._composites.setdefault(self._vertex_table.number(ref), []).append(vertex)
+        self.has_takers, self.has_wholes = bool(self._takers), bool(self._composites)
+        return self._composites
+
+    async def verdict(self, vertex: int, blocking: Blocking, *, refresh: bool, noop: bool) -> Verdict | None:
+        """The verdict when there is nothing to check; None when the resource of ``vertex`` is to be checked as it is now."""
+        resource = self._vertex_table.resources[vertex]
+        if resource.members:
+            return self._judge(resource, blocking, refresh=refresh, noop=noop)
+        if (late := resource.deferred) is None:
+            return None
+        watches = _watches(resource)
+        try:
+            try:
+                reason, resource = self._settled(late, resource, briefly=True)
+            except TooLongError:
+                reason, resource = await in_thread(partial(self._settled, late, resource, briefly=False))
+            if self._vertex_table.resources[vertex].deferred is late:  # a reload may have come in between
+                self._vertex_table.resources[vertex] = resource
+        except ResourceError as error:
+            return Verdict.failed(error)
+        except OSError as error:
+            return Verdict(Outcome.FAILED, error=f"its values can't be told: {error.strerror}", code="R0502")
+        finally:
+            if watches != _watches(resource):
+                self._changed(vertex)
+        return None if reason is None else Verdict(Outcome.OK, declined=reason)
+
+    def _settled(self, late: Deferred, resource: Resource, *, briefly: bool) -> tuple[str | None, Resource]:
+        """Why ``resource`` is not managed here, or None; and how it is now. Raises ResourceError, and TooLongError."""
+        reason = late.declined(self._outputs.get, briefly=briefly)
+        if reason is None:
+            resource = late.settle(resource, self._outputs.get, briefly=briefly)
+        return reason, resource
+
+    def settle_all(self, resources: dict[str, Resource]) -> None:
+        """Give the resources of another generation the values of now, so that they are compared by these.
+
+        May take seconds: it is for a thread, before that generation comes into force.
+        """
+        for ref, resource in resources.items():
+            if resource.deferred is not None:
+                with suppress(ResourceError):  # the check will say so
+                    resources[ref] = resource.deferred.settle(resource, self._outputs.get)
+
+    def changed_conditions(self, kept: Collection[int]) -> list[int]:
+        """Of the vertices whose properties are what they were: those whose conditions may have changed their mind.
+
+        Those that take too long to say are among them: their checks will tell.
+        """
+        deadline = time.monotonic() + _BRIEF_SECONDS
+        found = []
+        for vertex in kept:
+            late = self._vertex_table.resources[vertex].deferred
+            if late is None:
+                continue
+            was_declined = self._results.result(vertex, ()) is Result.SKIPPED
+            if time.monotonic() > deadline or self._is_declined(late) is not was_declined:
+                found.append(vertex)
+        return found
+
+    def _is_declined(self, late: Deferred) -> bool | None:
+        """Whether it is; None when that takes too long to say."""
+        try:
+            return late.declined(self._outputs.get, briefly=True) is not None
+        except ResourceError:
+            return False
+        except TooLongError:
+            return None
+
+    def _judge(self, resource: Resource, blocking: Blocking, *, refresh: bool, noop: bool) -> Verdict:
+        members = [self._vertex_table.number(ref) for ref in resource.members]
+        results = {vertex: self._results.result(vertex, blocking.blocked) for vertex in members}
+        if bad := [each for each in members if results[each] in _BAD and not blocking.is_order_ended(each)]:
+            text = f"child manifest had {len(bad)} failed resources"
+            names = [self._vertex_table.refs[vertex] for vertex in bad[:_NAMED]]
+            more = ", ..." if len(bad) > _NAMED else ""
+            return Verdict(Outcome.FAILED, error=text, hint=f"see {', '.join(names)}{more}", code="R0508")
+        if Result.WOULD_CHANGE in results.values():
+            return Verdict(Outcome.WOULD_CHANGE, ("Would have changed resources of the child manifest",))
+        if refresh and noop:
+            return Verdict(
+                Outcome.WOULD_CHANGE, ("Would have passed on that resources of the child manifest changed",)
+            )
+        if refresh:
+            return Verdict(Outcome.CHANGED, ("resources of the child manifest changed",))
+        return AS_DESIRED
+
+    def affected_composites(self, vertices: Iterable[int], blocked: Collection[int]) -> list[int]:
+        """What stands for any of ``vertices`` that has become bad, or good again, since it was last asked."""
+        found = []
+        for vertex in vertices:
+            if vertex in self._composites and (vertex in self._bad) != (
+                self._results.result(vertex, blocked) in _BAD
+            ):
+                self._bad ^= {vertex}
+                found += self._composites[vertex]
+        return found
+
+    async def publish(self, resource: Resource) -> list[int]:
+        """Ask ``resource``, which is as desired, for what others take from it. Returns those for whom that is news.
+
+        Raises ResourceError or OSError when it can't be told.
+        """
+        names = [resource.ref, f"{resource.kind}#{resource.name}"]
+        if resource.alias is not None:
+            names.append(f"{resource.kind}#{resource.alias}")
+        wanted = [name for name in dict.fromkeys(names) if name in self._takers]
+        if not wanted:
+            return []
+        values = await resource.outputs()
+        news = [name for name in wanted if self._outputs.get(name) != values]
+        self._outputs.update(dict.fromkeys(wanted, values))
+        return sorted({taker for name in news for taker in self._takers[name]})
+
+
+def _watches(resource: Resource) -> tuple[list[Watch], frozenset[str]]:
+    """What makes ``resource`` be checked, as far as that depends on its properties."""
+    return list(resource.watches()), resource.deferred.reads if resource.deferred is not None else frozenset()

@@ -1,0 +1,119 @@
+"""Who is in motion, and who therefore has to wait.
+
+`Readiness.waiting` counts, for each vertex, the direct predecessors that are *unsettled*: in motion, or themselves
+waiting. It is zero exactly when no ancestor is in motion, so order is kept without ever walking up the graph. A vertex
+that becomes unsettled tells its successors once, and once more when it settles: a mark costs what lies below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from reactor.graph.topology import Adjacency
+
+
+class Readiness:
+    """The motion of every vertex.
+
+    ``cleared`` is asked when the last thing a moving vertex waited for has settled; it returns whether the vertex
+    thereby stops being in motion (it does not start: it is blocked).
+    """
+
+    def __init__(self, successors: Adjacency, cleared: Callable[[int], bool]) -> None:
+        self._cleared = cleared
+        self._successors = successors
+        self._holds: dict[int, int] = {}
+        self.active = bytearray(len(successors))
+        """1 for a vertex that is dirty or running, and not failed or blocked."""
+        self.waiting = [0] * len(successors)
+        self.active_count = 0
+        """How many vertices are in motion."""
+
+    def begin(self, vertex: int) -> None:
+        """``vertex``, which rested, is in motion."""
+        self.active[vertex] = 1
+        self.active_count += 1
+        if self._successors[vertex] and not self.waiting[vertex]:
+            self._unsettle(vertex)
+
+    def begin_all(self, indegree: Sequence[int]) -> None:
+        """Every vertex is in motion, where none was: what each waits for are all its predecessors, and its holds."""
+        self.active = bytearray(b"\1" * len(indegree))
+        self.active_count = len(indegree)
+        self.waiting = list(indegree)
+        for vertex, count in self._holds.items():
+            self.waiting[vertex] += count
+
+    def end(self, vertex: int) -> None:
+        """``vertex`` rests again."""
+        self.active[vertex] = 0
+        self.active_count -= 1
+        if self._successors[vertex] and not self.waiting[vertex]:
+            self._settle(vertex)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether any vertex waits for its `release`."""
+        return bool(self._holds)
+
+    def hold(self, vertex: int) -> None:
+        """Let ``vertex`` wait, and what is below it, until `release`; holds are counted."""
+        self._holds[vertex] = self._holds.get(vertex, 0) + 1
+        self.waiting[vertex] += 1
+        if self.waiting[vertex] == 1 and not self.active[vertex]:
+            self._unsettle(vertex)
+
+    def release(self, vertex: int) -> None:
+        """Take one `hold` back."""
+        self._holds[vertex] -= 1
+        if not self._holds[vertex]:
+            del self._holds[vertex]
+        if self._one_less(vertex):
+            self._settle(vertex)
+
+    def reshape(self, successors: Adjacency, resting: set[int]) -> None:
+        """Go on with other edges over the same vertex numbers, of which there may be more; ``resting`` move no more.
+
+        Nothing is asked through ``cleared``: whoever calls this looks at every vertex in motion afterwards.
+        """
+        moving = [vertex for vertex, moves in enumerate(self.active) if moves and vertex not in resting]
+        holds, self._holds = self._holds, {}
+        self._successors = successors
+        self.active = bytearray(len(successors))
+        self.waiting = [0] * len(successors)
+        self.active_count = 0
+        for vertex, count in holds.items():
+            for _ in range(count):
+                self.hold(vertex)
+        for vertex in moving:
+            self.begin(vertex)
+
+    def _unsettle(self, vertex: int) -> None:
+        """``vertex`` is no longer settled: those below wait for it."""
+        waiting, motion, successors = self.waiting, self.active, self._successors
+        stack = [vertex]
+        while stack:
+            for below in successors[stack.pop()]:
+                waiting[below] += 1
+                if waiting[below] == 1 and not motion[below]:
+                    stack.append(below)
+
+    def _settle(self, vertex: int) -> None:
+        """``vertex`` is settled: those below wait for one less, and may be ready, blocked or settled by it."""
+        successors = self._successors
+        stack = [vertex]
+        while stack:
+            stack += [below for below in successors[stack.pop()] if self._one_less(below)]
+
+    def _one_less(self, vertex: int) -> bool:
+        """``vertex`` waits for one less. Returns whether that settled it."""
+        self.waiting[vertex] -= 1
+        if self.waiting[vertex]:
+            return False
+        if not self.active[vertex]:
+            return True
+        if self._cleared(vertex):
+            self.active[vertex] = 0
+            self.active_count -= 1
+            return True
+        return False

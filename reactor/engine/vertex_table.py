@@ -1,0 +1,127 @@
+"""Which resource has which vertex number. It keeps that for as long as it is in the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import NamedTuple
+
+from reactor.engine.batch_scheduler import group_of
+from reactor.engine.limits import DEFAULT_LIMITS, Limits
+from reactor.graph.claimed import Claimed
+from reactor.graph.graph import Graph
+from reactor.graph.topology import Topology
+from reactor.resource.base import DEFAULT_META, Resource
+from reactor.resource.redaction import show_names
+
+
+class GraphDiff(NamedTuple):
+    """What another generation means for the vertices, by number. ``kept`` are equal in all their properties.
+
+    ``gone`` are no part of it any more. ``absent`` are those and all that left before and had a number until now.
+    """
+
+    kept: list[int]
+    changed: list[int]
+    added: list[int]
+    gone: list[int]
+    absent: list[int]
+
+
+class VertexTable:
+    """The vertices of a run. The number of a ref that left the graph is given to others from the next generation on.
+
+    So a run that is given ever new names does not grow. A ref whose check still runs keeps its number, and finds that
+    check when it comes back.
+    """
+
+    def __init__(self, *, noop: bool, monitor_only: bool) -> None:
+        self.refs: list[str] = []
+        self.resources: list[Resource] = []
+        self.limits: dict[int, Limits] = {}
+        """Only of vertices that have limits of their own."""
+        self.present: set[int] = set()
+        self.left_out: dict[str, list[str]] = {}
+        """Who is not in this run, and owes a refresh when a ref changes; as in `Graph`."""
+        self.claimed = Claimed()
+        """What the graph that is in force claims."""
+        self._monitor_only = monitor_only
+        self._usual = Limits(noop=True) if noop else DEFAULT_LIMITS
+        self._number: dict[str, int] = {}
+        self._free: list[int] = []
+
+    def number(self, ref: str) -> int:
+        """The vertex of ``ref``. Raises KeyError when the run does not know it, or no more."""
+        return self._number[ref]
+
+    def find(self, ref: str) -> int | None:
+        """The vertex of ``ref``, if it is in the graph that is in force."""
+        vertex = self._number.get(ref)
+        return vertex if vertex in self.present else None
+
+    def noop(self, vertex: int) -> bool:
+        """Whether ``vertex`` is only to say what would be done."""
+        return self.limits.get(vertex, DEFAULT_LIMITS).noop
+
+    def replace_graph(self, graph: Graph, running: Container[int] = ()) -> tuple[Topology, GraphDiff]:
+        """Go over to ``graph``. Resources that are equal stay the very objects: they know what they have seen.
+
+        ``running`` are those whose checks have not ended.
+        """
+        self._add(graph.resources)
+        difference = self._compare(graph)
+        show_names(graph.resources)
+        for vertex in (*difference.changed, *difference.added):
+            self.resources[vertex] = graph.resources[self.refs[vertex]]
+        self.present = {self._number[ref] for ref in graph.resources}
+        self.left_out = graph.left_out
+        self.claimed = graph.claimed
+        for vertex in (*difference.changed, *difference.added, *difference.gone):
+            self._set_limits(vertex)
+        topology = Topology.of(graph, self._number, len(self.refs))
+        if self._monitor_only:  # who only looks wants to see everything
+            topology.ends.clear()
+            topology.ended_by.clear()
+        for vertex in difference.absent:
+            if vertex not in running:
+                del self._number[self.refs[vertex]]
+                self._free.append(vertex)
+        return topology, difference
+
+    def _add(self, resources: Mapping[str, Resource]) -> None:
+        """Give a number to each of ``resources`` that has none."""
+        for ref, resource in resources.items():
+            if ref in self._number:
+                continue
+            if self._free:
+                vertex = self._free.pop()
+                self.refs[vertex], self.resources[vertex] = ref, resource
+            else:
+                vertex = len(self.refs)
+                self.refs.append(ref)
+                self.resources.append(resource)
+            self._number[ref] = vertex
+
+    def _compare(self, graph: Graph) -> GraphDiff:
+        kept, changed, added = [], [], []
+        for ref, resource in graph.resources.items():
+            vertex = self._number[ref]
+            if vertex not in self.present:
+                added.append(vertex)
+            elif self.resources[vertex].asks_the_same_as(resource):
+                kept.append(vertex)
+                self.resources[vertex].rebind(resource)
+            else:
+                changed.append(vertex)
+        gone = sorted(self.present.difference(kept, changed, added))
+        absent = sorted(set(self._number.values()).difference(kept, changed, added))
+        return GraphDiff(kept, changed, added, gone, absent)
+
+    def _set_limits(self, vertex: int) -> None:
+        resource = self.resources[vertex]
+        meta = resource.meta
+        limits = self._usual if meta is DEFAULT_META else Limits.of(meta, noop=self._usual.noop)
+        if not limits.noop and (group := group_of(resource)) is not None:
+            limits = limits._replace(group=group)
+        self.limits.pop(vertex, None)
+        if limits is not DEFAULT_LIMITS:
+            self.limits[vertex] = limits

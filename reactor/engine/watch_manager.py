@@ -1,0 +1,224 @@
+"""Arms the watches of all resources and keeps the watchers alive: a dead one is restarted, what it served checked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+import trio
+
+from reactor.engine.backoff import Backoff
+from reactor.engine.events import Cause, EventsLost, WatcherChanged
+from reactor.engine.mark_sink import MarkSink
+from reactor.resource.base import Resource
+from reactor.resource.watch import PathWatch, TimerWatch, Watch, Watcher, WatchState
+
+RESTART_WAIT = 0.1
+RESTART_CAP = 60.0
+
+_DRIFT = Cause.DRIFT  # see `reactor.engine.outcome.Outcome`
+
+
+class WatchManager:
+    """All event sources of one run. What is no resource listens under a negative number."""
+
+    def __init__(self, engine: MarkSink, watchers: Mapping[type[Watch], type[Watcher]] | None) -> None:
+        self._engine = engine
+        self._watchers = watchers or {}
+        self._sources: dict[type[Watch], Source] = {}
+        self._nursery: trio.Nursery | None = None
+        self.listeners: dict[int, Callable[[], None]] = {}
+        self.looks: dict[int, Callable[[], None]] = {}
+        """What a listener does when it begins to hear: as the first check of a resource, it finds what was before that."""
+        self._last_listener = 0
+
+    def start(self, nursery: trio.Nursery) -> None:
+        """Begin to arm what was declared; sources that come later are started as they come."""
+        self._nursery = nursery
+        for source in self._sources.values():
+            nursery.start_soon(source.supervise)
+
+    def declare(self, vertex: int, resource: Resource) -> None:
+        """Watch what could make ``resource`` drift. It is not checked before all that is armed."""
+        watches = list(resource.watches())
+        if resource.deferred is not None:
+            watches.extend(PathWatch(path, is_input=True) for path in sorted(resource.deferred.reads))
+        if resource.meta.poll is not None:
+            watches.append(TimerWatch(resource.meta.poll))
+        watches += [TimerWatch(each.interval) for each in resource.health_checks if each.interval is not None]
+        for kind in {type(watch): None for watch in watches}:
+            self._add(vertex, [watch for watch in watches if type(watch) is kind])
+
+    def listen(
+        self, watch: Watch, callback: Callable[[], None], armed: Callable[[], None] | None = None
+    ) -> int:
+        """Call ``callback`` when ``watch`` tells of something, and ``armed`` each time it begins to be heard.
+
+        Returns the number it listens under.
+        """
+        self._last_listener -= 1
+        self.listeners[self._last_listener] = callback
+        if armed is not None:
+            self.looks[self._last_listener] = armed
+        self._add(self._last_listener, [watch])
+        return self._last_listener
+
+    def unlisten(self, number: int) -> None:
+        """Take a `listen` back."""
+        self.forget([number])
+        del self.listeners[number]
+        self.looks.pop(number, None)
+
+    def forget(self, vertices: Iterable[int]) -> None:
+        """Listen no longer for ``vertices``."""
+        for vertex in vertices:
+            for source in self._sources.values():
+                source.forget(vertex)
+
+    def _add(self, vertex: int, watches: list[Watch]) -> None:
+        kind = type(watches[0])
+        source = self._sources.get(kind)
+        if source is None:
+            watcher = self._watchers.get(kind)
+            if watcher is None:
+                text = f"no watcher for {kind.__name__} is installed; only the audit will notice drift"
+                event = WatcherChanged(
+                    time.time(), "none", WatchState.DOWN, text, self._engine.vertex_table.refs[vertex]
+                )
+                self._engine.emit(event)
+                return
+            source = self._sources[kind] = Source(self._engine, self, watcher)
+            if self._nursery is not None:
+                self._nursery.start_soon(source.supervise)
+        source.add(vertex, watches)
+
+
+class Source:
+    """One watcher and what it serves, over all its restarts. It is the watcher's `WatchSink`."""
+
+    def __init__(self, engine: MarkSink, watching: WatchManager, watcher: type[Watcher]) -> None:
+        self._engine = engine
+        self._watch_manager = watching
+        self._class = watcher
+        self._watcher: Watcher | None = None
+        self._watches: dict[int, list[Watch]] = {}
+        self._unarmed: dict[int, None] = {}
+        self._held: set[int] = set()
+        self._news = trio.Event()
+        self.name = watcher.__module__.rpartition(".")[2]
+
+    # ---- the watcher's side ----
+
+    def mark(self, vertex: int, delay: float = 0.0) -> None:
+        """Something about ``vertex`` may have changed."""
+        if vertex >= 0:
+            self._engine.mark(vertex, _DRIFT, delay)
+        elif (callback := self._watch_manager.listeners.get(vertex)) is not None:
+            callback()
+
+    def mark_all(self, reason: str) -> None:
+        """Events were lost."""
+        self._engine.emit(EventsLost(time.time(), self.name, reason))
+        for vertex in list(self._watches):
+            self.mark(vertex)
+
+    def report(self, state: WatchState, reason: str, vertex: int | None = None) -> None:
+        """The watcher hears better or worse now."""
+        ref = self._engine.vertex_table.refs[vertex] if vertex is not None and vertex >= 0 else None
+        self._engine.emit(WatcherChanged(time.time(), self.name, state, reason, ref))
+
+    async def follow(self, wait: Callable[[], Awaitable[None]], hear: Callable[[], None]) -> None:
+        """Await ``wait`` and call ``hear``, for ever."""
+        await self._engine.follow(wait, hear)
+
+    # ---- the engine's side ----
+
+    def add(self, vertex: int, watches: list[Watch]) -> None:
+        """Serve ``vertex`` too. It is held until it is armed."""
+        self._watches[vertex] = watches
+        self._unarmed[vertex] = None
+        self._hold(vertex)
+        self._news.set()
+
+    def forget(self, vertex: int) -> None:
+        """Serve ``vertex`` no longer."""
+        watches = self._watches.pop(vertex, ())
+        if vertex in self._unarmed:
+            del self._unarmed[vertex]
+        elif self._watcher is not None:
+            for watch in watches:
+                self._watcher.disarm(watch, vertex)
+        self._release(vertex)
+
+    async def supervise(self) -> None:
+        """Keep the watcher alive. Restarts at once, then with growing waits, during which checks go on unwatched."""
+        backoff = Backoff(RESTART_WAIT, RESTART_CAP)
+        while True:
+            if await self._serve():
+                for vertex in self._watches:
+                    self._hold(vertex)
+                continue
+            for vertex in self._watches:
+                self._release(vertex)
+            await trio.sleep(backoff.next_wait(trio.current_time()))
+
+    async def _serve(self) -> bool:
+        """Run one instance of the watcher until it dies. Returns whether it had armed everything."""
+        self._unarmed = dict.fromkeys(self._watches)
+        armed = trio.Event()
+        try:
+            self._watcher = self._class(self)
+            try:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._watcher.run)
+                    await self._arm(self._watcher, armed)
+            finally:
+                watcher, self._watcher = self._watcher, None
+                watcher.close()
+        except Exception as error:  # noqa: BLE001 - whatever killed it, the remedy is a new one
+            self.report(WatchState.DOWN, f"the watcher died and is restarted: {_reason(error)}")
+            for vertex in list(self._watches):
+                self.mark(vertex)
+        return armed.is_set()
+
+    async def _arm(self, watcher: Watcher, armed: trio.Event) -> None:
+        """Arm what is not armed, for ever: a reload may bring more."""
+        while True:
+            while self._unarmed:
+                await self._arm_one(watcher, next(iter(self._unarmed)))
+            if not armed.is_set():
+                armed.set()
+                self.report(WatchState.ARMED, f"{len(self._watches)} watched")
+            self._news = trio.Event()
+            await self._news.wait()
+
+    async def _arm_one(self, watcher: Watcher, vertex: int) -> None:
+        watches = self._watches[vertex]
+        for watch in watches:
+            await watcher.arm(watch, vertex)
+        if (
+            self._watches.get(vertex) is not watches
+        ):  # forgotten meanwhile; others may be waiting in their place
+            for watch in watches:
+                watcher.disarm(watch, vertex)
+            return
+        del self._unarmed[vertex]
+        self._release(vertex)
+        if (look := self._watch_manager.looks.get(vertex)) is not None:
+            look()
+
+    def _hold(self, vertex: int) -> None:
+        if vertex >= 0 and vertex not in self._held:
+            self._held.add(vertex)
+            self._engine.hold(vertex)
+
+    def _release(self, vertex: int) -> None:
+        if vertex in self._held:
+            self._held.discard(vertex)
+            self._engine.release(vertex)
+
+
+def _reason(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,90 @@
+"""Reads what must not be lost out of a journal that is of no use otherwise: broken, or of another version."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+from reactor.journal.refresh_log import Pair
+from reactor.journal.schema import APPLICATION, FILE_NAME, address, is_garbage
+from reactor.journal.undo_records import UndoRecord
+
+OWED = "SELECT source, subscriber FROM refreshes WHERE owed_since IS NOT NULL"
+_PAGE = 4096
+ORIGINALS = "SELECT ref, manifest, kind, properties FROM originals ORDER BY id"
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Recovered:
+    """What could be read; ``complete`` when that is all there was."""
+
+    owed: list[Pair] = field(default_factory=list)
+    originals: list[UndoRecord] = field(default_factory=list)
+    complete: bool = True
+
+    @property
+    def words(self) -> str:
+        """What people should know of it."""
+        if self.complete:
+            return "refreshes owed from before are kept"
+        return f"{len(self.owed)} refreshes owed from before could be read, others are forgotten"
+
+
+def recollect(directory: str) -> Recovered:
+    """What the journal in ``directory`` holds, where that can't be opened because its disk is full or read-only.
+
+    A copy is read: SQLite writes beside what it reads. Never raises.
+    """
+    path = os.path.join(directory, FILE_NAME)
+    if not os.path.lexists(path):
+        return Recovered()
+    try:
+        with tempfile.TemporaryDirectory(prefix="reactor-") as copies:
+            copy = os.path.join(copies, FILE_NAME)
+            for companion in ("", "-wal"):
+                if not companion or os.path.exists(path + companion):
+                    shutil.copyfile(path + companion, copy + companion, follow_symlinks=False)
+            return recover(copy)
+    except OSError:
+        return Recovered(complete=False)
+
+
+def recover(path: str) -> Recovered:
+    """What can be read of the file at ``path``, row by row up to the damage. Never raises.
+
+    One that is empty, as a power failure leaves it, may have all it held in its WAL, which SQLite only believes beside a
+    page.
+    """
+    found = Recovered()
+    if os.path.islink(path) or not os.path.isfile(path):
+        found.complete = False
+        return found
+    try:
+        found.complete = not is_garbage(f"{path}-wal")
+        if not os.path.getsize(path):
+            os.truncate(path, _PAGE)
+        with closing(sqlite3.connect(address(path, "rw"), uri=True)) as connection:
+            if connection.execute("PRAGMA application_id").fetchone() == (APPLICATION,):
+                _read(connection, OWED, found.owed, found)
+                rows: list[Any] = []
+                _read(connection, ORIGINALS, rows, found)
+                found.originals = [UndoRecord(*row) for row in rows]
+            else:
+                found.complete = False
+    except (OSError, sqlite3.Error, UnicodeDecodeError):
+        found.complete = False
+    return found
+
+
+def _read(connection: sqlite3.Connection, query: str, rows: list[Any], found: Recovered) -> None:
+    """Add all rows before the first that can't be read."""
+    try:
+        found_rows = connection.execute(query)
+        rows.extend(row for row in found_rows if all(isinstance(value, str | None) for value in row))
+    except (sqlite3.Error, UnicodeDecodeError):
+        found.complete = False

@@ -1,0 +1,161 @@
+"""The sections `data`, `hierarchy` and `overrides` of a manifest, resolved to the data its expressions see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any
+
+from reactor.data.annotations import Path
+from reactor.data.problem import DataProblem, DocumentPath
+from reactor.data.resolve import Layer, Resolved, resolve
+from reactor.data.validation import Annotations, ignored, secret_paths
+from reactor.expression.secret import SecretText
+from reactor.manifest.annotated_data import annotations_of, annotations_of_values
+from reactor.manifest.document import check_data
+from reactor.manifest.evaluation import offset_in_source
+from reactor.manifest.inputs import Inputs
+from reactor.manifest.nodes import INVALID, Mapping, Sequence
+from reactor.manifest.phrasing import shown
+from reactor.manifest.source import Problems, Source
+from reactor.manifest.yaml_tree import parse
+from reactor.resource.redaction import register_secret
+
+_SECTIONS = ("data", "hierarchy", "overrides")
+_NONE: Annotations = MappingProxyType({})
+
+
+def data_of(
+    root: Mapping, problems: Problems, inputs: Inputs, over: tuple[Layer, ...], *, strict: bool
+) -> Resolved:
+    """The data of the manifest with ``over`` on top. What is secret in it is remembered as such.
+
+    When ``strict``, a fact that is missing is an error, unless the expression says what holds then.
+    """
+    if not any(section in root for section in _SECTIONS):
+        root = Mapping(root.at)
+    annotations = annotations_of(root, problems.source.text)
+    resolved = resolve_sections(root, problems, inputs, over, annotations.by_key, strict=strict)
+    for path in resolved.secrets:
+        register_secret(_unmarked(_value(resolved.values, path)))
+    notes = (*ignored(annotations.ignored), *useless_overrides(root))
+    return resolved._replace(warnings=[*resolved.warnings, *notes])
+
+
+def resolve_sections(
+    root: Mapping,
+    problems: Problems,
+    inputs: Inputs,
+    over: tuple[Layer, ...] = (),
+    annotations: Annotations = _NONE,
+    *,
+    strict: bool,
+) -> Resolved:
+    """The sections of ``root`` on this host, and what goes ``over`` them; what is wrong with them goes to ``problems``.
+
+    What can't be used, and has been reported, is null, as is the value of an expression that fails.
+    """
+    document = {key: _usable(root[key]) for key in _SECTIONS if key in root} if problems else root
+    resolved = resolve(
+        document, inputs.facts, over=over, annotations=annotations, strict=strict, moment=inputs.moment
+    )
+    for problem in resolved.problems:
+        if _value(root, problem.path) is not INVALID:
+            add_problem(problem, root, problems)
+    placed = [
+        each if each.start is None else each._replace(comment_at=_offset(root, each, problems))
+        for each in resolved.warnings
+    ]
+    is_whole = not resolved.problems and not any(_is_broken(root.get(section)) for section in _SECTIONS)
+    return resolved._replace(warnings=placed, is_whole=is_whole)
+
+
+def useless_overrides(root: Mapping) -> Iterator[DataProblem]:
+    """Overrides that can't be merged with anything. A file of data may hold them, as in CCM."""
+    overrides = root.get("overrides")
+    if not isinstance(overrides, Mapping):
+        return
+    for key, at in overrides.key_offsets():
+        if not isinstance(overrides[key], Mapping | None):
+            message = f"the override {key} is skipped: it is no map"
+            hint = "write 'key: value' below it"
+            yield DataProblem("R0115", ("overrides", key), message, hint, comment_at=at)
+
+
+def secrets_among(values: dict[str, Any], source: Source) -> tuple[frozenset[Path], tuple[str, ...]]:
+    """The paths in ``values``, those of ``source`` and nothing but data, that are annotated ``@secret``.
+
+    And what else its annotations say, which can't hold there.
+    """
+    found = annotations_of_values(values, source.text)
+    return secret_paths(found.by_key), tuple(warning(each, source) for each in ignored(found.ignored))
+
+
+def add_problem(problem: DataProblem, root: Mapping, problems: Problems) -> None:
+    """Add what is wrong with the data of ``root``, at its place."""
+    if problem.path[0] == "hierarchy" and problem.start is None and problems:
+        return  # whoever read the outline has said so
+    problems.add(problem.code, problem.message, _offset(root, problem, problems), problem.hint)
+
+
+def warning(problem: DataProblem, source: Source) -> str:
+    """What does not keep the data from being used, in words."""
+    return f"{source.lines.place(problem.comment_at or 0)}: {problem.message}{f'; {problem.hint}' if problem.hint else ''}"
+
+
+def sections_of(problems: Problems) -> Mapping:
+    """The sections of a file of data. Its other keys, such as those of a manifest, are no matter."""
+    root = parse(problems)
+    if not isinstance(root, Mapping):
+        if root is not None and root is not INVALID:
+            problems.add("R0105", f"a map with the key 'data' is wanted here, not {shown(root)}", 0)
+        root = Mapping(0)
+    check_data(root, problems)
+    return root
+
+
+def _offset(root: Mapping, problem: DataProblem, problems: Problems) -> int:
+    if problem.comment_at is not None:
+        return problem.comment_at
+    node: Any = root
+    at = root.at
+    for step in problem.path:
+        if isinstance(node, Mapping) and step in node:
+            at = node.value_at(str(step))
+        elif isinstance(node, Sequence) and isinstance(step, int):
+            at = node.value_at(step)
+        else:
+            return at
+        node = node[step]
+    if problem.start is None or problem.end is None or not isinstance(node, str):
+        return at
+    return offset_in_source(problems.source, at, node, problem.start, problem.end)
+
+
+def _usable(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _usable(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_usable(item) for item in node]
+    return None if node is INVALID else node
+
+
+def _unmarked(value: Any) -> Any:
+    """``value`` without the texts that an expression made with a secret: that has told what of them is secret."""
+    if isinstance(value, (dict, list)):
+        return [_unmarked(item) for item in (value.values() if isinstance(value, dict) else value)]
+    return None if isinstance(value, SecretText) else value
+
+
+def _is_broken(node: Any) -> bool:
+    if isinstance(node, dict):
+        return any(map(_is_broken, node.values()))
+    return any(map(_is_broken, node)) if isinstance(node, list) else node is INVALID
+
+
+def _value(values: Any, path: DocumentPath) -> Any:
+    for key in path:
+        if not isinstance(values, dict) or key not in values:
+            return None
+        values = values[key]
+    return values

@@ -1,0 +1,58 @@
+"""Where the binder finds the class of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from reactor.manifest.phrasing import listed, shown
+from reactor.resource.base import Resource
+from reactor.resource.properties import did_you_mean
+from reactor.resource.registry import find_kind, kind_names
+
+
+class Kinds(NamedTuple):
+    """The kinds a manifest may use: by default those installed.
+
+    ``find`` returns the class of a kind and raises KeyError when there is none of that name.
+    """
+
+    names: Callable[[], Iterable[str]] = kind_names
+    find: Callable[[str], type[Resource]] = find_kind
+
+    @classmethod
+    def of(cls, *classes: type[Resource]) -> Kinds:
+        """Just these classes, whatever is installed."""
+        by_name = {each.kind: each for each in classes}
+        return cls(lambda: tuple(by_name), by_name.__getitem__)
+
+
+INSTALLED = Kinds()
+
+
+class UnusableKind(NamedTuple):
+    """Why there is no class for a kind, and how to mend it. ``meant`` is what it may be a misspelling of."""
+
+    code: str
+    message: str
+    hint: str
+    meant: str | None = None
+
+
+def look_up(kinds: Kinds, name: str) -> type[Resource] | UnusableKind:
+    """The class of the kind ``name``, or why there is none."""
+    try:
+        return kinds.find(name)
+    except KeyError:
+        names = [*kinds.names()]
+        kind, _, called = name.partition("#")
+        if called and kind in names:
+            hint = f"a kind has a list of names: write '{kind}:', and '- {called}:' below it"
+            return UnusableKind("R0107", f"unknown kind {shown(name)}", hint)
+        suggestion = did_you_mean(name, names)
+        meant = next((each for each in names if suggestion and repr(each) in suggestion), None)
+        hint = suggestion or (f"the kinds are {listed(names, 'and')}" if names else "no kind is installed")
+        return UnusableKind("R0107", f"unknown kind {shown(name)}", hint, meant)
+    except (ImportError, AttributeError) as error:
+        hint = "check the installation of the package that provides it"
+        return UnusableKind("R0107", f"the kind {name!r} can't be loaded: {error}", hint)

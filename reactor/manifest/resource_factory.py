@@ -1,0 +1,205 @@
+"""From the values of one declaration to a resource: its identity, what it waits for, what is left of a broken one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from reactor.expression.errors import ExpressionError
+from reactor.manifest.declaration import Declaration
+from reactor.manifest.deferred import Condition, DeferredBinding, UndecidedError
+from reactor.manifest.evaluation import MisplacedError, bare_expression, report_expression
+from reactor.manifest.expression_context import ExpressionContext
+from reactor.manifest.resource_table import Origin, ResourceTable
+from reactor.manifest.source import Problems
+from reactor.manifest.validation import Inspector
+from reactor.manifest.values import Values
+from reactor.resource.base import Meta, Resource
+from reactor.resource.composite import Composite
+from reactor.resource.properties import References
+from reactor.resource.redaction import redacted
+from reactor.resource.subscription import Subscriptions
+
+_REFERENCES: dict[str, TypeAdapter[Any]] = {
+    name: TypeAdapter(taken, config=ConfigDict(defer_build=True))
+    for name, taken in (("require", References), ("subscribe", Subscriptions), ("after", References))
+}
+_NAMES = frozenset(("name", "alias"))
+
+
+class Form(NamedTuple):
+    """What holds for all resources of a file.
+
+    In one that ``repeats``, names need not be unique, and to subscribe is not to require. One ``in_order`` wants no
+    edges but those it says. ``meta`` is asked of every resource.
+    """
+
+    repeats: bool = False
+    in_order: bool = False
+    meta: Mapping[str, Any] = MappingProxyType({})
+
+
+class ResourceFactory:
+    """Makes the resources of one file, and adds them to a `ResourceTable`.
+
+    ``expression_context`` is what expressions of the file can reach. ``included`` is called with every resource that stands for
+    another manifest, once it is added. ``direct`` are the indices of the file's own resources.
+    """
+
+    def __init__(
+        self,
+        problems: Problems,
+        resource_table: ResourceTable,
+        expression_context: ExpressionContext,
+        form: Form,
+        included: Callable[[Composite, int], None],
+    ) -> None:
+        self.direct: list[int] = []
+        self._problems = problems
+        self._resource_table = resource_table
+        self._expression_context = expression_context
+        self._form = form
+        self._included = included
+        self._context = expression_context.context
+        self._place = problems.source.lines.place
+
+    def make(self, model: type[Resource], declaration: Declaration, values: Values) -> None:
+        """Make a resource of ``model`` with these ``values``. What is wrong is reported, and leaves a wreck."""
+        self._keep_secrets_out_of_names(model, declaration, values)
+        refs, number = self._claim(model, declaration, values) if "name" not in values.invalid else ((), 1)
+        late = self._late(model, declaration, values)
+        resource = None
+        try:
+            resource = model.model_validate(values.plain, context=self._context)
+        except ValidationError as error:
+            Inspector(self._problems, model, declaration, model.kind).report(error, values)
+        origin = Origin(self._problems.source, declaration)
+        if resource is None or values.invalid or not refs:
+            if late is not None:  # what it reads may be what is wrong: nobody else looks at that now
+                self._resource_table.files.update(dict.fromkeys(sorted(late.reads)))
+            self._resource_table.unread |= issubclass(model, Composite)
+            if refs:
+                placeholder = _placeholder(model, values)
+                placeholder.declare_at(self._place, declaration.at, number)
+                self._resource_table.placeholders.append((placeholder, origin))
+            return
+        resource.declare_at(self._place, declaration.at, number)
+        if resource.register_when_stable:
+            at = declaration.find(model, ("register_when_stable",)).at
+            self._resource_table.warnings.append(
+                f"{self._place(at)}: register_when_stable of {resource.ref} is checked, and published nowhere: "
+                "no network is configured"
+            )
+        if late is not None:
+            resource.settle_with(late)
+        if values.secret:
+            resource.keep_secret(values.secret)
+        for doubt in resource.warnings():
+            at = declaration.find(model, doubt.path).at
+            hint = f" ({doubt.hint})" if doubt.hint else ""
+            self._resource_table.warnings.append(f"{self._place(at)}: {resource.ref}: {doubt.message}{hint}")
+        self._add(resource, origin)
+
+    def _keep_secrets_out_of_names(
+        self, model: type[Resource], declaration: Declaration, values: Values
+    ) -> None:
+        """Report a name or an alias that is secret: it is how everybody knows the resource."""
+        if self._problems.source.is_secret:
+            values.secret |= {key for key, value in values.plain.items() if redacted(value) != value}
+        for key in values.secret & _NAMES:
+            message = f"the {key} of a resource is shown everywhere, and must not hold a secret"
+            hint = "name it otherwise, and give the secret as a property: exec, for one, has command"
+            self._problems.add("R0402", message, declaration.find(model, (key,)).at, hint)
+            self._resource_table.broken.add(f"{model.kind}#{values.plain.get('name')}")
+            values.invalid.add("name")
+
+    def _add(self, resource: Resource, origin: Origin) -> None:
+        index = len(self._resource_table.resources)
+        self.direct.append(index)
+        self._resource_table.add(resource, origin)
+        if self._form.meta:
+            resource.meta = resource.meta.model_copy(update=self._form.meta)
+        if self._form.repeats:
+            resource.keep_to_ccm(in_order=self._form.in_order)
+        if isinstance(resource, Composite):
+            self._included(resource, origin.declaration.at)
+
+    def _late(
+        self, model: type[Resource], declaration: Declaration, values: Values
+    ) -> DeferredBinding | None:
+        """What waits until the resource is checked, if anything does. What is known already goes to ``values``."""
+        conditions = self._conditions(model, declaration, values)
+        if not (values.late or conditions):
+            return None
+        late = DeferredBinding(model, declaration, values, conditions, self._expression_context)
+
+        def report(found: MisplacedError) -> None:
+            report_expression(found.error, self._problems, found.expressive.at, found.expressive.text)
+            values.invalid.update(values.late)
+
+        values.plain.update(late.try_values(report))
+        values.secret |= late.secret
+        try:
+            late.try_conditions()
+        except UndecidedError as undecided:
+            condition = undecided.condition
+            report_expression(undecided.error, self._problems, condition.at, condition.text)
+            values.invalid.add("control")
+        return late
+
+    def _conditions(
+        self, model: type[Resource], declaration: Declaration, values: Values
+    ) -> tuple[Condition, ...]:
+        control = values.plain.get("control")
+        if not isinstance(control, dict):
+            return ()
+        found = []
+        for name in ("if", "unless"):
+            if not isinstance(text := control.get(name), str):
+                continue
+            at = declaration.find(model, ("control", name)).at
+            try:
+                found.append(Condition(name, bare_expression(text), text, at))
+            except ExpressionError as error:
+                report_expression(error, self._problems, at, text)
+                values.invalid.add("control")
+        return tuple(found)
+
+    def _claim(
+        self, model: type[Resource], declaration: Declaration, values: Values
+    ) -> tuple[tuple[str, ...], int]:
+        """The refs that lead to a resource, by name and by alias, none when one of them is taken; and its number."""
+        name, alias = values.plain.get("name"), values.plain.get("alias")
+        if not isinstance(name, str):
+            return (), 1
+        ref = f"{model.kind}#{name}"
+        # Two directories may hold manifests of one name.
+        may_repeat = self._form.repeats and not self._resource_table.is_of_other_part(ref)
+        if may_repeat or issubclass(model, Composite):
+            return (ref,), self._resource_table.repeat(ref, declaration.at, self._problems)
+        if not self._resource_table.claim(
+            ref, declaration.at, self._problems, "remove one of them, or rename it"
+        ):
+            return (), 1
+        if not isinstance(alias, str) or alias == name:
+            return (ref,), 1
+        other, at = f"{model.kind}#{alias}", declaration.find(model, ("alias",)).at
+        if not self._resource_table.claim(other, at, self._problems, "choose another alias"):
+            self._resource_table.broken.add(ref)
+            return (), 1
+        return (ref, other), 1
+
+
+def _placeholder(model: type[Resource], values: Values) -> Resource:
+    """A resource with nothing but its name and what it refers to: that much can be checked of any of them."""
+    sound = {"name": values.plain["name"], "meta": Meta(automatic_edges=False)}
+    if isinstance(values.plain.get("alias"), str):
+        sound["alias"] = values.plain["alias"]
+    for name, type_of in _REFERENCES.items():
+        with suppress(ValidationError):
+            sound[name] = type_of.validate_python(values.plain.get(name, ()))
+    return model.model_construct(**sound)

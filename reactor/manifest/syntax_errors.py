@@ -1,0 +1,138 @@
+"""What the YAML parser's complaints mean, in plain words, with how to mend them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+from yaml.reader import Reader, ReaderError
+from yaml.tokens import ScalarToken, ValueToken
+
+from reactor.manifest.source import Problems
+from reactor.manifest.yaml11_line_breaks import without_yaml11_breaks
+
+_LONGEST_KEY = 1024
+"""Characters of a key that no '?' announces, in YAML 1.1 and 1.2; such a key is on one line, too."""
+
+_SHORTER = (
+    f"YAML wants it on one line and not above {_LONGEST_KEY:,} characters; "
+    "a longer one is written '? KEY', and on the next line ': VALUE'"
+)
+_SCANNER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INDENTATION = "check the indentation: keys of one map start in the same column, with spaces"
+_QUOTE = "quote the text if it is one"
+_ADVICE = {
+    "mapping values are not allowed": (
+        "a map can't start here",
+        "check the indentation, end the line above with ':' if it is a key, and quote a text that holds ': '",
+    ),
+    "did not find expected key": ("a key is expected here", _INDENTATION),
+    "expected <block end>": ("a key is expected here", _INDENTATION),
+    "did not find expected '-'": (
+        "a list item is expected here",
+        "check the indentation: the items of one list start in the same column, each with '- '",
+    ),
+    "did not find expected ',' or ']'": ("the list is not closed", "a ',' or ']' is missing"),
+    "did not find expected ',' or '}'": (
+        "the map is not closed",
+        "a ',' or '}' is missing, or a text that holds one of ,{}[] or ': ' is not quoted",
+    ),
+    "expected ',' or '": ("the list or map is not closed", "a ',', ']' or '}' is missing"),
+    "did not find expected node content": ("a value is expected here", "a ',', ']' or '}' may be missing"),
+    "could not find expected ':'": (
+        "a key without a ':'",
+        "write 'key: value', and indent the further lines of a text",
+    ),
+    "found unexpected end of stream": ("the quoted text is not closed", "the closing quote is missing"),
+    "found unknown escape character": (
+        "unknown escape in a double-quoted text",
+        "write \\\\ for a backslash, or use single quotes",
+    ),
+    "decimal number": (  # libyaml drops a syllable of it
+        "an escape in a double-quoted text that lacks digits",
+        "\\x takes 2 hexadecimal digits, \\u takes 4 and \\U takes 8; write \\\\ for a backslash, or use single quotes",
+    ),
+    "found invalid Unicode character escape code": (
+        "an escape in a double-quoted text that is no character",
+        "write the character itself, or \\U and 8 hexadecimal digits; in JSON a pair such as \\ud83d\\ude00 will do, not half of one",
+    ),
+    "that violates indentation": ("a tab in the indentation", "YAML is indented with spaces only"),
+    "found undefined tag handle": ("an undefined tag", "a text that starts with '!' must be quoted"),
+    "found incompatible YAML": ("this YAML version is not supported", "remove the %YAML line"),
+    "expected alphabetic or numeric": ("an anchor or alias without a name", _QUOTE),
+}
+
+
+def report_syntax(error: yaml.YAMLError, problems: Problems) -> None:
+    """Add what the parser found to ``problems``, at the place it found it."""
+    text = problems.source.text
+    if isinstance(error, ReaderError):
+        _report_unprintable(text, problems)
+        return
+    mark, context = _offset(error, "problem_mark"), _offset(error, "context_mark")
+    end = len(text.rstrip())
+    at = min(mark or 0, end)
+    if text[at : at + 1] == ":" and (key_at := _impossible_key(error, text, at)) is not None:
+        length = at - key_at
+        what = f"of {length:,} characters" if length > _LONGEST_KEY else "over several lines"
+        problems.add("R0103", f"bad YAML: a key {what}", key_at, _SHORTER)
+        return
+    message, hint = _explain(str(getattr(error, "problem", None) or error), text[at : at + 1])
+    notes = []
+    if context is not None and at == end:
+        at = context  # what is never closed is best shown where it opens
+    elif context is not None and "\n" in text[context:at]:
+        notes = [(f"{getattr(error, 'context', 'parsing')}, begun here", context)]
+    problems.add("R0103", f"bad YAML: {message}", at, hint, notes)
+
+
+def _impossible_key(error: yaml.YAMLError, text: str, colon: int) -> int | None:
+    """Where the text before a colon begins that would be a key if it were shorter, or on one line."""
+    if "could not find expected ':'" in str(getattr(error, "problem", "")):
+        start = _offset(error, "context_mark")
+        return start if start is not None and colon - start > _LONGEST_KEY else None
+    before, last = _tokens_before(text, colon)
+    if not isinstance(last, ScalarToken) or isinstance(before, ValueToken):
+        return None
+    start = int(last.start_mark.index)
+    is_within_flow = "expected ','" in str(getattr(error, "problem", ""))
+    is_broken = is_within_flow and "\n" in text[start:colon]
+    return start if colon - start > _LONGEST_KEY or is_broken else None
+
+
+def _tokens_before(text: str, end: int) -> tuple[Any, Any]:
+    """The last two tokens before an offset."""
+    scanner, before, last = _SCANNER(without_yaml11_breaks(text)), None, None
+    try:
+        while scanner.check_token() and scanner.peek_token().start_mark.index < end:
+            before, last = last, scanner.get_token()
+    except yaml.YAMLError:
+        pass  # what is wrong is known
+    finally:
+        scanner.dispose()
+    return before, last
+
+
+def _offset(error: yaml.YAMLError, mark: str) -> int | None:
+    found = getattr(error, mark, None)
+    return None if found is None else int(found.index)
+
+
+def _explain(problem: str, character: str) -> tuple[str, str | None]:
+    if "cannot start any token" in problem:
+        if character == "\t":
+            return _ADVICE["that violates indentation"]
+        return f"a text can't start with {character!r} unless it is quoted", "put quotes around it"
+    for phrase, advice in _ADVICE.items():
+        if phrase in problem:
+            return advice
+    return problem, None
+
+
+def _report_unprintable(text: str, problems: Problems) -> None:
+    found = Reader.NON_PRINTABLE.search(text)
+    at = found.start() if found else 0
+    hint = 'write it as an escape, within "..."'
+    if "\0" in text:
+        hint = "this looks like a binary file"
+    problems.add("R0102", f"the character U+{ord(text[at]):04X} is not allowed in YAML", at, hint)

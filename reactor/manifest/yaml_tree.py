@@ -1,0 +1,261 @@
+"""Builds the tree of a manifest's values from the parser's events.
+
+libyaml parses; its events become `Mapping` and `Sequence` directly. PyYAML's own way, over a graph of nodes
+and a constructor for each, takes ten times as long. Without libyaml, PyYAML's slow parser gives the events.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from reactor.manifest.nodes import INVALID, Invalid, Mapping, Sequence
+from reactor.manifest.scalars import SPECIAL_STARTS, plain_value, shown_tag, tagged_value
+from reactor.manifest.source import Problems
+from reactor.manifest.surrogates import with_whole_characters, without_filling
+from reactor.manifest.syntax_errors import report_syntax
+from reactor.manifest.yaml11_line_breaks import with_yaml11_breaks, without_yaml11_breaks
+from reactor.resource.properties import did_you_mean
+
+MAX_DEPTH = 64
+MAX_EXPANDED = 1_000_000
+
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_MERGE = "<<"
+_FLATTEN = "no manifest needs that: flatten it"
+_COLLECTION_TAGS = {
+    MappingStartEvent: ("!", "tag:yaml.org,2002:map"),
+    SequenceStartEvent: ("!", "tag:yaml.org,2002:seq"),
+}
+
+
+class _LimitError(Exception):
+    """The document asks for more than any manifest needs; nothing of it is used."""
+
+    def __init__(self, message: str, at: int, hint: str) -> None:
+        super().__init__(message)
+        self.message, self.at, self.hint = message, at, hint
+
+
+class _Anchor(NamedTuple):
+    """What an alias stands for. ``size`` counts its values, aliases expanded; ``height`` its levels."""
+
+    value: Any
+    raw: str | None = None
+    size: int = 1
+    height: int = 0
+    is_open: bool = True
+
+
+def parse(problems: Problems, loader: Callable[[str], Any] = LOADER) -> Any:
+    """The root value of the source that ``problems`` is about, or None when nothing of it can be used.
+
+    Everything wrong is added to ``problems``; what follows a duplicate key, an unknown tag or an undefined
+    alias is still read. ``loader`` is a PyYAML loader class: `LOADER` unless a test wants the slow one.
+    """
+    text = with_whole_characters(without_yaml11_breaks(problems.source.text))
+    parser = loader(text)
+    following = parser.get_event if text is problems.source.text else partial(_restored, parser.get_event)
+    try:
+        return _Builder(following, problems).document()
+    except yaml.YAMLError as error:
+        report_syntax(error, problems)
+    except _LimitError as error:
+        problems.add("R0113", error.message, error.at, error.hint)
+    finally:
+        parser.dispose()
+    return None
+
+
+def _restored(following: Callable[[], Any]) -> Any:
+    """The next event, with the characters that were kept from the parser, and without those that were added."""
+    event = following()
+    if event.__class__ is ScalarEvent:
+        event.value = without_filling(with_yaml11_breaks(event.value))
+    return event
+
+
+class _Builder:
+    """One pass over the events of a document, by recursive descent."""
+
+    def __init__(self, following: Callable[[], Any], problems: Problems) -> None:
+        self._next = following
+        self._problems = problems
+        self._anchors: dict[str, _Anchor] = {}
+        self._count = 0
+        self._expanded = 0
+        self._deepest = 0
+
+    def document(self) -> Any:
+        self._next()
+        if self._next().__class__ is StreamEndEvent:
+            return None
+        root, _ = self._node(self._next(), 1)
+        self._next()
+        event = self._next()
+        at = event.start_mark.index
+        if event.__class__ is DocumentStartEvent:
+            hint = "a manifest is one document: remove the '---' or split the file"
+            self._problems.add("R0105", "a second YAML document starts here", at, hint)
+        return root
+
+    def _node(self, event: Any, depth: int) -> tuple[Any, str | None]:
+        """The value that starts with ``event``, and its text if it is a scalar but not a text."""
+        if event.anchor is None:
+            return (
+                self._scalar(event) if event.__class__ is ScalarEvent else self._resource_table(event, depth)
+            )
+        return self._alias(event, depth) if event.__class__ is AliasEvent else self._anchored(event, depth)
+
+    def _resource_table(self, event: Any, depth: int) -> tuple[Any, str | None]:
+        at = event.start_mark.index
+        if depth > MAX_DEPTH:
+            raise _LimitError(f"nested deeper than {MAX_DEPTH} levels", at, _FLATTEN)
+        if depth > self._deepest:  # noqa: PLR1730 - max() costs five times as much, 50,000 times
+            self._deepest = depth
+        if event.__class__ is MappingStartEvent:
+            value: Any = self._mapping(at, depth)
+        else:
+            value = self._sequence(at, depth)
+        if event.tag is not None and event.tag not in _COLLECTION_TAGS[event.__class__]:
+            return self._unusable(f"unknown tag {shown_tag(event.tag)}", at, "remove the tag"), None
+        return value, None
+
+    def _mapping(self, at: int, depth: int) -> Mapping | Invalid:
+        node = Mapping(at)
+        merges: list[tuple[int, int, Any]] = []
+        usable = True
+        following = self._next
+        while (event := following()).__class__ is not MappingEndEvent:
+            key_at = event.start_mark.index
+            key = self._key(event, depth)
+            is_merge = key == _MERGE and event.__class__ is ScalarEvent and event.implicit[0]
+            event = following()
+            value, raw = self._node(event, depth + 1)
+            if key is None:
+                usable = False
+            elif is_merge:
+                merges.append((key_at, event.start_mark.index, value))
+            elif key in node:
+                self._report_duplicate(key, key_at, node.key_at(key))
+            else:
+                node.put(key, value, key_at, event.start_mark.index, raw)
+        self._count += len(node)
+        if merges:
+            usable = self._merge(node, merges) and usable
+        return node if usable else INVALID
+
+    def _sequence(self, at: int, depth: int) -> Sequence:
+        node = Sequence(at)
+        while (event := self._next()).__class__ is not SequenceEndEvent:
+            value, raw = self._node(event, depth + 1)
+            node.put(value, event.start_mark.index, raw)
+        self._count += len(node)
+        return node
+
+    def _key(self, event: Any, depth: int) -> str | None:
+        """The key that starts with ``event``, as written: ``1.10`` and ``true`` are keys like any other."""
+        if event.__class__ is ScalarEvent and event.anchor is None and event.tag is None:
+            return sys.intern(event.value)
+        value, raw = self._node(event, depth + 1)
+        if isinstance(value, (Mapping, Sequence)):
+            self._report_complex_key(event.start_mark.index)
+            return None
+        return None if value is INVALID else raw or str(value)
+
+    def _scalar(self, event: Any) -> tuple[Any, str | None]:
+        text = event.value
+        is_plain = event.implicit[0]
+        if event.tag is None and not (is_plain and text[:1] in SPECIAL_STARTS):
+            return text, None
+        try:
+            value = plain_value(text) if is_plain else tagged_value(event.tag, text)
+        except ValueError as error:
+            return self._unusable(
+                str(error), event.start_mark.index, "quote the text, or remove the tag"
+            ), None
+        return value, (None if value.__class__ is str else text)
+
+    def _anchored(self, event: Any, depth: int) -> tuple[Any, str | None]:
+        count, deepest = self._count, self._deepest
+        self._deepest = depth
+        opened = self._anchors[event.anchor] = _Anchor(INVALID)
+        is_scalar = event.__class__ is ScalarEvent
+        value, raw = self._scalar(event) if is_scalar else self._resource_table(event, depth)
+        if self._anchors[event.anchor] is opened:
+            size = 1 + self._count - count
+            self._anchors[event.anchor] = _Anchor(value, raw, size, self._deepest - depth, is_open=False)
+        self._deepest = max(deepest, self._deepest)
+        return value, raw
+
+    def _alias(self, event: Any, depth: int) -> tuple[Any, str | None]:
+        name, at = event.anchor, event.start_mark.index
+        anchor = self._anchors.get(name)
+        if anchor is None:
+            hint = (
+                did_you_mean(name, self._anchors)
+                or f"name a value with &{name} before this place, or quote the text"
+            )
+            return self._unusable(f"no anchor named {name!r} comes before this alias", at, hint), None
+        if anchor.is_open:
+            return self._unusable(
+                "the alias stands inside the value it names", at, "write the value out"
+            ), None
+        self._count += anchor.size - 1
+        self._expanded += anchor.size
+        self._deepest = max(self._deepest, depth + anchor.height)
+        if self._expanded > MAX_EXPANDED:
+            message = f"the aliases stand for more than {MAX_EXPANDED:,} values"
+            raise _LimitError(message, at, "write out what is needed, and no more")
+        if self._deepest > MAX_DEPTH:
+            raise _LimitError(f"the aliases nest deeper than {MAX_DEPTH} levels", at, _FLATTEN)
+        return anchor.value, anchor.raw
+
+    def _merge(self, node: Mapping, merges: list[tuple[int, int, Any]]) -> bool:
+        """Add what ``<<`` names to ``node``. The map's own keys win, then the maps named first."""
+        (first_at, at, value), *others = merges
+        for again_at, _, _ in others:
+            self._report_duplicate(_MERGE, again_at, first_at)
+        sources = value if isinstance(value, Sequence) else [value]
+        for source in sources:
+            if isinstance(source, Mapping):
+                node.merge(source)
+            elif source is not INVALID:
+                self._problems.add(
+                    "R0103", "'<<' wants a map or a list of maps", at, "name the map with an alias: <<: *name"
+                )
+                return False
+        return INVALID not in sources
+
+    def _unusable(self, message: str, at: int, hint: str) -> Invalid:
+        self._problems.add("R0103", message, at, hint)
+        return INVALID
+
+    def _report_duplicate(self, key: str, at: int, first_at: int) -> None:
+        hint = "keep one of the two"
+        self._problems.add("R0104", f"duplicate key {key!r}", at, hint, [("first given here", first_at)])
+
+    def _report_complex_key(self, at: int) -> None:
+        if self._problems.source.text[at - 1 : at + 1] == "{{":
+            self._problems.add(
+                "R0103", "a text that starts with '{{' must be quoted", at - 1, "put quotes around it"
+            )
+        else:
+            self._problems.add(
+                "R0103", "a key must be a text, not a map or a list", at, "quote it if it is a text"
+            )

@@ -1,0 +1,215 @@
+// The live page: puts the graph, the events and the panel together, and keeps them as the stream tells.
+
+import * as connection from "./connection.js";
+import { byId, typing } from "./dom.js";
+import { Drawing } from "./drawing.js";
+import { Search } from "./search.js";
+import { Folding } from "./folds.js";
+import { handleInput } from "./handleInput.js";
+import { Header } from "./header.js";
+import { Panel } from "./resource.js";
+import { alarming, tell } from "./event_text.js";
+import { Timeline } from "./timeline.js";
+import { View } from "./view.js";
+import { oneLine } from "./format.js";
+import { World } from "./state.js";
+
+const EVENTS = 300; // of the past, when the page opens
+
+const stage = byId("stage");
+const world = new World();
+const view = new View(() => drawing.changed());
+const drawing = new Drawing(world, view, byId("edges"), byId("boxes"));
+const header = new Header(world, () => panel.refresh());
+const timeline = new Timeline(byId("timeline"), byId("newer"), select);
+const panel = new Panel(byId("resource"), { chosen: select, shown: surround, world });
+const finding = new Search(world, {
+  field: byId("search"),
+  list: byId("found"),
+  states: byId("states"),
+  changed: light,
+  chosen: (vertex) => select(vertex.ref),
+});
+
+const folding = new Folding(world, view, {
+  layer: byId("folds"),
+  list: byId("opened"),
+  toggle: byId("unfold"),
+  changed: (shown) => insist(() => load(shown)),
+});
+drawing.drawn = () => folding.follow();
+
+// ---- selection ----
+
+let neighbours = []; // of the resource selected, as the panel lists them: the picture leaves out what follows from others
+
+/** The panel knows which resources go before and after the one that it shows. */
+function surround({ edges, standing }) {
+  neighbours = [...edges.before, ...edges.after].map(({ ref }) => ref).concat(standing.blocked_by);
+  light();
+}
+
+/** Show one resource, by its ref; null shows none. */
+function select(ref, { moving = true } = {}) {
+  const vertex = ref === null ? null : world.byRef.get(ref) ?? null;
+  history.replaceState(null, "", ref === null ? location.pathname : `#${encodeURIComponent(ref)}`);
+  document.body.classList.toggle("selecting", ref !== null);
+  drawing.selected = vertex;
+  neighbours = [];
+  panel.open(ref);
+  light();
+  measure();
+  if (vertex && moving) view.reveal(vertex);
+}
+
+/** What stands out: what was looked for, and the resource selected with its neighbours. */
+function light() {
+  const { selected } = drawing;
+  const listed = neighbours.map((ref) => world.byRef.get(ref)?.box).filter(Boolean);
+  const near = selected && [...world.near(selected.box), ...listed];
+  const matches = finding.matches && [...finding.matches].map(({ box }) => box);
+  drawing.lit = near || matches ? new Set([...near ?? [], ...matches ?? []]) : null;
+  drawing.shade = finding.matches ? 0.2 : 0.4;
+  drawing.changed();
+}
+
+function selectFromAddress() {
+  let ref = "";
+  try {
+    ref = decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return; // not one of our addresses
+  }
+  if (world.byRef.has(ref) && ref !== panel.ref) select(ref);
+}
+
+// ---- what the server tells ----
+
+let fitted = false;
+let newest = 0; // counts the graphs asked for: the answer to an older question is not shown
+
+/**
+ * Fetch the graph and show it, with the selection there was. The view stays, and so does a view of the whole; what is
+ * in the fold `opened` is brought into view.
+ */
+async function load(opened = null) {
+  newest += 1;
+  const mine = newest;
+  const graph = await connection.graph(folding.opened);
+  if (mine !== newest) return;
+  world.replace(graph);
+  drawing.prepare();
+  drawing.selected = world.byRef.get(panel.ref) ?? null;
+  byId("empty").hidden = world.vertices.length > 0;
+  const shown = opened && extent(world.vertices.filter(({ folds }) => folds.includes(opened)).map(({ box }) => box));
+  if (shown) view.show(shown);
+  else if (!fitted || view.whole) view.show(world.bounds, { gliding: fitted });
+  folding.refresh();
+  if (!fitted) selectFromAddress();
+  fitted = true;
+  finding.find();
+  refresh();
+  panel.refresh();
+}
+
+/** The box around some boxes; null around none. */
+function extent(boxes) {
+  if (boxes.length === 0) return null;
+  const [x, y] = [Math.min(...boxes.map(({ left }) => left)), Math.min(...boxes.map(({ top }) => top))];
+  const [right, bottom] = [Math.max(...boxes.map((box) => box.right)), Math.max(...boxes.map((box) => box.bottom))];
+  return { x, y, width: right - x, height: bottom - y };
+}
+
+/** States have changed: count and colour them. */
+function refresh() {
+  folding.relabel();
+  finding.refresh();
+  header.refresh();
+  panel.tick();
+  drawing.changed({ edges: false });
+}
+
+/** Try until it works: the stream may live while one request fails. */
+async function insist(act) {
+  try {
+    await act();
+  } catch (error) {
+    header.notice(connection.told(error));
+    setTimeout(insist, 2000, act);
+  }
+}
+
+const heard = {
+  standing({ run, vertices }) {
+    world.run = run;
+    world.stand(vertices);
+    header.connected(true);
+    insist(load);
+    insist(async () => timeline.replace(await connection.events(EVENTS)));
+  },
+  states(standings) {
+    for (const { vertex, before } of world.update(standings)) {
+      const { state } = vertex.standing;
+      const settles = before.state === "changed" && state === "ok";
+      if (state !== before.state && !settles) drawing.pulse(vertex, state);
+      panel.refresh(vertex.ref);
+    }
+    refresh();
+  },
+  run(run) {
+    world.run = run;
+    header.refresh();
+  },
+  event(event) {
+    timeline.add(event);
+    const vertex = world.byRef.get(event.ref);
+    if (vertex && event.event === "checked" && event.result !== "ok") drawing.pulse(vertex, event.result);
+    if (alarming(event)) byId("alarm").textContent = oneLine(`${event.ref ?? ""} ${tell(event).what}`.slice(0, 300));
+    panel.refresh(event.ref);
+  },
+  reloaded() {
+    insist(load);
+  },
+  lost() {
+    header.connected(false);
+    connection.events(1).catch((error) => { if (error.status) header.notice(error.message); });
+  },
+};
+
+// ---- what people do ----
+
+handleInput(stage, view, drawing, byId("tip"), (box) => {
+  if (box?.members) folding.open(box.name);
+  else select(box?.ref ?? null, { moving: false });
+});
+
+function measure() {
+  view.resize(stage.clientWidth, stage.clientHeight);
+  drawing.resize(stage.clientWidth, stage.clientHeight);
+}
+
+byId("zoom-in").addEventListener("click", () => view.zoom(1.25));
+byId("zoom-out").addEventListener("click", () => view.zoom(0.8));
+byId("fit").addEventListener("click", () => view.show(world.bounds));
+byId("quiet-checks").addEventListener("change", ({ target }) => timeline.showQuiet(target.checked));
+addEventListener("hashchange", selectFromAddress);
+addEventListener("keydown", (event) => {
+  if (byId("pause-dialog").open) return;
+  if (event.key === "Escape") {
+    if (finding.matches) finding.clear();
+    else if (panel.ref !== null) select(null);
+  }
+  if (event.key === "/" && !typing(event)) {
+    event.preventDefault();
+    byId("search").focus();
+  }
+});
+new ResizeObserver(measure).observe(stage);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawing.recolour());
+setInterval(() => panel.tick(), 1000);
+
+measure();
+connection.listen(heard);
+
+// For whoever looks behind the page, in the console: (await import("./page/main.js")).world
+export { drawing, view, world };

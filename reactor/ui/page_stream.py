@@ -1,0 +1,163 @@
+"""The stream of the page: how everything stands, then what changes, told to all who look at a few fixed times a second.
+
+However much happens, and however many look, the engine pays for one look at what is in motion for each beat.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import trio
+
+from reactor.control.broadcast import MOST, CrowdedError, Subscriber, Subscribers
+from reactor.control.run_handle import RunHandle
+from reactor.ui.drawing import Drawing
+from reactor.ui.event_buffer import EventBuffer, text_of
+from reactor.ui.status_stream import StatusStream
+from reactor.ui.time_slice import TimeSlice
+
+BEAT = 0.1
+"""Seconds between two looks at what has changed."""
+
+RUN_INTERVAL = 1.0
+"""Seconds between two reports on the run as a whole."""
+
+HEARTBEAT = 15.0
+"""Seconds after which every resource is compared again, and clients hear that the connection is alive."""
+
+
+class PageStream:
+    """Tells what happens to all who `listen`, while there are any. ``tell`` hears of clients that are too slow."""
+
+    def __init__(
+        self,
+        run_handle: RunHandle,
+        resource_statuses: StatusStream,
+        drawing: Drawing,
+        event_buffer: EventBuffer,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._run_handle = run_handle
+        self._resource_statuses = resource_statuses
+        self._drawing = drawing
+        self._event_buffer = event_buffer
+        self._tell = tell
+        self._subscribers = Subscribers(tell)
+        self._newcomers: list[tuple[Subscriber, int]] = []
+        self._wanted = trio.Event()
+        self._edition = 0
+        self._run = ""
+        self._run_due = 0.0
+        self._round_due = 0.0
+
+    @contextmanager
+    def listening(self, drop: Callable[[], None], after: int) -> Iterator[Subscriber]:
+        """A new listener, who has had the events up to the number ``after``, or wants none of the past (0).
+
+        Raises CrowdedError. ``drop`` ends its connection.
+        """
+        if self._subscribers.listeners + len(self._newcomers) >= MOST:
+            raise CrowdedError
+        newcomer = Subscriber(drop), after
+        self._newcomers.append(newcomer)
+        self._wanted.set()
+        try:
+            yield newcomer[0]
+        finally:
+            if newcomer in self._newcomers:
+                self._newcomers.remove(newcomer)
+            self._subscribers.leave(newcomer[0])
+
+    async def run(self) -> None:
+        """Beat while somebody listens, until cancelled."""
+        while True:
+            while not self._newcomers:
+                self._wanted = trio.Event()
+                await self._wanted.wait()
+            self._event_buffer.followed = True
+            self._round_due = 0.0
+            try:
+                while self._newcomers or self._subscribers.listeners:
+                    await self._beat()
+                    await trio.sleep(BEAT)
+            except Exception as error:  # noqa: BLE001 - a bug in the page must not end the run
+                self._tell(f"the live page lost those who look: {type(error).__name__}: {error}")
+                self._dismiss()
+            self._event_buffer.followed = False
+            self._event_buffer.take_fresh()
+            self._event_buffer.take_touched()
+
+    def _dismiss(self) -> None:
+        for listener, _ in self._newcomers:
+            listener.drop()
+        self._newcomers.clear()
+        self._subscribers.dismiss()
+
+    async def end(self) -> None:
+        """The run is over: wait until everybody has had what still waits for them, and has left."""
+        if self._subscribers.listeners:
+            await self._beat()
+        await self._subscribers.end()
+
+    async def _beat(self) -> None:
+        now = trio.current_time()
+        if edition_is_new := self._edition != self._drawing.edition:
+            self._edition = self._drawing.edition
+            self._say("reloaded", f'{{"edition":{self._edition}}}')
+        await self._tell_events()
+        await self._tell_states(whole=edition_is_new or now >= self._round_due)
+        if now >= self._round_due:
+            self._round_due = now + HEARTBEAT
+            self._subscribers.put(": we are still here\n\n")
+        self._tell_run(now)
+        await self._greet()
+
+    async def _tell_states(self, *, whole: bool) -> None:
+        touched = self._event_buffer.take_touched()
+        changes = await (
+            self._resource_statuses.renew() if whole else self._resource_statuses.follow(touched)
+        )
+        if changes is not None:
+            self._say("states", changes)
+
+    async def _tell_events(self) -> None:
+        time_slice = TimeSlice()
+        for numbered in self._event_buffer.take_fresh():
+            await time_slice.step()
+            self._subscribers.put(_event(numbered[0], text_of(numbered)))
+
+    def _tell_run(self, now: float) -> None:
+        if now >= self._run_due and (text := self.run_text()) != self._run:
+            self._run, self._run_due = text, now + RUN_INTERVAL
+            self._say("run", text)
+
+    def run_text(self) -> str:
+        """The run as a whole, as JSON."""
+        record = self._run_handle.run_record()
+        del record["readers"], record["readers_dropped"]
+        return json.dumps(
+            {**record, "pausable": self._run_handle.pause_controller is not None}, separators=(",", ":")
+        )
+
+    async def _greet(self) -> None:
+        """Newcomers hear how things stand, and what they have missed, and are with the others from here on."""
+        for newcomer in tuple(self._newcomers):
+            listener, after = newcomer
+            whole = f'{{"edition":{self._edition},"run":{self.run_text()},"vertices":{self._resource_statuses.whole()}}}'
+            listener.put(f"event: standing\ndata: {whole}\n\n")
+            time_slice = TimeSlice()
+            for number, event in self._event_buffer.latest(after=after) if after else ():
+                await time_slice.step()
+                listener.put(_event(number, text_of((number, event))))
+            if newcomer in self._newcomers:  # it may have left meanwhile
+                self._newcomers.remove(newcomer)
+                self._subscribers.admit(listener)
+
+    def _say(self, name: str, data: str) -> None:
+        self._subscribers.put(f"event: {name}\ndata: {data}\n\n")
+
+
+def _event(number: int, text: str) -> str:
+    return f"event: event\nid: {number}\ndata: {text}\n\n"

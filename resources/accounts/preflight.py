@@ -1,0 +1,99 @@
+"""What keeps a change of accounts from being made, as far as looking tells: for a rehearsal.
+
+The programs of the shadow suite look names up as the C library does, so that a directory service counts here too.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from reactor import ResourceError, in_thread
+from resources.accounts.database import GroupLine, PasswdLine, groups, users
+
+if TYPE_CHECKING:
+    from resources.accounts.group import Group
+    from resources.accounts.planner import UserState
+    from resources.accounts.user import User
+
+
+async def refuse_user(user: User, state: UserState) -> None:
+    """Raise the ResourceError that a change of ``user`` from ``state`` would end in."""
+    if user.ensure == "absent":
+        return
+    account = state.account
+    if user.uid is not None and (account is None or account.uid != user.uid):
+        taken = next((each.name for each in users() if each.uid == user.uid and each.name != user.name), None)
+        _refuse_taken("uid", user.uid, taken)
+    if user.group is not None:
+        await _require_group(user.group)
+    for name in user.groups or ():
+        await _require_group(name)
+    if user.manage_home and user.home is not None:
+        _refuse_home(user.home, account)
+
+
+async def refuse_group(group: Group, state: GroupLine | None) -> None:
+    """The same for ``group``."""
+    if group.ensure == "absent":
+        owner = next((each.name for each in users() if state is not None and each.gid == state.gid), None)
+        if owner is not None:
+            words = f"can't remove the group {group.name}: it is the primary group of the user {owner}"
+            raise ResourceError(words, "remove the user first, or give the user another group")
+        return
+    if group.gid is not None and (state is None or state.gid != group.gid):
+        taken = next(
+            (each.name for each in groups() if each.gid == group.gid and each.name != group.name), None
+        )
+        _refuse_taken("gid", group.gid, taken)
+    for name in group.users or ():
+        if not await _is_known(partial(pwd.getpwnam, name)):
+            hint = "declare the user, and let this require it"
+            raise ResourceError(f"there is no user {name}", hint, missing=f"user#{name}")
+
+
+def _refuse_taken(what: str, number: int, owner: str | None) -> None:
+    if owner is not None:
+        hint = f"choose another number, or change that of {owner} first"
+        raise ResourceError(f"the {what} {number} is taken: it is that of {owner}", hint)
+
+
+async def _require_group(which: str | int) -> None:
+    look = partial(grp.getgrnam, which) if isinstance(which, str) else partial(grp.getgrgid, which)
+    if not await _is_known(look):
+        hint = "declare the group, and let this require it"
+        raise ResourceError(f"there is no group {which}", hint, missing=f"group#{which}")
+
+
+async def _is_known(look: Callable[[], object]) -> bool:
+    """Whether there is such an account anywhere: a directory service may be slow to say so."""
+    try:
+        await in_thread(look, abandon_on_cancel=True)
+    except KeyError:
+        return False
+    return True
+
+
+def _refuse_home(home: str, account: PasswdLine | None) -> None:
+    """useradd(8) makes all directories on the way to a home; usermod(8), which moves one, makes none."""
+    above = _above(home)
+    nearest = next(path for path in above if os.path.lexists(path))
+    moves = account is not None and account.home != home and os.path.isdir(account.home)
+    if account is not None and not moves:
+        return
+    if not os.path.isdir(nearest):
+        raise ResourceError(f"can't make the home {home}: {nearest} is not a directory", "name another home")
+    if moves and nearest != os.path.dirname(home):
+        missing = os.path.dirname(home)
+        hint = f"declare file#{missing} with ensure: directory"
+        raise ResourceError(f"can't move the home to {home}: {missing} does not exist", hint, missing=missing)
+
+
+def _above(path: str) -> Iterable[str]:
+    while path != "/":
+        path = os.path.dirname(path)
+        yield path

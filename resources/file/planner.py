@@ -1,0 +1,213 @@
+"""The decision table: from what was found to what is to be done. Pure, so that it can be tested as a table."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from reactor import Action, Diff, Plan, ResourceError
+from reactor.hostfs import (
+    EMPTY,
+    Change,
+    Content,
+    FileType,
+    attributes_diff,
+    content_diff,
+    new_file_diff,
+    write,
+)
+from resources.file.state import Desired, FileState
+
+_WRITABLE = 0o022
+_FILE = FileType.FILE  # see observer: a member looked up in its class is slow
+
+
+def plan_file(desired: Desired, state: FileState) -> Plan:
+    """What to do about ``state``. Raises ResourceError where the table says so."""
+    if desired.ensure == "present":
+        plan = _present(desired, state)
+    elif desired.ensure == "directory":
+        plan = _directory(desired, state)
+    else:
+        plan = _absent(desired, state)
+    return (_remove_litter(desired, state), *plan) if state.litter else plan
+
+
+def stores(desired: Desired, state: FileState) -> bool:
+    """Whether new content is put in place, so that a validator would look at it."""
+    if desired.ensure != "present" or desired.content is None:
+        return False
+    return state.type is not _FILE or not state.same_content or _may_be_written_by_others(state)
+
+
+def _present(desired: Desired, state: FileState) -> Plan:
+    if state.type is _FILE:
+        changes = _changes(desired, state)
+        if desired.content is not None and not state.same_content:
+            return (_store(desired, desired.content, state, changes),)
+        if changes and desired.content is not None and _may_be_written_by_others(state):
+            return (_store_same(desired, desired.content, state, changes),)
+        return (_set_attributes(desired, state, changes),) if changes else ()
+    if state.type is FileType.ABSENT:
+        return (_create(desired, state),)
+    if state.type in (FileType.DIRECTORY, FileType.DEVICE):
+        words = f"{desired.path} exists as {state.type.value}; cannot manage it as a file"
+        raise ResourceError(words, "choose another path, or remove what is there first")
+    if desired.content is not None:
+        return (_replace(desired, desired.content, state),)
+    return _attributes_only(desired, state)
+
+
+def _attributes_only(desired: Desired, state: FileState) -> Plan:
+    """What is there is no regular file, and there is no content to make it one."""
+    if state.target is FileType.FILE and not _changes(desired, state):
+        return ()
+    if state.type is FileType.SYMLINK:
+        words = f"{desired.path} is a symlink; refusing to set attributes through it"
+        raise ResourceError(words, "name the file it leads to, or give content to replace the symlink")
+    words = f"{desired.path} is {state.type.value}, not a regular file; refusing to set its attributes"
+    raise ResourceError(words, "remove it, or give content to replace it")
+
+
+def _directory(desired: Desired, state: FileState) -> Plan:
+    if FileType.DIRECTORY in (state.type, state.target):
+        changes = _changes(desired, state)
+        if not changes:
+            return ()
+        if state.type is FileType.DIRECTORY:
+            return (_set_attributes(desired, state, changes),)
+    if state.type is FileType.DEVICE:
+        words = f"{desired.path} exists as a device; cannot manage it as a directory"
+        raise ResourceError(words, "choose another path, or remove what is there first")
+    replaced = "" if state.type is FileType.ABSENT else f" in place of {state.type.value}"
+    return (
+        Action(
+            would="Would have created directory",
+            did=f"created the directory{replaced}",
+            run=partial(write.create_directory, desired.path, state.wanted, desired.special),
+            diff=partial(attributes_diff, desired.path, _all_new(desired), created=True),
+            is_proof=True,
+        ),
+    )
+
+
+def _absent(desired: Desired, state: FileState) -> Plan:
+    if state.type is FileType.ABSENT:
+        return ()
+    would, did = "Would have removed the file", "removed the file"
+    if state.type is FileType.SYMLINK:
+        did = "removed the symlink"
+    elif state.type is FileType.DIRECTORY and desired.force:
+        would = "Would have recursively removed the directory"
+        did = "removed the directory and everything in it"
+    elif state.type is FileType.DIRECTORY:
+        if state.occupied:
+            words = f"cannot remove {desired.path}: directory is not empty"
+            raise ResourceError(words, "set force: true to remove non-empty directories")
+        would, did = "Would have removed the directory", "removed the directory"
+    return (
+        Action(
+            would=would,
+            did=did,
+            run=partial(write.remove, desired.path, recursive=desired.force),
+            diff=partial(content_diff, desired.path, None, ()) if state.type is FileType.FILE else None,
+            is_proof=True,
+        ),
+    )
+
+
+def _create(desired: Desired, state: FileState) -> Action:
+    if desired.content is None:
+        would = "Would have created an empty file with requested attributes"
+        did = "created an empty file with the requested attributes"
+    else:
+        would, did = "Would have created the file", "created the file"
+    return _write(desired, desired.content or EMPTY, state, would, did)
+
+
+def _replace(desired: Desired, content: Content, state: FileState) -> Action:
+    words = f"replaced {state.type.value} with the file"
+    return _write(desired, content, state, f"Would have {words}", words)
+
+
+def _write(desired: Desired, content: Content, state: FileState, would: str, did: str) -> Action:
+    return Action(
+        would=would,
+        did=did,
+        run=partial(write.store, desired.path, content, state.wanted, desired.validator),
+        diff=partial(_diff_of_new, desired, content),
+        is_proof=True,
+    )
+
+
+def _store(desired: Desired, content: Content, state: FileState, changes: tuple[Change, ...]) -> Action:
+    did = "replaced content that can't be read" if state.same_content is None else "updated the content"
+    return Action(
+        would="Would have updated the file",
+        did=", ".join([did, *map(str, changes)]) if changes else did,
+        run=partial(write.store, desired.path, content, state.wanted, desired.validator),
+        diff=partial(content_diff, desired.path, content, changes),
+        is_proof=True,
+    )
+
+
+def _may_be_written_by_others(state: FileState) -> bool:
+    """Whether attributes are not enough: others may hold the file open for writing, or by another name."""
+    return state.uid != state.wanted.uid or state.shared or bool(state.mode & ~state.wanted.mode & _WRITABLE)
+
+
+def _store_same(desired: Desired, content: Content, state: FileState, changes: tuple[Change, ...]) -> Action:
+    """Make a new file with the same content: a former owner keeps descriptors to write to the old one."""
+    return Action(
+        would="Would have updated attributes",
+        did=", ".join(map(str, changes)),
+        run=partial(write.store, desired.path, content, state.wanted, desired.validator),
+        diff=partial(attributes_diff, desired.path, changes),
+        is_proof=True,
+    )
+
+
+def _set_attributes(desired: Desired, state: FileState, changes: tuple[Change, ...]) -> Action:
+    return Action(
+        would="Would have updated attributes",
+        did=", ".join(map(str, changes)),
+        run=partial(write.set_attributes, desired.path, state.wanted, desired.special),
+        diff=partial(attributes_diff, desired.path, changes),
+        is_proof=True,
+    )
+
+
+def _remove_litter(desired: Desired, state: FileState) -> Action:
+    what = "a temporary file" if len(state.litter) == 1 else f"{len(state.litter)} temporary files"
+    return Action(
+        would=f"Would have removed {what} of an interrupted run",
+        did=f"removed {what} of an interrupted run",
+        run=partial(write.remove_litter, desired.path, state.litter, state.wanted.uid),
+        is_proof=True,
+    )
+
+
+def _changes(desired: Desired, state: FileState) -> tuple[Change, ...]:
+    """How owner, group and mode differ from what is asked for."""
+    wanted = state.wanted
+    if (state.uid, state.gid, state.mode) == wanted:
+        return ()
+    changes = []
+    if state.uid != wanted.uid:
+        changes.append(Change("owner", str(state.uid), desired.owner))
+    if state.gid != wanted.gid:
+        changes.append(Change("group", str(state.gid), desired.group))
+    if state.mode != wanted.mode:
+        changes.append(Change("mode", f"{state.mode:04o}", f"{wanted.mode:04o}"))
+    return tuple(changes)
+
+
+async def _diff_of_new(desired: Desired, content: Content) -> Diff:
+    return await new_file_diff(desired.path, content, _all_new(desired))
+
+
+def _all_new(desired: Desired) -> tuple[Change, ...]:
+    return (
+        Change("owner", "", desired.owner),
+        Change("group", "", desired.group),
+        Change("mode", "", f"{desired.mode:04o}"),
+    )

@@ -1,0 +1,77 @@
+"""The decision table: from what is mounted and listed to what is to be done. Pure, so that it can be tested as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from reactor import Action, Plan
+from resources import textfile
+from resources.mount import swap, system
+from resources.mount.fstab import FSTAB, SWAP, about, with_entry, without_entry
+from resources.mount.options import missing
+from resources.mount.state import Desired, MountState
+
+
+def plan_mount(desired: Desired, state: MountState) -> Plan:
+    """What to do about ``state``.
+
+    What can't be mounted is not listed either: it would keep the next boot from coming up. What can't be unmounted
+    stays listed.
+    """
+    is_swap = desired.entry.fstype == SWAP
+    mounted, unmounted = (swap.on, swap.off) if is_swap else (_mounted, _unmounted)
+    if desired.ensure == "mounted":
+        return (*mounted(desired, state), *_listed(desired, state))
+    if desired.ensure == "present":
+        return _listed(desired, state)
+    if desired.ensure == "unmounted":
+        return (*unmounted(desired, state), *_listed(desired, state))
+    return (*unmounted(desired, state), *_unlisted(desired, state))
+
+
+def _mounted(desired: Desired, state: MountState) -> Plan:
+    entry = desired.entry
+    if not state.mounts:
+        return (_step(f"mounted {entry.device}", partial(system.mount, desired), reads_back=True),)
+    top = state.mounts[-1]
+    if not state.same_device:
+        words = f"mounted {entry.device} in place of {top.source} ({top.fstype})"
+        return (_step(words, partial(system.exchange, desired), reads_back=True),)
+    if wrong := missing(desired.options, top.options, top.fstype):
+        words = f"remounted with {','.join(wrong)}"
+        return (_step(words, partial(system.remount, desired, top), reads_back=True),)
+    return ()
+
+
+def _unmounted(desired: Desired, state: MountState) -> Plan:
+    if not state.mounts:
+        return ()
+    times = len(state.mounts)
+    words = "unmounted it" if times == 1 else f"unmounted it, {times} times"
+    return (_step(words, partial(system.unmount, desired.entry.point, times), is_proof=True),)
+
+
+def _listed(desired: Desired, state: MountState) -> Plan:
+    if state.entries == (desired.entry,):
+        return ()
+    words = f"updated its line in {FSTAB}" if state.entries else f"added it to {FSTAB}"
+    return (_edit(words, partial(with_entry, entry=desired.entry, options=desired.options)),)
+
+
+def _unlisted(desired: Desired, state: MountState) -> Plan:
+    if not state.entries:
+        return ()
+    return (_edit(f"removed it from {FSTAB}", partial(without_entry, place=about(desired.entry))),)
+
+
+def _step(
+    words: str, run: Callable[[], Awaitable[None]], *, is_proof: bool = False, reads_back: bool = False
+) -> Action:
+    """The kernel may accept options and show what it had before, and somebody may have moved the mount point away."""
+    return Action(f"Would have {words}", words, run, is_proof=is_proof, reads_back=reads_back)
+
+
+def _edit(words: str, change: textfile.Change) -> Action:
+    run, diff = partial(system.change_table, change), partial(textfile.diff, FSTAB, change)
+    return Action(f"Would have {words}", words, run, diff, system.foresee_change, is_proof=True)

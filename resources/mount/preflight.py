@@ -1,0 +1,42 @@
+"""What keeps something from being mounted, as far as looking tells: for a rehearsal.
+
+Whether the kernel knows the type of a file system is not looked at: it may load a module for it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from reactor import ResourceError, fragile_mounts
+from reactor.hostfs import Explaining
+from resources.mount.fstab import Entry
+from resources.mount.mount_point import mount_point
+from resources.mount.options import is_bind
+from resources.mount.state import Desired, MountState
+
+
+async def refuse(desired: Desired, state: MountState) -> None:
+    """Raise the ResourceError that mounting ``desired`` would end in."""
+    entry = desired.entry
+    if desired.ensure != "mounted" or (state.mounts and state.same_device):
+        return
+    await fragile_mounts().ask(entry.point)
+    with Explaining(f"mount {entry.device} at {entry.point}"), mount_point(entry.point):
+        pass
+    if entry.device.startswith("/"):
+        await fragile_mounts().ask(entry.device)
+        _refuse_source(entry.device)
+    _refuse_file(entry)
+
+
+def _refuse_file(entry: Entry) -> None:
+    takes_directory = not is_bind(entry.options) or os.path.isdir(entry.device)
+    if takes_directory and not os.path.isdir(entry.point):
+        hint = "name a directory: a file takes only a file that is bound"
+        raise ResourceError(f"the mount point {entry.point} is not a directory", hint)
+
+
+def _refuse_source(device: str) -> None:
+    if not os.path.exists(device):
+        hint = "correct it, or require what makes it"
+        raise ResourceError(f"what is to be mounted, {device}, does not exist", hint, missing=device)

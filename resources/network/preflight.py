@@ -1,0 +1,74 @@
+"""What keeps links, addresses and routes from being made, as far as the kernel can be asked: for a rehearsal."""
+
+from __future__ import annotations
+
+from reactor import ResourceError
+from resources.network.link_properties import LinkProperties
+from resources.network.link_state import IFF_UP, LinkState
+from resources.network.links import find_index, find_link, index_of
+from resources.network.properties import FAMILIES, IPAddress, link_path
+from resources.network.routes import MAIN_TABLE, RTM_GETROUTE, WantedRoute
+from resources.network.rtnetlink import RtnetlinkSocket, decoded, explained, message
+
+_RTN_UNICAST = 1
+_UP_HINT = "its gateway must be in the network of an address of a link that is up"
+
+
+async def refuse_link(wanted: LinkProperties, state: LinkState | None) -> None:
+    """Raise the ResourceError that making or changing a link would end in."""
+    if wanted.ensure == "absent":
+        return
+    others = [wanted.master, wanted.parent]
+    if state is None and wanted.type is None:
+        others.append(wanted.interface)
+    with RtnetlinkSocket(wanted.netns) as kernel, explained(f"read the links of {wanted.interface}"):
+        for name in filter(None, others):
+            await _require_link(kernel, wanted.netns, name)
+        if state is None and wanted.peer is not None and await find_index(kernel, wanted.peer) is not None:
+            words = f"there is a link {wanted.peer}, which is not the other end of a veth {wanted.interface}"
+            raise ResourceError(words, f"remove or rename it first: ip link delete {wanted.peer}")
+
+
+async def refuse_address(netns: str | None, link: str) -> None:
+    """Raise the ResourceError that an address of ``link`` would end in."""
+    with RtnetlinkSocket(netns) as kernel, explained(f"read the link {link}"):
+        await _require_link(kernel, netns, link)
+
+
+async def refuse_route(netns: str | None, wanted: WantedRoute) -> None:
+    """Raise the ResourceError that a route would end in. What other tables than the main one hold is not looked at."""
+    gateway, link = wanted.way
+    with RtnetlinkSocket(netns) as kernel, explained(f"look for a way to {wanted.network}"):
+        if link is not None:
+            await _require_link(kernel, netns, link)
+            found = await find_link(kernel, link)
+            if found is not None and not found["flags"] & IFF_UP:
+                words = f"can't route {wanted.network} {wanted.way}: the link {link} is down"
+                raise ResourceError(words, "the link must be up")
+        elif gateway is not None and wanted.table == MAIN_TABLE:
+            await _require_neighbour(kernel, gateway, wanted)
+
+
+async def _require_link(kernel: RtnetlinkSocket, netns: str | None, name: str) -> None:
+    try:
+        await index_of(kernel, name)
+    except ResourceError as error:
+        raise ResourceError(error.message, error.hint, missing=link_path(netns, name)) from error
+
+
+async def _require_neighbour(kernel: RtnetlinkSocket, gateway: IPAddress, wanted: WantedRoute) -> None:
+    """Ask the kernel how it would send a packet to ``gateway``: it must be by a link alone."""
+    question = message(
+        RTM_GETROUTE,
+        [("RTA_DST", str(gateway))],
+        family=FAMILIES[gateway.version],
+        dst_len=gateway.max_prefixlen,
+    )
+    try:
+        answer = decoded(await kernel.ask(question))
+        is_near = answer["type"] == _RTN_UNICAST and answer.get_attr("RTA_GATEWAY") is None
+    except OSError:  # there is no way at all
+        is_near = False
+    if not is_near:
+        words = f"can't route {wanted.network} {wanted.way}: the gateway is on no link that is up"
+        raise ResourceError(words, _UP_HINT)

@@ -1,0 +1,203 @@
+"""Questions to the kernel and its answers: pyroute2 knows the messages, trio waits for them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+import trio
+
+from reactor import ResourceError, in_thread
+from resources.network.shared_reads import SharedReads
+from watchers.netlink_socket import (
+    NLM_F_ACK,
+    NLM_F_DUMP,
+    NLM_F_DUMP_INTR,
+    NLM_F_REQUEST,
+    NLMSG_DONE,
+    NLMSG_ERROR,
+    READ_SIZE,
+    Frame,
+    attributes,
+    pack,
+    unpack,
+)
+from watchers.netlink_socket_pool import socket_pool
+
+NLM_F_REPLACE, NLM_F_EXCL, NLM_F_CREATE = 0x100, 0x200, 0x400
+
+DUMP_ATTEMPTS = 10
+"""How often a table is read that changes meanwhile, before that is an error."""
+
+_NLM_F_MULTI, _NLM_F_ACK_TLVS = 0x2, 0x200
+_NLMSGERR_ATTR_MSG = 1
+_HEADER_SIZE = 16
+_tables: SharedReads[list[Frame]] = SharedReads()
+_HINTS = {
+    errno.EPERM: "run as root, or with CAP_NET_ADMIN",
+    errno.ENETUNREACH: "its gateway must be in the network of an address of a link that is up",
+    errno.EHOSTUNREACH: "its gateway must be in the network of an address of a link that is up",
+    errno.ENETDOWN: "the link must be up",
+}
+
+
+def message(
+    kind: int, attrs: Sequence[tuple[str, Any]] = (), *, header: int = 0, **fields: int | str
+) -> Frame:
+    """A message of the type ``kind``: attributes and fields by pyroute2's names, ``header`` flags by ours."""
+    from pyroute2.netlink.rtnl.marshal import MarshalRtnl  # noqa: PLC0415 - takes 0.13 s
+
+    encoded = MarshalRtnl.msg_map[kind]()
+    encoded.update(fields)
+    encoded["attrs"] = list(attrs)
+    encoded["header"] = {"type": kind, "flags": 0, "sequence_number": 0}
+    encoded.encode()
+    return Frame(kind, header, 0, bytes(encoded.data[_HEADER_SIZE:]))
+
+
+def decoded(frame: Frame) -> Any:
+    """The message in pyroute2's form: ``["index"]`` of the fixed part, ``get_attr("IFLA_MTU")``."""
+    from pyroute2.netlink.rtnl.marshal import MarshalRtnl  # noqa: PLC0415 - as above
+
+    found = MarshalRtnl.msg_map[frame.type](pack(frame))
+    found.decode()
+    return found
+
+
+class RtnetlinkSocket:
+    """One socket, for one question at a time. Use it with ``with``.
+
+    It lasts for one observation or one change. Raises ResourceError when the namespace can't be entered.
+    """
+
+    def __init__(self, netns: str | None) -> None:
+        self._netns = netns
+        try:
+            self._spare = socket_pool.take(netns)
+        except OSError as error:
+            raise _no_socket(netns, error) from error
+        self._socket = self._spare.socket
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            socket_pool.give_back(self._spare)
+        else:  # there may be an answer left
+            self._socket.close()
+
+    async def ask(self, question: Frame) -> Frame:
+        """The one answer to ``question``. Raises OSError as the kernel does."""
+        self._socket.send(pack(question._replace(flags=NLM_F_REQUEST)))
+        (answer,) = await self._answers()
+        return answer
+
+    async def dump(self, question: Frame, holding: bytes = b"") -> list[Frame]:
+        """Every answer to ``question`` that has the bytes ``holding`` in it: a whole table takes long to decode.
+
+        A table that was changed while it was read is read again. Raises OSError as the kernel does, and ResourceError
+        when the namespace is gone.
+        """
+        table = await _tables.read(
+            (self._netns, question),
+            partial(self._table, question),
+            partial(_table_afresh, self._netns, question),
+        )
+        return [answer for answer in table if holding in answer.body]
+
+    async def _table(self, question: Frame) -> list[Frame]:
+        for _ in range(DUMP_ATTEMPTS):
+            self._socket.send(pack(question._replace(flags=NLM_F_REQUEST | NLM_F_DUMP)))
+            answers = await self._answers()
+            if not any(answer.flags & NLM_F_DUMP_INTR for answer in answers):
+                return [answer for answer in answers if answer.type != NLMSG_DONE]
+        raise OSError(errno.EAGAIN, "the kernel's table changes faster than it can be read")
+
+    async def change(self, request: Frame) -> None:
+        """Have ``request`` done. Raises OSError as the kernel does."""
+        self._socket.send(_with_answer(request))
+        await self._answers()
+
+    async def change_together(self, *requests: Frame) -> None:
+        """Have ``requests`` done in one send: the kernel goes through all of them, also if this process is killed.
+
+        Raises OSError for the first that it refuses; those after it are done all the same.
+        """
+        self._socket.send(b"".join(map(_with_answer, requests)))
+        for _ in requests:
+            await self._answers()
+
+    async def change_slowly(self, request: Frame) -> None:
+        """Have ``request`` done from a thread: for what keeps the kernel busy before it returns from a send.
+
+        To make a link takes it milliseconds, and a driver that resets its device even longer.
+        """
+        await in_thread(self._socket.send, _with_answer(request))
+        await self._answers()
+
+    async def _answers(self) -> list[Frame]:
+        """All frames up to the last."""
+        answers: list[Frame] = []
+        while True:
+            for frame in unpack(await self._read()):
+                if frame.type in (NLMSG_ERROR, NLMSG_DONE):
+                    _raise_if_refused(frame)
+                answers.append(frame)
+                if frame.type == NLMSG_DONE or not frame.flags & _NLM_F_MULTI:
+                    return answers
+
+    async def _read(self) -> bytes:
+        """What comes next. Most answers are there when the question has been sent: then there is no wait."""
+        while True:
+            try:
+                return self._socket.recv(READ_SIZE)
+            except BlockingIOError:
+                await trio.lowlevel.wait_readable(self._socket)
+
+
+def _no_socket(netns: str | None, error: OSError) -> ResourceError:
+    if isinstance(error, FileNotFoundError):
+        return ResourceError(f"there is no network namespace {netns}", f"make it first: ip netns add {netns}")
+    what = "kernel can't be asked" if netns is None else f"network namespace {netns} can't be entered"
+    hint = "run as root, or with CAP_SYS_ADMIN" if isinstance(error, PermissionError) else None
+    return ResourceError(f"the {what}: {error.strerror}", hint)
+
+
+async def _table_afresh(netns: str | None, question: Frame) -> list[Frame]:
+    """The table for all who asked: by now that name may be another namespace's than when the first of them did."""
+    with RtnetlinkSocket(netns) as kernel:
+        return await kernel._table(question)  # noqa: SLF001 - of the same class
+
+
+def _with_answer(request: Frame) -> bytes:
+    return pack(request._replace(flags=request.flags | NLM_F_REQUEST | NLM_F_ACK))
+
+
+def _raise_if_refused(frame: Frame) -> None:
+    code = -struct.unpack_from("=i", frame.body)[0]
+    if code == 0:
+        return
+    text = os.strerror(code)
+    if frame.flags & _NLM_F_ACK_TLVS and frame.type == NLMSG_ERROR:
+        told = dict(attributes(frame.body, 4 + _HEADER_SIZE))
+        text = told.get(_NLMSGERR_ATTR_MSG, text.encode()).rstrip(b"\0").decode(errors="replace")
+    raise OSError(code, text)
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turn the kernel's refusal into a ResourceError that says what could not be done, and why."""
+    try:
+        yield
+    except OSError as error:
+        hint = _HINTS.get(error.errno or 0)
+        raise ResourceError(f"could not {what}: {error.strerror}", hint) from error

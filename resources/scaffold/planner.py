@@ -1,0 +1,73 @@
+"""What to do about a scaffold: a pure function of what was found, so that it can be tested as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
+
+from reactor import Action, Diff, Plan
+from resources.scaffold.state import ScaffoldState
+
+_NAMED = 10
+"""Temporary files that a sentence names; each is also told of when it is removed."""
+
+
+class Actions(Protocol):
+    """What carries a plan out."""
+
+    async def build(self, state: ScaffoldState, *, purge: bool) -> None:
+        """Make the tree as desired."""
+
+    async def clear(self, state: ScaffoldState) -> None:
+        """Remove what belongs to the scaffold, and the directories that this leaves empty."""
+
+    async def diff(self, state: ScaffoldState, *, purge: bool) -> Diff:
+        """What `build` would change."""
+
+
+def plan_scaffold(
+    ensure: str, state: ScaffoldState, actions: Actions, *, purge: bool, has_commands: bool = False
+) -> Plan:
+    """Nothing, or one action that does it all. With ``has_commands``, these may undo what was written."""
+    if ensure == "absent":
+        done = [f"removed {len(state.managed)} scaffold files"] if state.managed else []
+        done += _empty_in_words(state.empty)
+        words = ", ".join([*done, *_litter_in_words(state.litter)])
+        if not words:
+            return ()
+        return (Action(f"Would have {words}", words, partial(actions.clear, state), is_proof=True),)
+    files = len(state.changed) + (len(state.purged) if purge else 0)
+    done = []
+    if files:
+        done = [f"changed {files} scaffold files"]
+    elif state.directories:
+        done = [f"changed {len(state.directories)} scaffold directories"]
+    done += _empty_in_words(state.empty_others if purge else ())
+    words = ", ".join([*done, *_litter_in_words(state.litter)])
+    if not words:
+        return ()
+    return (
+        Action(
+            f"Would have {words}",
+            words,
+            partial(actions.build, state, purge=purge),
+            partial(actions.diff, state, purge=purge),
+            is_proof=not has_commands,
+        ),
+    )
+
+
+def _empty_in_words(directories: Sequence[str]) -> list[str]:
+    """The sentence about directories that are removed, if there are any."""
+    return [f"removed {len(directories)} empty directories"] if directories else []
+
+
+def _litter_in_words(litter: Sequence[str]) -> list[str]:
+    """The sentence about temporary files that are removed, if there are any."""
+    if not litter:
+        return []
+    named, more = ", ".join(litter[:_NAMED]), len(litter) - _NAMED
+    return [
+        f"removed temporary files of an interrupted run: {named}" + (f" and {more} more" if more > 0 else "")
+    ]

@@ -1,0 +1,156 @@
+"""The decision table of a service: from what is wanted and what is there to the steps between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from reactor import ResourceError
+from resources.service.state import NOT_FOUND, UnitState, listed
+from resources.service.systemd import FileChange, Job
+
+Step = Job | FileChange | Literal["daemon-reload"]
+"""One thing to ask of systemd."""
+
+DAEMON_RELOAD: Final = "daemon-reload"
+
+DONE: Final = {
+    Job.START: "started",
+    Job.STOP: "stopped",
+    Job.RESTART: "restarted via subscribe",
+    Job.RELOAD: "reloaded via subscribe",
+    Job.RELOAD_OR_RESTART: "reloaded or restarted via subscribe",
+    FileChange.ENABLE: "enabled",
+    FileChange.DISABLE: "disabled",
+    FileChange.MASK: "masked",
+    FileChange.UNMASK: "unmasked",
+    DAEMON_RELOAD: "had systemd read the changed unit files",
+}
+"""What a person is told when the step was made."""
+
+_FIXED: Final = {"static", "indirect", "generated", "transient"}
+"""File states that `disable` does not change: nothing in the unit file says what enabling is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """What is wanted of a unit; None leaves it as it is. With ``preset`` it is enabled or disabled as the presets say."""
+
+    unit: str
+    ensure: str
+    enable: bool | None
+    masked: bool | None
+    on_refresh: Job
+    preset: bool = False
+    by_table: bool = False
+    """Whether what counts as enabled is left as it is, as users of the ``ccm:`` form are used to."""
+
+    @property
+    def wants_files(self) -> bool:
+        """Whether it matters if the unit is enabled or masked."""
+        return self.enable is not None or self.masked is not None or self.preset
+
+    def settled_for(self, state: UnitState) -> Desired:
+        """The same, with what the presets say of a unit that can be as they say: they leave the others alone."""
+        if not self.preset:
+            return self
+        is_left = state.preset is False and (state.files in _FIXED or state.files == "alias")
+        return replace(self, enable=None if is_left or not state.is_switchable else state.preset)
+
+
+def done(desired: Desired, step: Step, state: UnitState) -> str:
+    """What a person is told when the step was made to what was found."""
+    if step is Job.START and state.related:
+        return f"{DONE[step]}, which stops {listed(state.related)} (they conflict)"
+    if desired.preset and step in (FileChange.ENABLE, FileChange.DISABLE):
+        return f"{DONE[step]}, as the presets say"
+    if state.also and step in (FileChange.ENABLE, FileChange.DISABLE):
+        is_on = step is FileChange.DISABLE
+        changed = [name for name, files in state.also if files.startswith("enabled") is is_on]
+        return f"{DONE[step]} what it names: {listed(changed)}"
+    return DONE[step]
+
+
+def counts_as_enabled(desired: Desired, state: UnitState) -> bool:
+    """Whether ``enable: true`` leaves the unit as it is."""
+    return state.at_boot if desired.by_table else state.for_good
+
+
+def plan_service(desired: Desired, state: UnitState, *, refresh: bool) -> list[Step]:
+    """The steps, in order. Raises ResourceError when none lead there."""
+    if desired.masked and not state.is_there:  # so that nothing starts it when it comes
+        return [FileChange.MASK]
+    desired = desired.settled_for(state)
+    _refuse(desired, state)
+    if desired.enable is not None:
+        _refuse_switching(desired, state)
+    return [
+        *_before(desired, state),
+        *_running(desired, state, refresh=refresh),
+        *_after(desired, state),
+    ]
+
+
+def _refuse(desired: Desired, state: UnitState) -> None:
+    """Refuse what is not there, and what does not stay."""
+    unit = desired.unit
+    if not state.is_there or (desired.wants_files and state.files == NOT_FOUND and not desired.masked):
+        raise ResourceError(
+            f"service {unit} not found",
+            "require the resource that installs it or its unit file, or correct the name",
+            missing=f"service#{unit}",
+        )
+    if desired.ensure == "running" and state.active == "activating":
+        raise ResourceError(
+            f"{unit} does not stay up, and systemd is starting it again", f"see why: journalctl --unit {unit}"
+        )
+
+
+def _refuse_switching(desired: Desired, state: UnitState) -> None:
+    """Refuse to enable or disable what systemd can't, or not so that it stays."""
+    unit = desired.unit
+    if not state.is_switchable:
+        raise ResourceError(
+            f"{unit} can't be enabled or disabled: systemd calls its unit file {state.files!r}",
+            "correct the unit file: systemd-analyze verify",
+        )
+    if desired.enable is False and state.files == "alias":
+        raise ResourceError(
+            f"{unit} is an alias of {state.unit}, which can't be disabled: its link would go",
+            f"write service#{state.unit.removesuffix('.service')} instead",
+        )
+    if desired.enable is False and state.files in _FIXED and (desired.by_table or not state.also):
+        raise ResourceError(
+            f"{unit} is {state.files}, which can't be disabled",
+            "leave `enable` out, or write masked: true with ensure: stopped",
+        )
+    if desired.enable and state.is_masked and desired.masked is not False:
+        raise ResourceError(f"{unit} is masked, and can't be enabled", "write masked: false to unmask it")
+
+
+def _before(desired: Desired, state: UnitState) -> Iterator[Step]:
+    if desired.masked is False and state.is_masked:
+        yield FileChange.UNMASK
+    if state.stale:
+        yield DAEMON_RELOAD
+
+
+def _running(desired: Desired, state: UnitState, *, refresh: bool) -> Iterator[Step]:
+    """A start is as good as a refresh: it has read everything anew."""
+    if desired.ensure == "stopped":
+        if state.is_up:
+            yield Job.STOP
+    elif not state.is_running:
+        yield Job.START
+    elif refresh:
+        yield desired.on_refresh
+
+
+def _after(desired: Desired, state: UnitState) -> Iterator[Step]:
+    if desired.enable and not counts_as_enabled(desired, state):
+        yield FileChange.ENABLE
+    if desired.enable is False and state.can_be_undone:
+        yield FileChange.DISABLE
+    if desired.masked and state.files != "masked":  # a mask at runtime is gone after the next boot
+        yield FileChange.MASK

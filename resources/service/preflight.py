@@ -1,0 +1,79 @@
+"""What keeps a unit from being started, stopped or masked, as far as systemd knows: for a rehearsal.
+
+What systemd only finds out by doing it is not asked: conditions, and how a program ends.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from reactor import ResourceError
+from resources.service.planner import Desired
+from resources.service.state import NOT_FOUND, UnitState
+from resources.service.systemd import Systemd
+from watchers.dbus import Scope
+
+_BROKEN: Final = {
+    "bad-setting": "has a bad unit file setting",
+    "error": "has a unit file that systemd can't read",
+}
+_VERIFY: Final = "correct its unit file; this tells what is wrong: systemd-analyze verify"
+_PLACES: Final = {Scope.SYSTEM: "/etc/systemd/system", Scope.USER: "~/.config/systemd/user"}
+
+
+async def refuse(systemd: Systemd, desired: Desired, state: UnitState, scope: Scope) -> None:
+    """Raise the ResourceError that bringing the unit from ``state`` to what is desired would end in."""
+    if desired.masked and not state.is_masked:
+        _refuse_mask(desired.unit, scope)
+    if desired.ensure == "stopped" and state.is_up:
+        if (await systemd.facts(desired.unit)).get("RefuseManualStop") == "yes":
+            raise _only_by_others(desired.unit, "stopped")
+    elif desired.ensure == "running" and not state.is_running and not state.stale:
+        await _refuse_start(systemd, desired, state)
+
+
+async def _refuse_start(systemd: Systemd, desired: Desired, state: UnitState) -> None:
+    unit = desired.unit
+    if state.load == "masked":  # once it is unmasked, systemd reads what there is of it
+        if desired.masked is not False:
+            hint = "write masked: false to unmask it, or ensure: stopped"
+            raise ResourceError(f"{unit} is masked, and can't be started", hint)
+        return
+    if state.load in _BROKEN:
+        raise ResourceError(f"{unit} {_BROKEN[state.load]}", _VERIFY)
+    facts = await systemd.facts(unit)
+    if facts.get("RefuseManualStart") == "yes":
+        raise _only_by_others(unit, "started")
+    _refuse_one_that_ends(unit, facts)
+    for needed in facts.get("Requires", "").split():
+        found = await systemd.state(needed, "running", files=False)
+        if not found.is_running and found.load in (NOT_FOUND, "masked"):
+            what = "is masked" if found.load == "masked" else "is not there"
+            hint = f"require the resource that brings {needed}, or correct Requires= in the unit file"
+            raise ResourceError(
+                f"{unit} can't be started: it requires {needed}, which {what}",
+                hint,
+                missing=f"service#{needed}",
+            )
+
+
+def _refuse_one_that_ends(unit: str, facts: Mapping[str, str]) -> None:
+    ends = facts.get("Type") == "oneshot" and facts.get("RemainAfterExit") == "no"
+    if ends and facts.get("Restart", "no") == "no":
+        hint = "a unit of Type=oneshot counts as running afterwards only with RemainAfterExit=yes"
+        raise ResourceError(f"{unit} does not run after its start: it is of Type=oneshot", hint)
+
+
+def _refuse_mask(unit: str, scope: Scope) -> None:
+    """A mask is a link of the unit's name in the directory of the administrator."""
+    path = os.path.join(os.path.expanduser(_PLACES[scope]), unit)
+    if os.path.lexists(path) and not os.path.islink(path):
+        hint = f"have a file resource remove {path} first"
+        raise ResourceError(f"{unit} can't be masked: {path} is in the place of the mask", hint)
+
+
+def _only_by_others(unit: str, done: str) -> ResourceError:
+    hint = "manage what it belongs to, such as a target that wants it"
+    return ResourceError(f"{unit} can't be {done} by itself: its unit file refuses it", hint)

@@ -1,0 +1,111 @@
+"""A run that hears no events checks once more what reads a file that another resource has changed since."""
+
+from __future__ import annotations
+
+import os
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from reactor.engine.change_log import ChangeLog
+from reactor.engine.stale_reads import MOST_PASSES, StaleReads
+
+
+class Reads:
+    deferred = None
+    is_covered = False
+
+    def __init__(self, *paths):
+        self.paths = paths
+
+    def reads(self):
+        return self.paths
+
+
+def rereading(*resources):
+    log = ChangeLog()
+    return StaleReads(SimpleNamespace(resources=resources), log), log
+
+
+def change(log, vertex):
+    """The check of ``vertex`` that has begun changes something."""
+    log.changing(vertex)
+    log.ends(vertex)
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "source"
+    path.write_text("x")
+    os.utime(path)
+    return str(path)
+
+
+def test_what_was_covered_is_checked_again_after_a_change_by_another():
+    covered = Reads()
+    covered.is_covered = True
+    looks, log = rereading(covered, Reads())
+    log.begins(0)
+    log.begins(1)
+    change(log, 1)
+    assert looks.take([0, 1]) == [0]
+
+
+def test_what_read_a_file_before_another_changed_it_is_checked_again(source):
+    looks, log = rereading(Reads(source), Reads())
+    log.begins(0)
+    log.begins(1)
+    os.utime(source)
+    change(log, 1)
+    assert looks.is_due
+    assert looks.take([0, 1]) == [0]
+    assert not looks.is_due
+
+
+def test_what_a_resource_changed_itself_is_no_reason(source):
+    looks, log = rereading(Reads(source))
+    log.begins(0)
+    change(log, 0)
+    assert looks.take([0]) == []
+
+
+def test_a_file_that_stayed_as_it_was_is_no_reason(source):
+    while time.time_ns() - os.stat(source).st_ctime_ns < 50_000_000:
+        os.sched_yield()  # until the clock has moved on from the time of the file
+    looks, log = rereading(Reads(source), Reads())
+    log.begins(0)
+    log.begins(1)
+    change(log, 1)
+    assert looks.take([0, 1]) == []
+
+
+def test_a_check_that_began_after_the_last_change_has_read_it(source):
+    looks, log = rereading(Reads(source), Reads())
+    log.begins(1)
+    change(log, 1)
+    log.begins(0)
+    assert looks.take([0, 1]) == []
+
+
+def test_all_below_a_directory_may_have_changed(tmp_path):
+    looks, log = rereading(Reads(f"{tmp_path}/"), Reads())
+    log.begins(0)
+    log.begins(1)
+    change(log, 1)
+    assert looks.take([0, 1]) == [0]
+
+
+def test_two_that_change_what_each_other_reads_do_not_keep_a_run_from_ending(source):
+    looks, log = rereading(Reads(source), Reads(source))
+    passes = 0
+    due = [0, 1]
+    while due:
+        for vertex in due:
+            log.begins(vertex)
+        for vertex in due:
+            change(log, vertex)
+        passes += 1
+        assert passes <= MOST_PASSES + 1
+        due = looks.take([0, 1]) if looks.is_due else []
+    assert passes == MOST_PASSES + 1

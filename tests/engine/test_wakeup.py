@@ -1,0 +1,58 @@
+"""The alarm on the clock of the kernel; that it also rings on one that jumps is what all other tests of time rest on."""
+
+import math
+import os
+
+import trio
+
+from reactor.engine.wakeup import Wakeup
+
+
+class Due:
+    """When an alarm is to ring, in trio's time."""
+
+    def __init__(self, seconds):
+        self.at = trio.current_time() + seconds
+
+    def __call__(self):
+        return self.at
+
+
+async def test_it_rings_when_it_is_due_and_no_sooner():
+    due = Due(0.003)
+    with trio.fail_after(5), Wakeup(due) as wakeup:
+        await wakeup.wait()
+    assert trio.current_time() >= due.at
+
+
+async def test_what_is_long_due_rings_at_once():
+    with trio.fail_after(5), Wakeup(Due(-10)) as wakeup:
+        await wakeup.wait()
+
+
+async def test_it_rings_sooner_when_that_is_set_during_the_wait():
+    due = Due(math.inf)
+    with trio.fail_after(5), Wakeup(due) as wakeup:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wakeup.wait)
+            await trio.testing.wait_all_tasks_blocked()
+            due.at = trio.current_time()
+            wakeup.set()
+
+
+async def test_once_it_has_rung_it_waits_for_the_next_time():
+    due = Due(0)
+    with Wakeup(due) as wakeup:
+        with trio.fail_after(5):
+            await wakeup.wait()
+        due.at = math.inf
+        with trio.move_on_after(0.01) as scope:
+            await wakeup.wait()
+        assert scope.cancelled_caught
+
+
+async def test_it_leaves_no_descriptor_behind():
+    before = os.listdir("/proc/self/fd")
+    with Wakeup(Due(0)) as wakeup:
+        await wakeup.wait()
+    assert os.listdir("/proc/self/fd") == before

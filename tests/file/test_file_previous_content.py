@@ -1,0 +1,149 @@
+"""What a file resource replaces or removes is handed to the keeper, if there is one."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+from file_worlds import converge, look, make, mode_of
+
+from reactor.hostfs import backups, safe_open
+from reactor.mountinfo import parse_mount
+from reactor.resource.backup_store import backup_store
+from reactor.resource.output import speaker
+
+
+class Box:
+    """A keeper that remembers what it was given; ``error`` is what it fails with."""
+
+    def __init__(self, error=None):
+        self.kept = []
+        self.error = error
+
+    async def keep(self, path, ref, fd):
+        if self.error is not None:
+            raise self.error
+        self.kept.append((path, ref, os.pread(fd, 1000, 0).decode(), mode_of_open(fd)))
+
+
+def mode_of_open(fd):
+    return os.fstat(fd).st_mode & 0o7777
+
+
+@pytest.fixture
+def box():
+    token = backup_store.set(kept := Box())
+    yield kept
+    backup_store.reset(token)
+
+
+@pytest.fixture
+def said():
+    lines = []
+    token = speaker.set(lines.append)
+    yield lines
+    speaker.reset(token)
+
+
+@pytest.fixture
+def old(tmp_path):
+    path = tmp_path / "f"
+    path.write_text("old")
+    path.chmod(0o640)
+    return path
+
+
+@pytest.mark.parametrize(
+    "wish", [{"content": "new"}, {"ensure": "absent"}, {"ensure": "directory", "mode": "0755"}]
+)
+async def test_what_is_replaced_or_removed_is_kept_with_its_mode(box, said, old, wish):
+    await converge(make(old, **wish))
+    assert box.kept == [(str(old), f"file#{old}", "old", 0o640)]
+    assert said == []
+
+
+@pytest.mark.parametrize("wish", [{"content": "old"}, {}])
+async def test_where_only_attributes_change_there_is_nothing_to_keep(box, old, wish):
+    await converge(make(old, **wish))
+    assert mode_of(old) == 0o644
+    assert box.kept == []
+
+
+async def test_what_was_no_regular_file_is_not_kept(box, said, tmp_path):
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    os.mkfifo(tmp_path / "fifo")
+    for name in ("link", "fifo", "new"):
+        await converge(make(tmp_path / name, content="x"))
+    (tmp_path / "gone").symlink_to("/etc/passwd")
+    await converge(make(tmp_path / "gone", ensure="absent"))
+    assert box.kept == []
+    assert said == []
+
+
+async def test_where_files_are_found_by_name_only_what_is_kept_was_opened_while_it_had_one(
+    box, said, old, monkeypatch
+):
+    """As FUSE wants it: here the mount table and open(2) only speak as if it were one."""
+    number, opened = os.stat(old).st_dev, os.open
+    table = [f"9 1 {os.major(number)}:{os.minor(number)} / / rw - fuse.bindfs somewhere rw"]
+
+    def open_while_it_has_its_name(path, *arguments, **options):
+        if str(path).startswith("/proc/self/fd/") and not os.path.exists(os.readlink(path)):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", open_while_it_has_its_name)
+    monkeypatch.setattr(backups, "read_mounts", lambda: map(parse_mount, table))
+    backups._knows_by_name.cache_clear()
+    await converge(make(old, content="new"))
+    backups._knows_by_name.cache_clear()
+    assert Path(old).read_text() == "new"
+    assert [text for _, _, text, _ in box.kept] == ["old"]
+    assert said == []
+
+
+async def test_content_that_the_validator_refuses_leaves_nothing_to_keep(box, old):
+    file = make(old, content="new", validate="false {path}")
+    with pytest.raises(Exception, match="validate"):
+        await converge(file)
+    assert box.kept == []
+
+
+async def test_a_backup_that_fails_is_said_and_fails_nothing(said, old):
+    token = backup_store.set(Box(OSError(28, "No space left on device")))
+    await converge(make(old, content="new"))
+    backup_store.reset(token)
+    assert old.read_text() == "new"
+    assert said == [f"no backup of {old}: No space left on device"]
+
+
+async def test_without_a_keeper_the_old_file_is_not_even_opened(old, monkeypatch):
+    opened = []
+    real, straight = os.open, safe_open._syscall
+    await converge(make(old.with_name("g"), content="x"))  # so that it is known what file system this is
+    file = make(old, ensure="absent")
+    monkeypatch.setattr(
+        os, "open", lambda path, *more, **options: opened.append(path) or real(path, *more, **options)
+    )
+    plan = await look(file)
+    monkeypatch.setattr(
+        safe_open, "_syscall", lambda *words: opened.append(os.fsdecode(words[2])) or straight(*words)
+    )
+    for action in plan:
+        await action.run()
+    assert opened == [str(old.parent)]
+    assert not old.exists()
+
+
+async def test_what_must_be_overwritten_in_place_is_kept_before(box, old, monkeypatch):
+    """A rename over a mount point fails like this."""
+
+    def busy(*_names, **_directories):
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+    inode = old.stat().st_ino
+    monkeypatch.setattr(os, "rename", busy)
+    await converge(make(old, content="new"))
+    assert [content for _, _, content, _ in box.kept] == ["old"]
+    assert old.read_text() == "new"
+    assert old.stat().st_ino == inode

@@ -1,0 +1,71 @@
+"""Sockets for questions are kept where somebody listens, and never for another namespace than is meant."""
+
+import os
+
+import pytest
+import trio
+from network_worlds import ip
+
+from reactor import ResourceError
+from resources.network.links import find_index
+from resources.network.rtnetlink import RtnetlinkSocket
+from watchers.netlink_socket_pool import MOST, socket_pool
+
+
+@pytest.fixture
+def heard(world):
+    """A namespace in which somebody listens."""
+    socket_pool.allow(world.name)
+    yield world
+    socket_pool.forbid(world.name)
+
+
+def sockets():
+    """The descriptors of this process that are sockets."""
+    links = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
+    return sum(os.readlink(each).startswith("socket:") for each in links if os.path.islink(each))
+
+
+def test_the_next_question_takes_the_same_socket(heard):
+    with RtnetlinkSocket(heard.name) as first:
+        pass
+    with RtnetlinkSocket(heard.name) as second:
+        assert second._socket is first._socket
+
+
+def test_none_is_kept_where_nobody_listens(world):
+    before = sockets()
+    for netns in (None, world.name):
+        with RtnetlinkSocket(netns):
+            pass
+    assert sockets() == before
+
+
+def test_few_are_kept_and_none_when_nobody_listens_any_more(heard):
+    before = sockets()
+    talks = [RtnetlinkSocket(heard.name) for _ in range(MOST + 2)]
+    for talk in talks:
+        talk.__exit__(None, None, None)
+    assert sockets() == before + MOST
+    with RtnetlinkSocket(heard.name):
+        socket_pool.forbid(heard.name)
+    assert sockets() == before
+
+
+async def test_a_namespace_that_took_over_the_name_is_asked_itself(heard):
+    with RtnetlinkSocket(heard.name) as kernel:
+        assert await find_index(kernel, "v0")
+    ip("netns", "delete", heard.name)
+    with pytest.raises(ResourceError, match="there is no network namespace"):
+        RtnetlinkSocket(heard.name)
+    ip("netns", "add", heard.name)
+    with RtnetlinkSocket(heard.name) as kernel:
+        assert await find_index(kernel, "v0") is None
+
+
+def test_a_socket_with_an_answer_left_is_not_taken_again(heard):
+    with pytest.raises(trio.TooSlowError), RtnetlinkSocket(heard.name) as first:
+        raise trio.TooSlowError
+    with RtnetlinkSocket(heard.name) as second:
+        assert second._socket is not first._socket
+    assert first._socket.fileno() == -1

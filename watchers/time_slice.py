@@ -1,0 +1,26 @@
+"""Long work in short slices, so that other tasks of the loop are never kept waiting."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import trio
+
+SLICE = 0.0005
+"""Seconds of work between two checkpoints. The wait of an event under load is half of it."""
+
+
+class TimeSlice:
+    """Tells when a slice is used up: ``if pacer.due(): await pacer.rest()``."""
+
+    def __init__(self) -> None:
+        self._ends = perf_counter() + SLICE
+
+    def used_up(self) -> bool:
+        """Whether it is time to let others run."""
+        return perf_counter() >= self._ends
+
+    async def yield_to_loop(self) -> None:
+        """Let others run, and begin a new slice."""
+        await trio.lowlevel.checkpoint()
+        self._ends = perf_counter() + SLICE
