@@ -25,9 +25,9 @@ from reactor import ResourceError
 from reactor.loading import data_located
 from reactor.manifest.inputs import Inputs
 from reactor.resource.diagnostic import ManifestError
+from reactor.resources.archive import Archive
+from reactor.resources.health.goss.http import HttpRule
 from reactor.source.cache import fetched
-from resources.archive import Archive
-from resources.health.goss.http import HttpRule
 
 SEED = 11
 AT_ONCE = 4

@@ -35,8 +35,8 @@ from _harness import (
 )
 
 from reactor.engine.flapping import REPAIRS
-from resources.network.rtnetlink import NLM_F_ACK, NLM_F_REQUEST, message
-from watchers.netlink_socket import (
+from reactor.resources.network.rtnetlink import NLM_F_ACK, NLM_F_REQUEST, message
+from reactor.watchers.netlink_socket import (
     NETLINK_ADD_MEMBERSHIP,
     READ_SIZE,
     SOL_NETLINK,
@@ -45,7 +45,7 @@ from watchers.netlink_socket import (
     pack,
     unpack,
 )
-from watchers.netlink_topics import RTM_DELADDR, RTM_DELROUTE, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWROUTE
+from reactor.watchers.netlink_topics import RTM_DELADDR, RTM_DELROUTE, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWROUTE
 
 ADDRESSES, ROUTES = 50, 10
 LINK, OTHER_END = "bench0", "bench1"

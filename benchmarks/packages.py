@@ -21,8 +21,8 @@ from apt_root import AptRoot
 from deb_packages import Deb
 
 from reactor.engine.events import Result
+from reactor.resources.package import Package, commands, providers
 from reactor.testing.story import converge_once
-from resources.package import Package, commands, providers
 
 COUNT = 100
 NAMES = [f"tiny{number}" for number in range(COUNT)]

@@ -16,9 +16,9 @@ import zstandard  # noqa: F401
 
 import reactor.http.answer  # noqa: F401 - before the fork, so that no child has to
 from reactor.hostfs import fsync
-from resources.archive import Archive
-from resources.file import File
-from resources.scaffold import Scaffold
+from reactor.resources.archive import Archive
+from reactor.resources.file import File
+from reactor.resources.scaffold import Scaffold
 
 KINDS = {"archive": Archive, "file": File, "scaffold": Scaffold}
 

@@ -64,8 +64,8 @@ MAY_IMPORT = {
         "reactor.atomic_write", "reactor.hostfs", "reactor.trust", "reactor.error_codes",
     },
     "reactor.__main__": {"reactor.cli"},
-    "resources": {"reactor", "reactor.hostfs", "watchers"},
-    "watchers": {"reactor"},
+    "reactor.resources": {"reactor", "reactor.hostfs", "reactor.watchers"},
+    "reactor.watchers": {"reactor"},
 }  # fmt: skip
 
 
@@ -92,6 +92,10 @@ def test_the_page_on_the_design_draws_the_arrows():
     assert picture in section, f"put this into {DESIGN}:\n{picture}"
 
 
+LINKED = {"reactor.resources", "reactor.watchers"}
+"""They stand beside the package, and enter by its public doors as a third party's do."""
+
+
 def home(module):
     """The folder (or top module) that ``module`` belongs to: ``reactor.graph`` for ``reactor.graph.steps.cycles``."""
     parts = module.split(".")
@@ -108,6 +112,12 @@ def imports(path):
             yield node.module
 
 
+def module_of(path):
+    """The name that the file at ``path`` is imported by: two folders beside the package are linked into it."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts if parts[0] == "reactor" else ("reactor", *parts)).removesuffix(".__init__")
+
+
 def sources():
     for top in ("reactor", "resources", "watchers"):
         yield from sorted((ROOT / top).rglob("*.py"))
@@ -115,12 +125,12 @@ def sources():
 
 @pytest.mark.parametrize("path", list(sources()), ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_follow_the_arrows(path):
-    module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    module = module_of(path)
     if module == "reactor":
         return
     mine = home(module)
     for imported in imports(path):
-        if imported.split(".")[0] not in ("reactor", "resources", "watchers"):
+        if imported.split(".")[0] != "reactor":
             continue
         target = home(imported)
         allowed = {mine, *MAY_IMPORT[mine], *([BY_ALL] if module.startswith("reactor.") else [])}
@@ -129,7 +139,10 @@ def test_imports_follow_the_arrows(path):
 
 def test_the_map_of_the_house_holds_every_part_and_nothing_imports_what_stands_below_it():
     drawn = [f"reactor.{part}" for part in re.findall(r"^- ``(\w+)/?``", reactor.__doc__, re.MULTILINE)]
-    assert set(drawn) == {part for part in MAY_IMPORT if part.startswith("reactor.")} - {"reactor.__main__"}
+    assert set(drawn) == {part for part in MAY_IMPORT if part.startswith("reactor.")} - {
+        "reactor.__main__",
+        *LINKED,
+    }
     for below, part in enumerate(drawn):
         assert MAY_IMPORT[part] <= set(drawn[:below]), part
 
@@ -153,7 +166,11 @@ def test_a_package_that_lists_its_modules_lists_all_of_them(package, text):
 def test_kinds_and_watchers_enter_by_the_public_doors(path):
     if path.relative_to(ROOT).parts[0] == "reactor":
         return
-    inner = [name for name in imports(path) if name.startswith("reactor.") and name != "reactor.hostfs"]
+    inner = [
+        name
+        for name in imports(path)
+        if name.startswith("reactor.") and home(name) not in {"reactor.hostfs", *LINKED}
+    ]
     assert not inner, f"{path} imports {inner}"
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from reactor.resources.exec import Exec
+from reactor.resources.file import File
+from reactor.resources.scaffold import Scaffold
 from reactor.testing.contract import CONTRACT, Case
-from resources.exec import Exec
-from resources.file import File
-from resources.scaffold import Scaffold
 
 OWNERS = {"owner": str(os.getuid()), "group": str(os.getgid())}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from reactor import ChangedPaths
-from watchers.inotify_descriptor import Watched
+from reactor.watchers.inotify_descriptor import Watched
 
 
 class Listener(NamedTuple):

@@ -11,8 +11,8 @@ from typing import cast
 import trio
 
 from reactor import ChangedPaths, PathWatch, ResourceError, Watch, Watcher, WatchSink, fragile_mounts
-from watchers.directory import Directory, Listener
-from watchers.inotify_descriptor import (
+from reactor.watchers.directory import Directory, Listener
+from reactor.watchers.inotify_descriptor import (
     ATTRIBUTES,
     COME_OR_GONE,
     IS_DIRECTORY,
@@ -24,12 +24,12 @@ from watchers.inotify_descriptor import (
     InotifyDescriptor,
     RawEvent,
 )
-from watchers.mounts import MountTable
-from watchers.path_tree import POLL_INTERVAL, PathTree, normal_path
-from watchers.pending_writes import INPUT, MANAGED, Pace, PendingWrites
-from watchers.polling import PollingReport
-from watchers.read_throttle import ReadThrottle
-from watchers.time_slice import TimeSlice
+from reactor.watchers.mounts import MountTable
+from reactor.watchers.path_tree import POLL_INTERVAL, PathTree, normal_path
+from reactor.watchers.pending_writes import INPUT, MANAGED, Pace, PendingWrites
+from reactor.watchers.polling import PollingReport
+from reactor.watchers.read_throttle import ReadThrottle
+from reactor.watchers.time_slice import TimeSlice
 
 SETTLE = 0.002
 """Seconds between the deletion of a name and its check. `install` and `cp --remove-destination` unlink a file and

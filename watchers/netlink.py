@@ -11,10 +11,10 @@ from typing import cast
 import trio
 
 from reactor import Watch, Watcher, WatchSink
-from watchers.mounts import MountTable
-from watchers.netlink_listener import NetlinkListener
-from watchers.netlink_socket import NAMESPACES
-from watchers.netlink_topics import WatchedTopic
+from reactor.watchers.mounts import MountTable
+from reactor.watchers.netlink_listener import NetlinkListener
+from reactor.watchers.netlink_socket import NAMESPACES
+from reactor.watchers.netlink_topics import WatchedTopic
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,15 @@ from contextlib import suppress
 import trio
 
 from reactor import WatchSink, WatchState
-from watchers.netlink_socket import NETLINK_ADD_MEMBERSHIP, READ_SIZE, SOL_NETLINK, open_socket, unpack
-from watchers.netlink_socket_pool import socket_pool
-from watchers.netlink_topics import LinkNames, Topic, WatchedTopic
+from reactor.watchers.netlink_socket import (
+    NETLINK_ADD_MEMBERSHIP,
+    READ_SIZE,
+    SOL_NETLINK,
+    open_socket,
+    unpack,
+)
+from reactor.watchers.netlink_socket_pool import socket_pool
+from reactor.watchers.netlink_topics import LinkNames, Topic, WatchedTopic
 
 READS_AT_ONCE = 32
 """One change of a link is told in four or five messages: they should become one check."""

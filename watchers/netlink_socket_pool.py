@@ -9,7 +9,7 @@ import os
 import socket
 from typing import NamedTuple
 
-from watchers.netlink_socket import NAMESPACES, SOL_NETLINK, open_socket
+from reactor.watchers.netlink_socket import NAMESPACES, SOL_NETLINK, open_socket
 
 _NETLINK_CAP_ACK = 10  # an error does not repeat the request
 _NETLINK_EXT_ACK = 11  # it tells in words what is wrong

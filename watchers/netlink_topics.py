@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from watchers.netlink_socket import (
+from reactor.watchers.netlink_socket import (
     NLM_F_DUMP,
     NLM_F_REQUEST,
     NLMSG_DONE,

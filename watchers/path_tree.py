@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from reactor import ChangedPaths
-from watchers.directory import Directory, Listener
-from watchers.inotify_descriptor import InotifyDescriptor, Watched
-from watchers.mounts import MountTable
+from reactor.watchers.directory import Directory, Listener
+from reactor.watchers.inotify_descriptor import InotifyDescriptor, Watched
+from reactor.watchers.mounts import MountTable
 
 POLL_INTERVAL = 5.0
 """Seconds between two checks of what sends no events."""

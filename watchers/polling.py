@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reactor import WatchSink, WatchState
-from watchers.directory import Directory
+from reactor.watchers.directory import Directory
 
 
 class PollingReport:

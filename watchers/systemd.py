@@ -8,8 +8,8 @@ from typing import ClassVar, cast
 import trio
 
 from reactor import Watch, Watcher, WatchSink
-from watchers.dbus import Scope
-from watchers.unit_listener import UnitListener
+from reactor.watchers.dbus import Scope
+from reactor.watchers.unit_listener import UnitListener
 
 
 @dataclass(frozen=True, slots=True)

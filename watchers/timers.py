@@ -9,7 +9,7 @@ from typing import cast
 import trio
 
 from reactor import TimerWatch, Watch, Watcher, WatchSink
-from watchers.time_slice import TimeSlice
+from reactor.watchers.time_slice import TimeSlice
 
 _SPREAD = 0.05
 _GOLDEN_RATIO = (math.sqrt(5) - 1) / 2

@@ -8,8 +8,8 @@ from contextlib import suppress
 
 import trio
 
-from watchers.inotify_descriptor import QUEUE_OVERFLOW, WATCH_DROPPED, InotifyDescriptor, Watched
-from watchers.units import drop_in_names, template_of
+from reactor.watchers.inotify_descriptor import QUEUE_OVERFLOW, WATCH_DROPPED, InotifyDescriptor, Watched
+from reactor.watchers.units import drop_in_names, template_of
 
 _DROP_INS = ".d"
 _LINKS = (".wants", ".requires")

@@ -9,9 +9,9 @@ from functools import partial
 import trio
 
 from reactor import WatchSink, WatchState
-from watchers.dbus import Bus, CallError, Match, Message, NoBusError, Scope, Subscription, connect
-from watchers.unit_files import UnitFiles, concerns
-from watchers.units import (
+from reactor.watchers.dbus import Bus, CallError, Match, Message, NoBusError, Scope, Subscription, connect
+from reactor.watchers.unit_files import UnitFiles, concerns
+from reactor.watchers.units import (
     MANAGER,
     MANAGER_PATH,
     SYSTEMD,

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from weakref import WeakKeyDictionary
 
-from watchers.dbus import Bus, CallError, Match, Scope
+from reactor.watchers.dbus import Bus, CallError, Match, Scope
 
 SYSTEMD = "org.freedesktop.systemd1"
 MANAGER_PATH = "/org/freedesktop/systemd1"

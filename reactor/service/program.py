@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from reactor.service.installation import InstallationError
 from reactor.trust.rule import DistrustedError, Trust
 
-_OURS = ("reactor", "resources", "watchers")
+_OURS = ("reactor", "reactor.resources", "reactor.watchers")
 _PLUGINS = ("reactor.resources", "reactor.health", "reactor.watchers")
 _HINT = "install reactor as root where nobody else can write, such as a virtual environment in /opt: see docs/service.md"
 

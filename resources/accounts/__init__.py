@@ -4,7 +4,7 @@
 properties, `planner` is the decision table of a user, and `membership` is what both do about who is in what.
 """
 
-from resources.accounts.group import Group
-from resources.accounts.user import User
+from reactor.resources.accounts.group import Group
+from reactor.resources.accounts.user import User
 
 __all__ = ["Group", "User"]

@@ -20,11 +20,17 @@ from reactor import (
     ResourceError,
     Watch,
 )
-from resources.accounts import shadow
-from resources.accounts.database import GROUP, GroupLine, find_group
-from resources.accounts.membership import Membership, groups_of, members_of, moves
-from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
-from resources.accounts.preflight import refuse_group
+from reactor.resources.accounts import shadow
+from reactor.resources.accounts.database import GROUP, GroupLine, find_group
+from reactor.resources.accounts.membership import Membership, groups_of, members_of, moves
+from reactor.resources.accounts.names import (
+    AccountId,
+    AccountName,
+    AccountNames,
+    accounts_named,
+    irreversible,
+)
+from reactor.resources.accounts.preflight import refuse_group
 
 
 class Group(Resource, kind="group"):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from reactor import Action, Plan, ResourceError
 from reactor.hostfs import Change, attributes_diff
-from resources.accounts import shadow
-from resources.accounts.database import PasswdLine, ShadowLine
-from resources.accounts.membership import moves
+from reactor.resources.accounts import shadow
+from reactor.resources.accounts.database import PasswdLine, ShadowLine
+from reactor.resources.accounts.membership import moves
 
 if TYPE_CHECKING:
-    from resources.accounts.user import User
+    from reactor.resources.accounts.user import User
 
 
 @dataclass(frozen=True, slots=True)

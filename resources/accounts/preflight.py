@@ -13,12 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from reactor import ResourceError, in_thread
-from resources.accounts.database import GroupLine, PasswdLine, groups, users
+from reactor.resources.accounts.database import GroupLine, PasswdLine, groups, users
 
 if TYPE_CHECKING:
-    from resources.accounts.group import Group
-    from resources.accounts.planner import UserState
-    from resources.accounts.user import User
+    from reactor.resources.accounts.group import Group
+    from reactor.resources.accounts.planner import UserState
+    from reactor.resources.accounts.user import User
 
 
 async def refuse_user(user: User, state: UserState) -> None:

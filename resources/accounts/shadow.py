@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 from reactor import ResourceError
-from resources.process import perform
+from reactor.resources.process import perform
 
 _changing = trio.Lock()
 

@@ -25,7 +25,7 @@ from reactor import (
     in_thread,
     register_secret,
 )
-from resources.accounts.database import (
+from reactor.resources.accounts.database import (
     GROUP,
     PASSWD,
     SHADOW,
@@ -38,10 +38,16 @@ from resources.accounts.database import (
     is_date,
     users,
 )
-from resources.accounts.membership import Membership, groups_of, members_of
-from resources.accounts.names import AccountId, AccountName, AccountNames, accounts_named, irreversible
-from resources.accounts.planner import UserState, plan_user
-from resources.accounts.preflight import refuse_user
+from reactor.resources.accounts.membership import Membership, groups_of, members_of
+from reactor.resources.accounts.names import (
+    AccountId,
+    AccountName,
+    AccountNames,
+    accounts_named,
+    irreversible,
+)
+from reactor.resources.accounts.planner import UserState, plan_user
+from reactor.resources.accounts.preflight import refuse_user
 
 # crypt(5): a method, maybe parameters, salt and hash; ! in front locks it, and ! or * alone is no password at all.
 _HASH = re.compile(r"!{0,2}(\$[a-z0-9-]+\$[./A-Za-z0-9$=,+_-]+)|[!*]{1,2}")

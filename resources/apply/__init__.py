@@ -1,5 +1,5 @@
 """The kind `apply`: another manifest as a part of this one."""
 
-from resources.apply.kind import Apply
+from reactor.resources.apply.kind import Apply
 
 __all__ = ["Apply"]

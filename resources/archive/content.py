@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from reactor import ResourceError
 from reactor.hostfs import is_only_ours, open_content
-from resources.download.digest import digest_of
+from reactor.resources.download.digest import digest_of
 
 _COPY = os.O_RDWR | os.O_CLOEXEC
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from reactor import ResourceError, emit_output, in_thread
 from reactor.hostfs import Explaining, Parent, PreviousContent
-from resources.archive import staging
-from resources.archive.content import Expected, digest_of_ours
-from resources.archive.ownership import MODE, give
-from resources.archive.state import Desired
-from resources.download.download_origin import Origin, fingerprint
-from resources.download.partial_download import Partial
-from resources.download.to_file import fetch_in_time
+from reactor.resources.archive import staging
+from reactor.resources.archive.content import Expected, digest_of_ours
+from reactor.resources.archive.ownership import MODE, give
+from reactor.resources.archive.state import Desired
+from reactor.resources.download.download_origin import Origin, fingerprint
+from reactor.resources.download.partial_download import Partial
+from reactor.resources.download.to_file import fetch_in_time
 
 
 async def download(desired: Desired, owner: tuple[int, int], expected: Expected) -> None:

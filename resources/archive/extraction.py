@@ -9,13 +9,13 @@ import trio
 
 from reactor import ResourceError, UnpackingError, emit_output, in_thread, size_in_words, unpack
 from reactor.hostfs import Explaining, Parent, sync_file_system
-from resources.archive import staging
-from resources.archive.content import Expected, verified
-from resources.archive.directory import opened_directory
-from resources.archive.install_tree import move_in
-from resources.archive.observer import exists
-from resources.archive.state import Desired
-from resources.download.progress import Progress
+from reactor.resources.archive import staging
+from reactor.resources.archive.content import Expected, verified
+from reactor.resources.archive.directory import opened_directory
+from reactor.resources.archive.install_tree import move_in
+from reactor.resources.archive.observer import exists
+from reactor.resources.archive.state import Desired
+from reactor.resources.download.progress import Progress
 
 
 async def extract(desired: Desired, owner: tuple[int, int], expected: Expected) -> None:

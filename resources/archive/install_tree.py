@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from reactor import ResourceError, read_mounts
 from reactor.hostfs import Explaining
-from resources.archive.directory import opened_directory
+from reactor.resources.archive.directory import opened_directory
 
 
 def move_in(staged: str, target: str, handle: int) -> None:

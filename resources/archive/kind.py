@@ -28,14 +28,14 @@ from reactor import (
     single_name,
 )
 from reactor.hostfs import Explaining, Parent, accounts_of, checksum_of, first_made, names_of
-from resources.archive.directory import may_be_directory
-from resources.archive.observer import Observer
-from resources.archive.planner import plan_archive
-from resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size, UnpackedMode
-from resources.archive.state import ArchiveState, Desired
-from resources.download.properties import Checksum
-from resources.download.source import Source, split_credentials
-from resources.file.kind import Account, parse_mode
+from reactor.resources.archive.directory import may_be_directory
+from reactor.resources.archive.observer import Observer
+from reactor.resources.archive.planner import plan_archive
+from reactor.resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size, UnpackedMode
+from reactor.resources.archive.state import ArchiveState, Desired
+from reactor.resources.download.properties import Checksum
+from reactor.resources.download.source import Source, split_credentials
+from reactor.resources.file.kind import Account, parse_mode
 
 
 class Archive(Resource, kind="archive", providers=("http",)):

@@ -19,11 +19,11 @@ from reactor.hostfs import (
     stamp_of,
     type_of,
 )
-from resources.archive.staging import staging_path
-from resources.archive.state import ArchiveState, Desired
-from resources.download.digest import digest_of
-from resources.download.download_origin import Origin, fingerprint
-from resources.download.partial_download import partial_path
+from reactor.resources.archive.staging import staging_path
+from reactor.resources.archive.state import ArchiveState, Desired
+from reactor.resources.download.digest import digest_of
+from reactor.resources.download.download_origin import Origin, fingerprint
+from reactor.resources.download.partial_download import partial_path
 
 
 class Observer:

@@ -17,11 +17,11 @@ from reactor.hostfs import (
     set_attributes,
     store,
 )
-from resources.archive import staging
-from resources.archive.staging import staging_path
-from resources.archive.state import Desired
-from resources.download.download_origin import Origin
-from resources.download.partial_download import partial_path
+from reactor.resources.archive import staging
+from reactor.resources.archive.staging import staging_path
+from reactor.resources.archive.state import Desired
+from reactor.resources.download.download_origin import Origin
+from reactor.resources.download.partial_download import partial_path
 
 MODE = 0o640
 """Of an archive: nobody but its owner and its group needs to read it, and it may have been got with a password."""

@@ -12,11 +12,11 @@ from functools import partial
 
 from reactor import Action, Plan, ResourceError
 from reactor.hostfs import FileType
-from resources.archive import ownership
-from resources.archive.content import Expected
-from resources.archive.download import download
-from resources.archive.extraction import extract
-from resources.archive.state import ArchiveState, Desired
+from reactor.resources.archive import ownership
+from reactor.resources.archive.content import Expected
+from reactor.resources.archive.download import download
+from reactor.resources.archive.extraction import extract
+from reactor.resources.archive.state import ArchiveState, Desired
 
 _IN_THE_WAY = (FileType.DIRECTORY, FileType.DEVICE)
 

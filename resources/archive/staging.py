@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 
 from reactor import ResourceError
 from reactor.hostfs import Parent, flush_directory, make_missing
-from resources.archive.directory import opened_directory
+from reactor.resources.archive.directory import opened_directory
 
 _PARENT_MODE = 0o755
 _TREE = "tree"

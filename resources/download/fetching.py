@@ -20,10 +20,10 @@ from reactor import (
     http_answer,
     size_in_words,
 )
-from resources.download.download_origin import Origin, fingerprint
-from resources.download.partial_download import Partial
-from resources.download.progress import Progress
-from resources.download.source import Source
+from reactor.resources.download.download_origin import Origin, fingerprint
+from reactor.resources.download.partial_download import Partial
+from reactor.resources.download.progress import Progress
+from reactor.resources.download.source import Source
 
 if TYPE_CHECKING:
     from reactor import HttpAnswer

@@ -18,7 +18,7 @@ from typing import Self
 
 from reactor import ResourceError, in_thread
 from reactor.hostfs import flush, flush_directory, others_may_write
-from resources.download.download_origin import Origin
+from reactor.resources.download.download_origin import Origin
 
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

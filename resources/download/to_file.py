@@ -9,10 +9,10 @@ import trio
 
 from reactor import ResourceError
 from reactor.hostfs import Explaining, Parent
-from resources.download.download_origin import Origin
-from resources.download.fetching import fetch
-from resources.download.partial_download import Partial
-from resources.download.source import Source, split_credentials
+from reactor.resources.download.download_origin import Origin
+from reactor.resources.download.fetching import fetch
+from reactor.resources.download.partial_download import Partial
+from reactor.resources.download.source import Source, split_credentials
 
 _PRIVATE = 0o600
 

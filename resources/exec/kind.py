@@ -25,14 +25,14 @@ from reactor import (
     fragile_mounts,
 )
 from reactor.hostfs import Explaining, accounts_of
-from resources.exec.posix import Posix
-from resources.exec.properties import ExitCodes, Location, SearchPath, Umask, Variable
-from resources.exec.provider import Provider
-from resources.exec.shell import Shell
-from resources.exec.shell_syntax import shell_syntax
-from resources.exec.state import ExecState
-from resources.file.kind import Account, parse_mode
-from resources.process import (
+from reactor.resources.exec.posix import Posix
+from reactor.resources.exec.properties import ExitCodes, Location, SearchPath, Umask, Variable
+from reactor.resources.exec.provider import Provider
+from reactor.resources.exec.shell import Shell
+from reactor.resources.exec.shell_syntax import shell_syntax
+from reactor.resources.exec.state import ExecState
+from reactor.resources.file.kind import Account, parse_mode
+from reactor.resources.process import (
     ENVIRONMENT,
     Command,
     Completed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resources.process import split_words
+from reactor.resources.process import split_words
 
 _SHELL = "/bin/sh"
 

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Final
 
-from resources.process import pieces, split_words
+from reactor.resources.process import pieces, split_words
 
 _SHELLS: Final = {"sh", "ash", "bash", "dash", "ksh", "zsh", "su", "runuser", "ssh"}
 """Programs that hand an argument to a shell."""

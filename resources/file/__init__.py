@@ -5,6 +5,6 @@ the changes. The others serve these: `content` (where bytes come from), `validat
 directory it is in), `durability` (flushing to disk in groups), `litter` (what a killed run left behind), `diffs` and `errors` (what people read).
 """
 
-from resources.file.kind import File
+from reactor.resources.file.kind import File
 
 __all__ = ["File"]

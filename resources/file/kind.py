@@ -40,11 +40,11 @@ from reactor.hostfs import (
     refuse_foreign_link,
     refuse_read_only,
 )
-from resources.download.properties import Checksum, check_url, is_url, resolve_source
-from resources.file.observer import Observer
-from resources.file.planner import plan_file, stores
-from resources.file.state import Desired, FileState
-from resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
+from reactor.resources.download.properties import Checksum, check_url, is_url, resolve_source
+from reactor.resources.file.observer import Observer
+from reactor.resources.file.planner import plan_file, stores
+from reactor.resources.file.state import Desired, FileState
+from reactor.resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
 
 _MAX_MODE = 0o777
 _LARGEST = 4 << 30
@@ -405,9 +405,9 @@ class File(Resource, kind="file", providers=("posix",)):
         return self._remote(self.source) if is_url(self.source) else Source(self.source)
 
     def _remote(self, url: str) -> Content:
-        from resources.download.source import Source as Download  # noqa: PLC0415 - few files come from a server
-        from resources.download.source import split_credentials  # noqa: PLC0415
-        from resources.file.remote import Remote  # noqa: PLC0415
+        from reactor.resources.download.source import Source as Download  # noqa: PLC0415 - few files come from a server
+        from reactor.resources.download.source import split_credentials  # noqa: PLC0415
+        from reactor.resources.file.remote import Remote  # noqa: PLC0415
 
         bare, credentials = split_credentials(url)
         download = Download(bare, {}, credentials, _LARGEST, _PATIENCE)

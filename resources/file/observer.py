@@ -25,7 +25,7 @@ from reactor.hostfs import (
     stamp_of,
     type_of,
 )
-from resources.file.state import Desired, FileState
+from reactor.resources.file.state import Desired, FileState
 
 _SPECIAL_BITS = 0o7000
 _FILE = FileType.FILE  # looking a member up in its class costs a tenth of an lstat, and there are many files

@@ -15,7 +15,7 @@ from reactor.hostfs import (
     new_file_diff,
     write,
 )
-from resources.file.state import Desired, FileState
+from reactor.resources.file.state import Desired, FileState
 
 _WRITABLE = 0o022
 _FILE = FileType.FILE  # see observer: a member looked up in its class is slow

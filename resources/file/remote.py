@@ -15,11 +15,11 @@ import trio
 
 from reactor import ResourceError, in_thread
 from reactor.hostfs import Explaining, copy, opened_downloads
-from resources.download.digest import digest_of
-from resources.download.download_origin import Origin, fingerprint
-from resources.download.fetching import fetch
-from resources.download.partial_download import Partial
-from resources.download.source import Source
+from reactor.resources.download.digest import digest_of
+from reactor.resources.download.download_origin import Origin, fingerprint
+from reactor.resources.download.fetching import fetch
+from reactor.resources.download.partial_download import Partial
+from reactor.resources.download.source import Source
 
 _MOST_OF_AN_ANSWER = 30.0
 """Seconds for which an answer is believed: the checks before and after a change ask once."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from reactor.hostfs import NOTHING_WANTED, Attributes, Content, FileType
-from resources.file.validator import Validator
+from reactor.resources.file.validator import Validator
 
 
 class Desired(NamedTuple):

@@ -21,7 +21,7 @@ class Validator(NamedTuple):
 
     async def require_startable(self) -> None:
         """Raise ResourceError where the command could not be started."""
-        from resources.process import ENVIRONMENT, Command, require_startable  # noqa: PLC0415 - see above
+        from reactor.resources.process import ENVIRONMENT, Command, require_startable  # noqa: PLC0415 - see above
 
         try:
             await require_startable(Command(_words(self.text), "/", ENVIRONMENT))
@@ -34,7 +34,7 @@ class Validator(NamedTuple):
         When cancelled, its whole process group is ended. What it says names ``path``: the other name is another
         one each time.
         """
-        from resources.process import ENVIRONMENT, Command, output_tail, run  # noqa: PLC0415 - see above
+        from reactor.resources.process import ENVIRONMENT, Command, output_tail, run  # noqa: PLC0415 - see above
 
         arguments = [word.replace(PLACEHOLDER, candidate) for word in _words(self.text)]
         hint = f"{path} is as it was: mend the new content, or the command in `validate`"
@@ -69,6 +69,6 @@ def paths_in(text: str) -> Iterator[str]:
 
 
 def _words(text: str) -> list[str]:
-    from resources.process import split_words  # noqa: PLC0415 - see above
+    from reactor.resources.process import split_words  # noqa: PLC0415 - see above
 
     return split_words(text)

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field
 
 from reactor import HealthResult, HealthStatus
-from resources.process import ENVIRONMENT, Command, output_tail, run, split_words
+from reactor.resources.process import ENVIRONMENT, Command, output_tail, run, split_words
 
 _STATUS: Final = {0: HealthStatus.OK, 1: HealthStatus.WARNING, 2: HealthStatus.CRITICAL}
 """https://www.monitoring-plugins.org/doc/guidelines.html, "Plugin Return Codes"."""

@@ -1,5 +1,5 @@
 """The kind ``hostname``: what the host is called, by its kernel, at its next boot, and for people."""
 
-from resources.hostname.kind import Hostname
+from reactor.resources.hostname.kind import Hostname
 
 __all__ = ["Hostname"]

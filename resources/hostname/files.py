@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from resources.process import split_words
+from reactor.resources.process import split_words
 
 HOSTNAME = "/etc/hostname"
 MACHINE_INFO = "/etc/machine-info"

@@ -23,9 +23,15 @@ from reactor import (
     Watch,
 )
 from reactor.hostfs import Explaining
-from resources import textfile
-from resources.hostname.files import HOSTNAME, MACHINE_INFO, pretty_name, static_name, with_pretty_name
-from watchers.readiness import HOST_NAME, ReadinessWatch
+from reactor.resources import textfile
+from reactor.resources.hostname.files import (
+    HOSTNAME,
+    MACHINE_INFO,
+    pretty_name,
+    static_name,
+    with_pretty_name,
+)
+from reactor.watchers.readiness import HOST_NAME, ReadinessWatch
 
 _MAX_LENGTH = 64  # of sethostname(2)
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?")

@@ -4,6 +4,6 @@
 next boot and that of the kernel; `options` and `devices` tell whether what one of them says is what is asked for.
 """
 
-from resources.mount.kind import Mount
+from reactor.resources.mount.kind import Mount
 
 __all__ = ["Mount"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from reactor import fragile_mounts
-from resources.mount.mount_table import Mounted
-from resources.mount.options import is_bind
-from resources.mount.tags import is_tag, node_of
+from reactor.resources.mount.mount_table import Mounted
+from reactor.resources.mount.options import is_bind
+from reactor.resources.mount.tags import is_tag, node_of
 
 _FAMILIES = {"nfs4": "nfs", "fuseblk": "fuse"}
 

@@ -6,7 +6,7 @@ import os.path
 import re
 from typing import NamedTuple
 
-from resources.mount.tags import path_of
+from reactor.resources.mount.tags import path_of
 
 FSTAB = "/etc/fstab"
 SWAP = "swap"

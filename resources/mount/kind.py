@@ -22,16 +22,16 @@ from reactor import (
     fragile_mounts,
 )
 from reactor.hostfs import NormalForms
-from resources import textfile
-from resources.mount import preflight, swap
-from resources.mount.devices import is_same
-from resources.mount.fstab import FSTAB, SWAP, Entry, about, entries_at
-from resources.mount.mount_table import Mounted, mounts_at
-from resources.mount.option_aliases import in_words_of, is_known
-from resources.mount.planner import plan_mount
-from resources.mount.state import Desired, MountState
-from resources.mount.swap import areas_at
-from watchers.readiness import MOUNTS, ReadinessWatch
+from reactor.resources import textfile
+from reactor.resources.mount import preflight, swap
+from reactor.resources.mount.devices import is_same
+from reactor.resources.mount.fstab import FSTAB, SWAP, Entry, about, entries_at
+from reactor.resources.mount.mount_table import Mounted, mounts_at
+from reactor.resources.mount.option_aliases import in_words_of, is_known
+from reactor.resources.mount.planner import plan_mount
+from reactor.resources.mount.state import Desired, MountState
+from reactor.resources.mount.swap import areas_at
+from reactor.watchers.readiness import MOUNTS, ReadinessWatch
 
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _OPTION = re.compile(r"[^\s,]+")

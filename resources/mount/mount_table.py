@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from reactor import MountInfo, read_mounts
 from reactor.hostfs import Explaining
-from resources.mount.mount_point import real_path
-from watchers.readiness import MOUNTS
+from reactor.resources.mount.mount_point import real_path
+from reactor.watchers.readiness import MOUNTS
 
 
 class Mounted(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reactor.hostfs import NormalForms
-from resources.mount.mount_table import Mounted, mounts_at
-from resources.mount.state import Desired
+from reactor.resources.mount.mount_table import Mounted, mounts_at
+from reactor.resources.mount.state import Desired
 
 _DEVICE = "device"
 """What the normal form of the device is called; those of options have their names before an equals sign."""

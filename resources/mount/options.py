@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from resources.accounts.database import gid_of, uid_of
+from reactor.resources.accounts.database import gid_of, uid_of
 
 _FLAGS = {
     "ro": "rw",

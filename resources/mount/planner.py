@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from reactor import Action, Plan
-from resources import textfile
-from resources.mount import swap, system
-from resources.mount.fstab import FSTAB, SWAP, about, with_entry, without_entry
-from resources.mount.options import missing
-from resources.mount.state import Desired, MountState
+from reactor.resources import textfile
+from reactor.resources.mount import swap, system
+from reactor.resources.mount.fstab import FSTAB, SWAP, about, with_entry, without_entry
+from reactor.resources.mount.options import missing
+from reactor.resources.mount.state import Desired, MountState
 
 
 def plan_mount(desired: Desired, state: MountState) -> Plan:

@@ -9,10 +9,10 @@ import os
 
 from reactor import ResourceError, fragile_mounts
 from reactor.hostfs import Explaining
-from resources.mount.fstab import Entry
-from resources.mount.mount_point import mount_point
-from resources.mount.options import is_bind
-from resources.mount.state import Desired, MountState
+from reactor.resources.mount.fstab import Entry
+from reactor.resources.mount.mount_point import mount_point
+from reactor.resources.mount.options import is_bind
+from reactor.resources.mount.state import Desired, MountState
 
 
 async def refuse(desired: Desired, state: MountState) -> None:

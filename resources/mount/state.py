@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from reactor.hostfs import NormalForms
-from resources.mount.fstab import Entry
-from resources.mount.mount_table import Mounted
+from reactor.resources.mount.fstab import Entry
+from reactor.resources.mount.mount_table import Mounted
 
 
 class Desired(NamedTuple):

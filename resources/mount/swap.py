@@ -13,9 +13,9 @@ from typing import Final
 
 from reactor import Action, Plan, ResourceError, in_thread
 from reactor.hostfs import Explaining, is_only_ours, open_source
-from resources.mount.fstab import unescape
-from resources.mount.mount_table import Mounted
-from resources.mount.state import Desired, MountState
+from reactor.resources.mount.fstab import unescape
+from reactor.resources.mount.mount_table import Mounted
+from reactor.resources.mount.state import Desired, MountState
 
 SWAPS: Final = "/proc/swaps"
 _SIGNATURES: Final = (b"SWAPSPACE2", b"SWAP-SPACE")

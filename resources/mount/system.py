@@ -10,17 +10,17 @@ from contextlib import ExitStack, suppress
 
 from reactor import ResourceError, fragile_mounts
 from reactor.hostfs import Explaining, Parent, is_changeable
-from resources import textfile
-from resources.mount.devices import is_same
-from resources.mount.fstab import FSTAB, Entry
-from resources.mount.mount_point import Operand, bind_source, mount_point, unmount_in
-from resources.mount.mount_table import Mounted, mounts_at
-from resources.mount.option_aliases import learn
-from resources.mount.options import for_remount, is_bind
-from resources.mount.state import Desired
-from resources.process import perform
-from resources.service.systemd_dbus import dbus_systemd
-from watchers.dbus import NoBusError, Scope
+from reactor.resources import textfile
+from reactor.resources.mount.devices import is_same
+from reactor.resources.mount.fstab import FSTAB, Entry
+from reactor.resources.mount.mount_point import Operand, bind_source, mount_point, unmount_in
+from reactor.resources.mount.mount_table import Mounted, mounts_at
+from reactor.resources.mount.option_aliases import learn
+from reactor.resources.mount.options import for_remount, is_bind
+from reactor.resources.mount.state import Desired
+from reactor.resources.process import perform
+from reactor.resources.service.systemd_dbus import dbus_systemd
+from reactor.watchers.dbus import NoBusError, Scope
 
 
 async def mount(desired: Desired) -> None:

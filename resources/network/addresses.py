@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from resources.network.rtnetlink import RtnetlinkSocket, message
-from watchers.netlink_socket import Frame, attributes, pack_attribute
+from reactor.resources.network.rtnetlink import RtnetlinkSocket, message
+from reactor.watchers.netlink_socket import Frame, attributes, pack_attribute
 
 _RTM_GETADDR = 22
 _FIXED_SIZE = 8

@@ -8,16 +8,16 @@ from dataclasses import replace
 from pydantic import PrivateAttr
 
 from reactor import Claim, Plan, SandboxAccess, Watch, emit_output
-from resources.network.link_planner import impending_loss, plan_link
-from resources.network.link_properties import LinkProperties
-from resources.network.link_state import LinkState, observe
-from resources.network.losses import lost_with_link
-from resources.network.preflight import refuse_link
-from resources.network.properties import link_path, needs_in, qualified
-from resources.network.renames import Renames
-from resources.network.rtnetlink import RtnetlinkSocket, explained
-from watchers.netlink import NetlinkWatch
-from watchers.netlink_topics import Topic, WatchedTopic
+from reactor.resources.network.link_planner import impending_loss, plan_link
+from reactor.resources.network.link_properties import LinkProperties
+from reactor.resources.network.link_state import LinkState, observe
+from reactor.resources.network.losses import lost_with_link
+from reactor.resources.network.preflight import refuse_link
+from reactor.resources.network.properties import link_path, needs_in, qualified
+from reactor.resources.network.renames import Renames
+from reactor.resources.network.rtnetlink import RtnetlinkSocket, explained
+from reactor.watchers.netlink import NetlinkWatch
+from reactor.watchers.netlink_topics import Topic, WatchedTopic
 
 _CLAIMED = ("type", "peer", "parent", "id", "mode", "remote", "mtu", "master", "address")
 

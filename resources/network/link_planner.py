@@ -6,11 +6,11 @@ from collections.abc import Collection
 from functools import partial
 
 from reactor import Action, Plan, ResourceError
-from resources.network.link_properties import TYPES, LinkProperties
-from resources.network.link_requests import configure, create, delete
-from resources.network.link_state import LinkState
-from resources.network.links import SMALLEST_MTU_OF_IPV6
-from resources.network.losses import Loss
+from reactor.resources.network.link_properties import TYPES, LinkProperties
+from reactor.resources.network.link_requests import configure, create, delete
+from reactor.resources.network.link_state import LinkState
+from reactor.resources.network.links import SMALLEST_MTU_OF_IPV6
+from reactor.resources.network.losses import Loss
 
 MANAGED = ("address", "mtu", "master", "state")
 """What can be changed of a link that is there, in the order in which it is said."""

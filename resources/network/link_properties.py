@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 from pydantic import Field
 
 from reactor import Flag, PropertyProblem, Resource
-from resources.network.properties import (
+from reactor.resources.network.properties import (
     IPText,
     LinkName,
     MacAddress,

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from reactor import ResourceError
-from resources.network.link_properties import BOND_MODES, LinkProperties
-from resources.network.link_state import IFF_UP
-from resources.network.links import find_link, index_of
-from resources.network.properties import IPV4, IPV6
-from resources.network.rtnetlink import NLM_F_CREATE, NLM_F_EXCL, RtnetlinkSocket, explained, message
-from watchers.netlink_socket import Frame
-from watchers.netlink_topics import RTM_DELLINK, RTM_NEWLINK
+from reactor.resources.network.link_properties import BOND_MODES, LinkProperties
+from reactor.resources.network.link_state import IFF_UP
+from reactor.resources.network.links import find_link, index_of
+from reactor.resources.network.properties import IPV4, IPV6
+from reactor.resources.network.rtnetlink import NLM_F_CREATE, NLM_F_EXCL, RtnetlinkSocket, explained, message
+from reactor.watchers.netlink_socket import Frame
+from reactor.watchers.netlink_topics import RTM_DELLINK, RTM_NEWLINK
 
 VXLAN_PORT = 4789
 """The one that IANA gave; the kernel's own is an older one."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from resources.network.link_properties import BOND_MODES, LinkProperties
-from resources.network.links import find_link, name_of
-from resources.network.losses import NONE, Losses
-from resources.network.routes import carries_default_route
-from resources.network.rtnetlink import RtnetlinkSocket
+from reactor.resources.network.link_properties import BOND_MODES, LinkProperties
+from reactor.resources.network.links import find_link, name_of
+from reactor.resources.network.losses import NONE, Losses
+from reactor.resources.network.routes import carries_default_route
+from reactor.resources.network.rtnetlink import RtnetlinkSocket
 
 IFF_UP = 0x1
 

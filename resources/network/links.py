@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 from reactor import ResourceError
-from resources.network.rtnetlink import RtnetlinkSocket, decoded, message
-from watchers.netlink_socket import Frame
-from watchers.netlink_topics import RTM_GETLINK, index_and_name
+from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, message
+from reactor.watchers.netlink_socket import Frame
+from reactor.watchers.netlink_topics import RTM_GETLINK, index_and_name
 
 SMALLEST_MTU_OF_IPV6 = 1280
 """RFC 8200, section 5."""

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Sequence
 from enum import Enum, auto
 from typing import Any, Final, NamedTuple
 
-from resources.network.addresses import FoundAddress, addresses_of
-from resources.network.links import name_of
-from resources.network.properties import FAMILIES, IPV4, IPV6
-from resources.network.route_entries import RouteEntry, all_routes
-from resources.network.routes import MAIN_TABLE
-from resources.network.rtnetlink import RtnetlinkSocket, decoded, message
-from watchers.netlink_topics import RTM_GETLINK
+from reactor.resources.network.addresses import FoundAddress, addresses_of
+from reactor.resources.network.links import name_of
+from reactor.resources.network.properties import FAMILIES, IPV4, IPV6
+from reactor.resources.network.route_entries import RouteEntry, all_routes
+from reactor.resources.network.routes import MAIN_TABLE
+from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, message
+from reactor.watchers.netlink_topics import RTM_GETLINK
 
 _MOST_NAMED: Final = 8
 _SCOPE_LINK: Final = 253

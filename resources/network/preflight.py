@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from reactor import ResourceError
-from resources.network.link_properties import LinkProperties
-from resources.network.link_state import IFF_UP, LinkState
-from resources.network.links import find_index, find_link, index_of
-from resources.network.properties import FAMILIES, IPAddress, link_path
-from resources.network.routes import MAIN_TABLE, RTM_GETROUTE, WantedRoute
-from resources.network.rtnetlink import RtnetlinkSocket, decoded, explained, message
+from reactor.resources.network.link_properties import LinkProperties
+from reactor.resources.network.link_state import IFF_UP, LinkState
+from reactor.resources.network.links import find_index, find_link, index_of
+from reactor.resources.network.properties import FAMILIES, IPAddress, link_path
+from reactor.resources.network.routes import MAIN_TABLE, RTM_GETROUTE, WantedRoute
+from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, explained, message
 
 _RTN_UNICAST = 1
 _UP_HINT = "its gateway must be in the network of an address of a link that is up"

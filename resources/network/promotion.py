@@ -11,10 +11,10 @@ import socket
 import struct
 from typing import Final
 
-from resources.network.addresses import FoundAddress
-from resources.network.rtnetlink import RtnetlinkSocket, message
-from watchers.netlink_socket import Frame, attributes, pack_attribute
-from watchers.netlink_topics import RTM_DELADDR, RTM_GETLINK, RTM_NEWLINK
+from reactor.resources.network.addresses import FoundAddress
+from reactor.resources.network.rtnetlink import RtnetlinkSocket, message
+from reactor.watchers.netlink_socket import Frame, attributes, pack_attribute
+from reactor.watchers.netlink_topics import RTM_DELADDR, RTM_GETLINK, RTM_NEWLINK
 
 _LINK_SIZE: Final = 16
 _IFLA_AF_SPEC, _IFLA_INET_CONF = 26, 1

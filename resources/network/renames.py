@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any
 
 from reactor.hostfs import read_record, write_record
-from resources.network.link_properties import LinkProperties
-from resources.network.link_state import LinkState
-from resources.network.links import find_link
-from resources.network.rtnetlink import RtnetlinkSocket, decoded, message
-from watchers.netlink_topics import RTM_GETLINK
+from reactor.resources.network.link_properties import LinkProperties
+from reactor.resources.network.link_state import LinkState
+from reactor.resources.network.links import find_link
+from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, message
+from reactor.watchers.netlink_topics import RTM_GETLINK
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
 _KIND = "link"

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from reactor import Action, Claim, Flag, Plan, PropertyProblem, Resource, ResourceError, SandboxAccess, Watch
-from resources.network.preflight import refuse_route
-from resources.network.properties import (
+from reactor.resources.network.preflight import refuse_route
+from reactor.resources.network.properties import (
     IPV6,
     IPNetwork,
     IPText,
@@ -25,7 +25,7 @@ from resources.network.properties import (
     parse_network,
     qualified,
 )
-from resources.network.routes import (
+from reactor.resources.network.routes import (
     MAIN_TABLE,
     FoundRoute,
     NextHop,
@@ -35,9 +35,9 @@ from resources.network.routes import (
     read,
     remove,
 )
-from resources.network.rtnetlink import RtnetlinkSocket, explained
-from watchers.netlink import NetlinkWatch
-from watchers.netlink_topics import ANY_LINK, Topic, WatchedTopic
+from reactor.resources.network.rtnetlink import RtnetlinkSocket, explained
+from reactor.watchers.netlink import NetlinkWatch
+from reactor.watchers.netlink_topics import ANY_LINK, Topic, WatchedTopic
 
 DEFAULT = "default"
 

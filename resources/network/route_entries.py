@@ -8,9 +8,9 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-from resources.network.routes import MAIN_TABLE, found_route
-from resources.network.rtnetlink import RtnetlinkSocket, message
-from watchers.netlink_socket import Frame, attributes
+from reactor.resources.network.routes import MAIN_TABLE, found_route
+from reactor.resources.network.rtnetlink import RtnetlinkSocket, message
+from reactor.watchers.netlink_socket import Frame, attributes
 
 _RTM_GETROUTE: Final = 26
 _LOCAL_TABLE, _RTPROT_KERNEL, _RTM_F_CLONED = 255, 2, 0x200

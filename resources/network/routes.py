@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from resources.network.links import check_ipv6_fits, find_link, index_of, name_of
-from resources.network.properties import FAMILIES, IPV4, IPV6, IPAddress, IPNetwork
-from resources.network.rtnetlink import (
+from reactor.resources.network.links import check_ipv6_fits, find_link, index_of, name_of
+from reactor.resources.network.properties import FAMILIES, IPV4, IPV6, IPAddress, IPNetwork
+from reactor.resources.network.rtnetlink import (
     NLM_F_CREATE,
     NLM_F_EXCL,
     NLM_F_REPLACE,
@@ -22,8 +22,8 @@ from resources.network.rtnetlink import (
     explained,
     message,
 )
-from watchers.netlink_socket import Frame, attributes, pack_attribute
-from watchers.netlink_topics import RTM_DELROUTE, RTM_NEWROUTE
+from reactor.watchers.netlink_socket import Frame, attributes, pack_attribute
+from reactor.watchers.netlink_topics import RTM_DELROUTE, RTM_NEWROUTE
 
 MAIN_TABLE = 254
 

@@ -14,8 +14,8 @@ from typing import Any, Self
 import trio
 
 from reactor import ResourceError, in_thread
-from resources.network.shared_reads import SharedReads
-from watchers.netlink_socket import (
+from reactor.resources.network.shared_reads import SharedReads
+from reactor.watchers.netlink_socket import (
     NLM_F_ACK,
     NLM_F_DUMP,
     NLM_F_DUMP_INTR,
@@ -28,7 +28,7 @@ from watchers.netlink_socket import (
     pack,
     unpack,
 )
-from watchers.netlink_socket_pool import socket_pool
+from reactor.watchers.netlink_socket_pool import socket_pool
 
 NLM_F_REPLACE, NLM_F_EXCL, NLM_F_CREATE = 0x100, 0x200, 0x400
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resources.network.route_entries import RouteEntry, all_routes
-from resources.network.rtnetlink import NLM_F_CREATE, NLM_F_REPLACE, RtnetlinkSocket
-from watchers.netlink_socket import Frame
-from watchers.netlink_topics import RTM_NEWROUTE
+from reactor.resources.network.route_entries import RouteEntry, all_routes
+from reactor.resources.network.rtnetlink import NLM_F_CREATE, NLM_F_REPLACE, RtnetlinkSocket
+from reactor.watchers.netlink_socket import Frame
+from reactor.watchers.netlink_topics import RTM_NEWROUTE
 
 
 async def routes_from(kernel: RtnetlinkSocket, family: int, packed: bytes) -> list[RouteEntry]:

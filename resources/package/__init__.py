@@ -6,7 +6,7 @@
 changes.
 """
 
-from resources.package.kind import Package
-from resources.package.state import PackageState
+from reactor.resources.package.kind import Package
+from reactor.resources.package.state import PackageState
 
 __all__ = ["Package", "PackageState"]

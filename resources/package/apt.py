@@ -12,21 +12,21 @@ from contextlib import suppress
 from typing import Final
 
 from reactor import ResourceError
-from resources.package.apt_policy import parse_policy, parse_providers
-from resources.package.apt_simulation import parse_search, parse_simulation
-from resources.package.catalog import Catalog, Offer
-from resources.package.commands import PackageCommands
-from resources.package.database import stamp_of, stamps_of
-from resources.package.debconf import preseed
-from resources.package.dpkg_database import DpkgDatabase
-from resources.package.error_lines import complaint, complaint_in, file_conflict
-from resources.package.locks import released
-from resources.package.own_packages import own_files, refusal_of_own
-from resources.package.planner import Change, Changes, Desired, Options, Step
-from resources.package.provider import Provider
-from resources.package.transaction import Others
-from resources.package.versions import dpkg
-from resources.process import Completed, missing_rights
+from reactor.resources.package.apt_policy import parse_policy, parse_providers
+from reactor.resources.package.apt_simulation import parse_search, parse_simulation
+from reactor.resources.package.catalog import Catalog, Offer
+from reactor.resources.package.commands import PackageCommands
+from reactor.resources.package.database import stamp_of, stamps_of
+from reactor.resources.package.debconf import preseed
+from reactor.resources.package.dpkg_database import DpkgDatabase
+from reactor.resources.package.error_lines import complaint, complaint_in, file_conflict
+from reactor.resources.package.locks import released
+from reactor.resources.package.own_packages import own_files, refusal_of_own
+from reactor.resources.package.planner import Change, Changes, Desired, Options, Step
+from reactor.resources.package.provider import Provider
+from reactor.resources.package.transaction import Others
+from reactor.resources.package.versions import dpkg
+from reactor.resources.process import Completed, missing_rights
 
 _QUESTIONS: Final = {
     "DEBIAN_FRONTEND": "noninteractive",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from resources.package.catalog import Offer
+from reactor.resources.package.catalog import Offer
 
 _PACKAGE = re.compile(r"^(\S+):$", re.MULTILINE)
 _CANDIDATE = re.compile(r"^  Candidate: (?!\(none\))(\S+)$", re.MULTILINE)

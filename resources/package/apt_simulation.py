@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from resources.package.planner import Compare
-from resources.package.transaction import Others, moved
+from reactor.resources.package.planner import Compare
+from reactor.resources.package.transaction import Others, moved
 
 _LINE: Final = re.compile(r"^(Inst|Remv|Purg) (\S+)(?: \[([^\]]*)\])?(?: \((\S+))?", re.MULTILINE)
 _OWNERS: Final = re.compile(r"^(?!diversion by )(\S+(?:, \S+)*): /", re.MULTILINE)

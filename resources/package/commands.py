@@ -11,9 +11,9 @@ from typing import Final
 import trio
 
 from reactor import ResourceError
-from resources.package.error_lines import complaint
-from resources.package.progress_output import ProgressOutput
-from resources.process import ENVIRONMENT, Command, Completed, memory_file, run
+from reactor.resources.package.error_lines import complaint
+from reactor.resources.package.progress_output import ProgressOutput
+from reactor.resources.process import ENVIRONMENT, Command, Completed, memory_file, run
 
 SIMULATION_PATIENCE: Final = 120.0
 """Seconds that a simulation may take."""

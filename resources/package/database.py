@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from reactor import Watch
-from resources.package.state import PackageState
-from resources.package.transaction import Versions
+from reactor.resources.package.state import PackageState
+from reactor.resources.package.transaction import Versions
 
 
 class Stamp(NamedTuple):

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from reactor import ResourceError, register_secret
-from resources.package.error_lines import complaint
-from resources.process import ENVIRONMENT, Command, run
+from reactor.resources.package.error_lines import complaint
+from reactor.resources.process import ENVIRONMENT, Command, run
 
 _QUESTION = re.compile(r"[A-Za-z0-9][^\s/]*(/\S+)+")
 

@@ -13,25 +13,25 @@ from dataclasses import replace
 from typing import Final
 
 from reactor import ResourceError, emit_output
-from resources.package.catalog import Catalog, Offer
-from resources.package.commands import PackageCommands
-from resources.package.database import stamp_of, stamps_of
-from resources.package.dnf_answers import (
+from reactor.resources.package.catalog import Catalog, Offer
+from reactor.resources.package.commands import PackageCommands
+from reactor.resources.package.database import stamp_of, stamps_of
+from reactor.resources.package.dnf_answers import (
     QUERY_FORMAT,
     left_out,
     parse_query,
     parse_transaction,
     parse_upgrades,
 )
-from resources.package.error_lines import complaint, complaint_in, file_conflict
-from resources.package.own_packages import own_files
-from resources.package.planner import Changes, Desired
-from resources.package.provider import Provider
-from resources.package.rpm_database import FORMAT, RpmDatabase
-from resources.package.state import PackageState
-from resources.package.transaction import Others
-from resources.package.versions import rpm
-from resources.process import Completed, missing_rights
+from reactor.resources.package.error_lines import complaint, complaint_in, file_conflict
+from reactor.resources.package.own_packages import own_files
+from reactor.resources.package.planner import Changes, Desired
+from reactor.resources.package.provider import Provider
+from reactor.resources.package.rpm_database import FORMAT, RpmDatabase
+from reactor.resources.package.state import PackageState
+from reactor.resources.package.transaction import Others
+from reactor.resources.package.versions import rpm
+from reactor.resources.process import Completed, missing_rights
 
 _AT_ONCE: Final = {"PYTHONUNBUFFERED": "1"}
 """What dnf says while it works is heard while it does."""

@@ -8,9 +8,9 @@ from functools import cmp_to_key
 from itertools import zip_longest
 from typing import Final
 
-from resources.package.catalog import Offer
-from resources.package.transaction import Others, Versions, moved
-from resources.package.versions import rpm
+from reactor.resources.package.catalog import Offer
+from reactor.resources.package.transaction import Others, Versions, moved
+from reactor.resources.package.versions import rpm
 
 QUERY_FORMAT: Final = "%{name}|%{arch}|%{epoch}:%{version}-%{release}\n"
 """How `repoquery` is asked to write."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from reactor import PathWatch, ResourceError, Watch, in_thread
-from resources.package.database import UNITS_BELOW, Database
-from resources.package.state import NOT_INSTALLED, PackageState
-from resources.package.transaction import Versions
+from reactor.resources.package.database import UNITS_BELOW, Database
+from reactor.resources.package.state import NOT_INSTALLED, PackageState
+from reactor.resources.package.transaction import Versions
 
 _FIELDS = re.compile(
     r"^(Package|Status|Architecture|Version|Essential|Protected|Important|Provides): (.*)", re.MULTILINE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from resources.process import Completed, output_tail
+from reactor.resources.process import Completed, output_tail
 
 _BEGINS: Final = re.compile(
     r"E: |Err:|dpkg: error|The following packages have unmet|Problem\b|(?i:error)|.*(?:\bGPG\b|\bnot signed\b)"

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from reactor import ResourceError
-from resources.download.properties import is_url
-from resources.package.names import GONE
-from resources.package.state import PackageState
+from reactor.resources.download.properties import is_url
+from reactor.resources.package.names import GONE
+from reactor.resources.package.state import PackageState
 
 Compare = Callable[[str, str], int]
 """-1, 0 or 1: whether the version installed is older than the one wanted, the same, or newer."""

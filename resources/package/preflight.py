@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 import trio
 
 from reactor import ResourceError
-from resources.package.planner import Desired
-from resources.package.transaction import Others, beginning
+from reactor.resources.package.planner import Desired
+from reactor.resources.package.transaction import Others, beginning
 
 Simulate = Callable[[Mapping[str, Desired]], Awaitable[Others]]
 """Simulates the one transaction that makes wishes true, by the names of their packages. Raises ResourceError."""

@@ -11,8 +11,8 @@ from typing import Final
 import trio
 
 from reactor import emit_output
-from resources.package.locks import waiting_for
-from resources.process.output import TAIL_BYTES
+from reactor.resources.package.locks import waiting_for
+from reactor.resources.process.output import TAIL_BYTES
 
 FIRST: Final = 5.0
 """Seconds after which something is said; each wait from then on is twice as long as the one before."""

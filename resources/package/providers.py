@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from resources.package import apt, dnf
-from resources.package.apt import Apt
-from resources.package.dnf import Dnf
-from resources.package.provider import Provider
+from reactor.resources.package import apt, dnf
+from reactor.resources.package.apt import Apt
+from reactor.resources.package.dnf import Dnf
+from reactor.resources.package.provider import Provider
 
 PROVIDERS = ("apt", "dnf")
 

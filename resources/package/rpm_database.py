@@ -7,11 +7,11 @@ import re
 from functools import cmp_to_key
 
 from reactor import PathWatch, ResourceError, Watch
-from resources.package.commands import PackageCommands
-from resources.package.database import Database
-from resources.package.state import NOT_INSTALLED, PackageState
-from resources.package.transaction import Versions
-from resources.package.versions import rpm
+from reactor.resources.package.commands import PackageCommands
+from reactor.resources.package.database import Database
+from reactor.resources.package.state import NOT_INSTALLED, PackageState
+from reactor.resources.package.transaction import Versions
+from reactor.resources.package.versions import rpm
 
 _DIRECTORIES = ("/usr/lib/sysimage/rpm", "/var/lib/rpm")
 _FILES = ("rpmdb.sqlite", "Packages.db", "Packages")

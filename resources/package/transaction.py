@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from typing import Final, NamedTuple
 
-from resources.package.planner import Compare
+from reactor.resources.package.planner import Compare
 
 Versions = Mapping[str, frozenset[str]]
 """The versions of each package that is there: of most one."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from reactor import ResourceError
-from resources.package.catalog import Offer
-from resources.package.planner import Change, Changes, Compare, Refusals
+from reactor.resources.package.catalog import Offer
+from reactor.resources.package.planner import Change, Changes, Compare, Refusals
 
 
 def choose(changes: Changes, offers: Mapping[str, Offer], compare: Compare) -> tuple[Changes, Refusals]:

@@ -22,11 +22,11 @@ import trio
 
 from reactor import ResourceError, fragile_mounts, left_alone
 from reactor.hostfs import open_directory
-from resources.process.files import follow, memory_file
-from resources.process.group import end_group
-from resources.process.identity import Identity
-from resources.process.output import TAIL_BYTES, Output, output_tail
-from resources.process.reaper_client import ensure_reaper, killed_with_us
+from reactor.resources.process.files import follow, memory_file
+from reactor.resources.process.group import end_group
+from reactor.resources.process.identity import Identity
+from reactor.resources.process.output import TAIL_BYTES, Output, output_tail
+from reactor.resources.process.reaper_client import ensure_reaper, killed_with_us
 
 ENVIRONMENT: Final = {
     "PATH": "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin",

@@ -11,7 +11,7 @@ from typing import Final
 
 import trio
 
-from resources.process.output import TAIL_BYTES, Output
+from reactor.resources.process.output import TAIL_BYTES, Output
 
 INTERVAL: Final = 0.1
 """Seconds between two looks: the kernel tells nobody that such a file grows."""

@@ -7,7 +7,7 @@ import signal
 
 import trio
 
-from resources.process.process_tree import ProcessTree
+from reactor.resources.process.process_tree import ProcessTree
 
 TERM_GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import trio
 
-from resources.process.group import end_group
+from reactor.resources.process.group import end_group
 
 
 async def end_all(leaders: Iterable[int]) -> None:

@@ -77,7 +77,7 @@ def _start_reaper() -> int:
     """Takes some 2 ms, once, and the guardian 1 MiB."""
     listening, reaper_pipe = os.pipe()
     try:
-        end = (sys.executable, "-P", "-m", "resources.process.reaper")
+        end = (sys.executable, "-P", "-m", "reactor.resources.process.reaper")
         subprocess.run(
             ("/bin/sh", "-c", _REAPER, "reactor-guardian", *end),
             cwd="/",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from reactor import ResourceError
-from resources.process.command import ENVIRONMENT, Command, run
-from resources.process.output import output_tail
+from reactor.resources.process.command import ENVIRONMENT, Command, run
+from reactor.resources.process.output import output_tail
 
 
 async def perform(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - as subprocess.run calls it

@@ -1,5 +1,5 @@
 """The kind `repository`: where the package manager of the host finds packages."""
 
-from resources.repository.kind import Repository
+from reactor.resources.repository.kind import Repository
 
 __all__ = ["Repository"]

@@ -28,10 +28,10 @@ from reactor import (
     register_url_secrets,
 )
 from reactor.hostfs import Explaining
-from resources import textfile
-from resources.package.provider import Provider
-from resources.package.providers import PROVIDERS, provider_of
-from resources.repository.formats import FORMATS, Description, Format
+from reactor.resources import textfile
+from reactor.resources.package.provider import Provider
+from reactor.resources.package.providers import PROVIDERS, provider_of
+from reactor.resources.repository.formats import FORMATS, Description, Format
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CREDENTIALS = re.compile(r"//[^/@]*@")

@@ -1,5 +1,5 @@
 """Whole trees from templates."""
 
-from resources.scaffold.kind import Scaffold
+from reactor.resources.scaffold.kind import Scaffold
 
 __all__ = ["Scaffold"]

@@ -29,10 +29,10 @@ from reactor.hostfs import (
     secret_diff,
     write,
 )
-from resources.process import ENVIRONMENT, Command, output_tail, require_startable, run
-from resources.scaffold.pending_commands import note_of, noted
-from resources.scaffold.state import Difference, ScaffoldState
-from resources.scaffold.target import TargetTree
+from reactor.resources.process import ENVIRONMENT, Command, output_tail, require_startable, run
+from reactor.resources.scaffold.pending_commands import note_of, noted
+from reactor.resources.scaffold.state import Difference, ScaffoldState
+from reactor.resources.scaffold.target import TargetTree
 
 PLACEHOLDER = "{}"
 _PERMISSIONS = 0o777

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Protocol
 
 from reactor import Action, Diff, Plan
-from resources.scaffold.state import ScaffoldState
+from reactor.resources.scaffold.state import ScaffoldState
 
 _NAMED = 10
 """Temporary files that a sentence names; each is also told of when it is removed."""

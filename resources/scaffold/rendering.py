@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from reactor import ResourceError, TemplateError
 from reactor.hostfs import Stamp, settled, stamp_of
-from resources.scaffold.source import SourceTree
-from resources.scaffold.values import Values
+from reactor.resources.scaffold.source import SourceTree
+from reactor.resources.scaffold.values import Values
 
 
 class Made(Protocol):

@@ -25,7 +25,7 @@ from reactor.hostfs import (
     settled,
     stamp_of,
 )
-from resources.scaffold.state import Desired, Difference, ScaffoldState
+from reactor.resources.scaffold.state import Desired, Difference, ScaffoldState
 
 _CROWD = 1000
 """Names beside those of the scaffold; to go through them takes two milliseconds."""

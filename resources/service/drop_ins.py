@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from watchers.dbus import Scope
-from watchers.units import directories, drop_in_names
+from reactor.watchers.dbus import Scope
+from reactor.watchers.units import directories, drop_in_names
 
 
 def drop_ins_of(unit: str, scope: Scope) -> dict[str, list[str]]:

@@ -22,8 +22,8 @@ from reactor import (
     emit_note,
     in_thread,
 )
-from resources.service.names import ALLOWED, fault_of, full_name
-from resources.service.planner import (
+from reactor.resources.service.names import ALLOWED, fault_of, full_name
+from reactor.resources.service.planner import (
     DAEMON_RELOAD,
     DONE,
     Desired,
@@ -32,17 +32,17 @@ from resources.service.planner import (
     done,
     plan_service,
 )
-from resources.service.preflight import refuse
-from resources.service.presets import preset_directories, preset_of
-from resources.service.relations import warning_of
-from resources.service.state import UnitState
-from resources.service.systemctl import Systemctl
-from resources.service.systemd import FileChange, Job, Systemd
-from resources.service.systemd_dbus import dbus_systemd
-from resources.service.sysv import scripts_of
-from watchers.dbus import NoBusError, Scope
-from watchers.systemd import UnitWatch
-from watchers.units import directories, drop_in_names, real_name, template_of
+from reactor.resources.service.preflight import refuse
+from reactor.resources.service.presets import preset_directories, preset_of
+from reactor.resources.service.relations import warning_of
+from reactor.resources.service.state import UnitState
+from reactor.resources.service.systemctl import Systemctl
+from reactor.resources.service.systemd import FileChange, Job, Systemd
+from reactor.resources.service.systemd_dbus import dbus_systemd
+from reactor.resources.service.sysv import scripts_of
+from reactor.watchers.dbus import NoBusError, Scope
+from reactor.watchers.systemd import UnitWatch
+from reactor.watchers.units import directories, drop_in_names, real_name, template_of
 
 _Answer = TypeVar("_Answer")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from watchers.dbus import Scope
-from watchers.units import directories, template_of
+from reactor.watchers.dbus import Scope
+from reactor.watchers.units import directories, template_of
 
 
 class Link(NamedTuple):

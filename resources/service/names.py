@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from watchers.units import UNIT_TYPES
+from reactor.watchers.units import UNIT_TYPES
 
 _LONGEST = 255
 _WORD = re.compile(r"(?:[A-Za-z0-9._+:~@-]|\\x[0-9a-f]{2})+")

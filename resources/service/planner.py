@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from reactor import ResourceError
-from resources.service.state import NOT_FOUND, UnitState, listed
-from resources.service.systemd import FileChange, Job
+from reactor.resources.service.state import NOT_FOUND, UnitState, listed
+from reactor.resources.service.systemd import FileChange, Job
 
 Step = Job | FileChange | Literal["daemon-reload"]
 """One thing to ask of systemd."""

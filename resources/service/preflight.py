@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from reactor import ResourceError
-from resources.service.planner import Desired
-from resources.service.state import NOT_FOUND, UnitState
-from resources.service.systemd import Systemd
-from watchers.dbus import Scope
+from reactor.resources.service.planner import Desired
+from reactor.resources.service.state import NOT_FOUND, UnitState
+from reactor.resources.service.systemd import Systemd
+from reactor.watchers.dbus import Scope
 
 _BROKEN: Final = {
     "bad-setting": "has a bad unit file setting",

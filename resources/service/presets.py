@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from watchers.dbus import Scope
-from watchers.units import template_of
+from reactor.watchers.dbus import Scope
+from reactor.watchers.units import template_of
 
 _VERDICTS = {"enable": True, "disable": False, "ignore": None}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from resources.service.state import UnitState, listed
+from reactor.resources.service.state import UnitState, listed
 
 CONFLICTS: Final = ("Conflicts", "ConflictedBy")
 """The properties that name the units that can't run beside a unit."""

@@ -9,16 +9,16 @@ from typing import Final
 import trio
 
 from reactor import ResourceError
-from resources.process import ENVIRONMENT, Command, Completed, output_tail, run
-from resources.service import sysv, unit_errors
-from resources.service.drop_ins import drop_ins_of, has_unread
-from resources.service.install import also_of
-from resources.service.linked import link_of
-from resources.service.relations import CONFLICTS, USUAL, relations_to_ask
-from resources.service.state import NOT_FOUND, UnitState
-from resources.service.systemd import FORESEEN, FileChange, Job
-from resources.service.unit_files import is_another, unit_files_of
-from watchers.dbus import Scope
+from reactor.resources.process import ENVIRONMENT, Command, Completed, output_tail, run
+from reactor.resources.service import sysv, unit_errors
+from reactor.resources.service.drop_ins import drop_ins_of, has_unread
+from reactor.resources.service.install import also_of
+from reactor.resources.service.linked import link_of
+from reactor.resources.service.relations import CONFLICTS, USUAL, relations_to_ask
+from reactor.resources.service.state import NOT_FOUND, UnitState
+from reactor.resources.service.systemd import FORESEEN, FileChange, Job
+from reactor.resources.service.unit_files import is_another, unit_files_of
+from reactor.watchers.dbus import Scope
 
 _NO_SCRIPTS: Final = {**ENVIRONMENT, "SYSTEMCTL_SKIP_SYSV": "1"}
 _INTERVAL: Final = 0.25

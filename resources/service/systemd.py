@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Protocol
 
-from resources.service.state import UnitState
+from reactor.resources.service.state import UnitState
 
 FORESEEN: Final = ("RefuseManualStart", "RefuseManualStop", "Requires", "Type", "RemainAfterExit", "Restart")
 """The properties of a unit that a rehearsal looks at."""

@@ -12,17 +12,17 @@ from typing import Any, Final, NamedTuple
 import trio
 
 from reactor import ResourceError
-from resources.service import sysv, unit_errors
-from resources.service.daemon_reload import DaemonReloads
-from resources.service.drop_ins import drop_ins_of, has_unread
-from resources.service.install import also_of
-from resources.service.linked import link_of
-from resources.service.relations import CONFLICTS, USUAL, relations_to_ask
-from resources.service.state import NOT_FOUND, UnitState
-from resources.service.systemd import FORESEEN, FileChange, Job
-from resources.service.unit_files import is_another, unit_files_of
-from watchers.dbus import PROPERTIES, Bus, CallError, Message, NoBusError, Question, Scope, connect
-from watchers.units import (
+from reactor.resources.service import sysv, unit_errors
+from reactor.resources.service.daemon_reload import DaemonReloads
+from reactor.resources.service.drop_ins import drop_ins_of, has_unread
+from reactor.resources.service.install import also_of
+from reactor.resources.service.linked import link_of
+from reactor.resources.service.relations import CONFLICTS, USUAL, relations_to_ask
+from reactor.resources.service.state import NOT_FOUND, UnitState
+from reactor.resources.service.systemd import FORESEEN, FileChange, Job
+from reactor.resources.service.unit_files import is_another, unit_files_of
+from reactor.watchers.dbus import PROPERTIES, Bus, CallError, Message, NoBusError, Question, Scope, connect
+from reactor.watchers.units import (
     MANAGER,
     MANAGER_PATH,
     SYSTEMD,

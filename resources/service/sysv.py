@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Final
 
 from reactor import ResourceError
-from resources.process import ENVIRONMENT, Command, output_tail, run
-from resources.service.state import NOT_FOUND, UnitState
-from resources.service.systemd import FileChange
+from reactor.resources.process import ENVIRONMENT, Command, output_tail, run
+from reactor.resources.service.state import NOT_FOUND, UnitState
+from reactor.resources.service.systemd import FileChange
 
 GENERATED: Final = "generated"
 _SCRIPTS: Final = "/etc/init.d"

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from reactor import ResourceError
-from resources.process import ENVIRONMENT, Command, run
-from resources.service.state import listed
-from watchers.dbus import CallError, Scope
+from reactor.resources.process import ENVIRONMENT, Command, run
+from reactor.resources.service.state import listed
+from reactor.watchers.dbus import CallError, Scope
 
 FACTS: Final = ("ConditionResult", "ConditionTimestamp", "Result", "ExecMainStatus", "Type")
 """The properties of a unit that tell how it last ended."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from watchers.dbus import Scope
-from watchers.units import directories
+from reactor.watchers.dbus import Scope
+from reactor.watchers.units import directories
 
 _MASK = "/dev/null"
 

@@ -1,5 +1,5 @@
 """The kind ``sysctl``: a parameter of the running kernel, and the line that sets it at boot."""
 
-from resources.sysctl.kind import Sysctl
+from reactor.resources.sysctl.kind import Sysctl
 
 __all__ = ["Sysctl"]

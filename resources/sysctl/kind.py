@@ -24,8 +24,8 @@ from reactor import (
     in_thread,
 )
 from reactor.hostfs import Explaining, NormalForms, Parent, remove
-from resources import textfile
-from resources.sysctl.key import Key, parse_key
+from reactor.resources import textfile
+from reactor.resources.sysctl.key import Key, parse_key
 
 _SWITCHES = {"true": "1", "false": "0"}
 """What the kernel calls the words that YAML has for a switch."""

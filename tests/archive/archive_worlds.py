@@ -9,7 +9,7 @@ import zipfile
 
 import zstandard
 
-from resources.archive import Archive
+from reactor.resources.archive import Archive
 
 ME = {"owner": str(os.getuid()), "group": str(os.getgid())}
 FILES = {"app/bin/run": b"#!/bin/sh\n", "app/lib/data": b"data " * 1000, "app/README": b"read me\n"}

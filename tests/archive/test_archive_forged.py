@@ -10,10 +10,10 @@ from archive_worlds import FILES, make, sha256, tar_of
 
 from reactor.engine.events import Result
 from reactor.resource.backup_store import state_directory_for
+from reactor.resources.archive import content
+from reactor.resources.archive.staging import staging_path
+from reactor.resources.download.partial_download import partial_path
 from reactor.testing.story import converge_once
-from resources.archive import content
-from resources.archive.staging import staging_path
-from resources.download.partial_download import partial_path
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acts as another user")
 

@@ -5,7 +5,7 @@ from archive_worlds import make
 
 from reactor import ResourceError
 from reactor.hostfs import FileType
-from resources.archive.state import ArchiveState
+from reactor.resources.archive.state import ArchiveState
 
 FILE, NONE = FileType.FILE, FileType.ABSENT
 URL = "http://127.0.0.1:1/app.tar.gz"

@@ -6,7 +6,7 @@ from property_problems import problems
 
 from reactor import PathWatch
 from reactor.resource.redaction import MASK, redact
-from resources.archive import Archive
+from reactor.resources.archive import Archive
 
 URL = "http://host/app.tar.gz"
 WHOLE = {"name": "/tmp/app.tar.gz", "ensure": "present", "url": URL, **ME}

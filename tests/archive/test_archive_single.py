@@ -13,10 +13,10 @@ from archive_worlds import make, names_in, sha256
 from reactor import UnpackingError, UnpackingLimits
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
+from reactor.resources.file import File
 from reactor.testing.story import converge_once, running
 from reactor.unpacking.single import SingleFile
 from reactor.unpacking.unpack import unpack
-from resources.file import File
 
 PACK = {
     "gz": gzip.compress,

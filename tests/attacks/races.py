@@ -19,12 +19,12 @@ import trio
 from victims import FORGED, STRANGER, World, check
 
 from reactor.mountinfo import read_mounts
-from resources.file import File
-from resources.health.goss.file import FileRule
-from resources.mount import Mount
-from resources.process import ENVIRONMENT, Command
-from resources.process import run as run_command
-from resources.scaffold import Scaffold
+from reactor.resources.file import File
+from reactor.resources.health.goss.file import FileRule
+from reactor.resources.mount import Mount
+from reactor.resources.process import ENVIRONMENT, Command
+from reactor.resources.process import run as run_command
+from reactor.resources.scaffold import Scaffold
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "archive"))

@@ -5,7 +5,7 @@ import re
 import ccm_cases
 import pytest
 
-from resources.package.versions import dpkg, rpm
+from reactor.resources.package.versions import dpkg, rpm
 
 
 def compared(case, compare):

@@ -5,8 +5,8 @@ import os
 from reactor.cli.engine_run import RunServices, converge
 from reactor.console.display import Display
 from reactor.engine.options import RunOptions
+from reactor.resources.file import File
 from reactor.testing.story import graph_of
-from resources.file import File
 
 
 class Broken:

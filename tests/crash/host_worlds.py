@@ -29,7 +29,7 @@ class PackageWorld(World):
         self.host.update()
 
     def prepare_life(self) -> None:
-        from resources.package import providers  # noqa: PLC0415 - in a life of its own
+        from reactor.resources.package import providers  # noqa: PLC0415 - in a life of its own
 
         providers.made["apt"] = self.host.provider()
 

@@ -14,12 +14,12 @@ from reactor.engine.events import Cause, Reloaded, Result
 from reactor.engine.options import DEFAULT_JOBS, RunOptions
 from reactor.graph.graph import Edge, EdgeKind, Graph
 from reactor.loading import load
+from reactor.resources.exec import Exec, ExecState
+from reactor.resources.service.planner import Desired, plan_service
+from reactor.resources.service.state import UnitState
+from reactor.resources.service.systemd import Job
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once, graph_of, running
-from resources.exec import Exec, ExecState
-from resources.service.planner import Desired, plan_service
-from resources.service.state import UnitState
-from resources.service.systemd import Job
 
 PAGE = (Path(__file__).parents[2] / "docs" / "engine.md").read_text()
 PROSE = " ".join(PAGE.split())

@@ -3,7 +3,7 @@
 import os
 
 from reactor.journal.journal import Journal
-from resources.file import File
+from reactor.resources.file import File
 
 
 def managed(path, content="good\n", **properties):

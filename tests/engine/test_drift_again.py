@@ -12,9 +12,9 @@ import trio
 
 from reactor.engine.events import Flapping, Result
 from reactor.resource.plan import Action
+from reactor.resources.file import File
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once, running
-from resources.file import File
 
 OURS, THEIRS = 0o640, 0o600
 

@@ -12,9 +12,9 @@ from engine_worlds import managed
 from reactor.engine.events import Cause, Result
 from reactor.engine.options import RunOptions
 from reactor.resource.plan import Action, ResourceError
+from reactor.resources.exec import Exec
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once
-from resources.exec import Exec
 
 
 class Needs(Scripted, kind="needs"):

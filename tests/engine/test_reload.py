@@ -14,9 +14,9 @@ from reactor.engine.events import Cause, Checked, Converged, Flapping, Reloaded,
 from reactor.engine.options import RunOptions
 from reactor.journal.journal import Journal
 from reactor.resource.watch import TimerWatch, Watch, Watcher
+from reactor.resources.file import File
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once, graph_of, running
-from resources.file import File
 
 
 def many(count, **odd):

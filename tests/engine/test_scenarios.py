@@ -19,9 +19,9 @@ from reactor.engine.events import Checked, Converged, Ended, Result, Skipped, Un
 from reactor.engine.options import RunOptions
 from reactor.resource.plan import ResourceError
 from reactor.resource.watch import Watch, Watcher
+from reactor.resources.scaffold import Scaffold
 from reactor.testing.scripted import Scripted, scripted
 from reactor.testing.story import converge_once, running
-from resources.scaffold import Scaffold
 
 # ---- 1: critical path ----
 

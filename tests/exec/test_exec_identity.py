@@ -10,10 +10,10 @@ from reactor.engine.options import RunOptions
 from reactor.loading import load
 from reactor.resource.diagnostic import InvalidPropertiesError
 from reactor.resource.plan import ResourceError
+from reactor.resources.accounts.user import User
+from reactor.resources.exec import Exec
+from reactor.resources.process import ENVIRONMENT, Command, identity_of, run
 from reactor.testing.story import converge_once
-from resources.accounts.user import User
-from resources.exec import Exec
-from resources.process import ENVIRONMENT, Command, identity_of, run
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import trio
 from test_exec_process import ALIVE, Lines, living, sh
 
 from reactor.resource.plan import ResourceError
-from resources.process import run
+from reactor.resources.process import run
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from resources.exec import Exec, ExecState
+from reactor.resources.exec import Exec, ExecState
 
 NO_GUARD = {}
 CREATES = {"creates": "/x"}

@@ -12,9 +12,9 @@ import pytest
 import trio
 
 from reactor.resource.plan import ResourceError
-from resources.process import ENVIRONMENT, Command, group, run
-from resources.process.output import TAIL_BYTES
-from resources.process.process_tree import ProcessTree
+from reactor.resources.process import ENVIRONMENT, Command, group, run
+from reactor.resources.process.output import TAIL_BYTES
+from reactor.resources.process.process_tree import ProcessTree
 
 ALIVE = 60.0
 """Nothing here takes so long unless it hangs."""
@@ -156,7 +156,7 @@ MOUNTED_NOEXEC = """
 import subprocess, sys, trio
 from pathlib import Path
 from reactor.resource.plan import ResourceError
-from resources.process import ENVIRONMENT, Command, run
+from reactor.resources.process import ENVIRONMENT, Command, run
 tool = Path(sys.argv[1], "tool")
 subprocess.run(["mount", "-t", "tmpfs", "-o", "noexec", "tmpfs", tool.parent], check=True)
 tool.write_text("#!/bin/sh\\n")
@@ -197,7 +197,7 @@ async def test_a_working_directory_that_is_a_file_is_told_as_such(tmp_path):
 
 AS_NOBODY = """
 import os, sys, trio
-from resources.exec import Exec
+from reactor.resources.exec import Exec
 from reactor.resource.plan import ResourceError
 Exec(name="x", command="/bin/true")  # all is imported before it can't be any more
 os.setgroups([]); os.setgid(65534); os.setuid(65534)

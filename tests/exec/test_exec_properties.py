@@ -5,7 +5,7 @@ from property_problems import problems
 
 from reactor.resource.base import Resource
 from reactor.resource.watch import PathWatch
-from resources.exec import Exec
+from reactor.resources.exec import Exec
 
 
 def test_the_defaults_are_those_of_the_documentation():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from resources.process.quoting import split_words
+from reactor.resources.process.quoting import split_words
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ resources:
 """
 LIVE = """
 import sys, trio
-from resources.process import ENVIRONMENT, Command, run
+from reactor.resources.process import ENVIRONMENT, Command, run
 async def live():
     for script in sys.argv[1:]:
         await run(Command(("/bin/sh", "-c", script), "/", ENVIRONMENT), lambda line: print(line, flush=True))

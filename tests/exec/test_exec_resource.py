@@ -6,9 +6,9 @@ import trio
 from reactor.resource.output import speaker
 from reactor.resource.plan import ResourceError
 from reactor.resource.watch import PathWatch
+from reactor.resources.exec import Exec, ExecState
 from reactor.testing.story import running
-from resources.exec import Exec, ExecState
-from watchers.inotify import InotifyWatcher
+from reactor.watchers.inotify import InotifyWatcher
 
 
 async def check(resource, *, refresh=False):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reactor.resource.plan import Plan
-from resources.file import File
+from reactor.resources.file import File
 
 ME = str(os.geteuid())
 MY_GROUP = str(os.getegid())

@@ -5,7 +5,7 @@ from file_worlds import make
 
 from reactor.hostfs import Attributes, FileType
 from reactor.resource.plan import ResourceError
-from resources.file.state import FileState
+from reactor.resources.file.state import FileState
 
 WANTED = Attributes(1000, 1000, 0o644)
 AS_DIRECTORY = Attributes(1000, 1000, 0o755)

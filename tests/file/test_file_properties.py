@@ -5,8 +5,8 @@ from file_worlds import make
 from pydantic import ValidationError
 
 from reactor.resource.watch import PathWatch
-from resources.file import File
-from resources.file.kind import parse_mode
+from reactor.resources.file import File
+from reactor.resources.file.kind import parse_mode
 
 
 def problems(**properties) -> str:

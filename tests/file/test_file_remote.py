@@ -14,8 +14,8 @@ from property_problems import problems
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.resource.backup_store import state_directory_for
+from reactor.resources.file import File
 from reactor.testing.story import converge_once, running
-from resources.file import File
 
 BODY = b"port = 8080\n"
 NEW = b"port = 9090\n"
@@ -117,7 +117,7 @@ async def test_a_new_version_is_found_at_the_interval_of_poll(server, tmp_path):
 
 
 async def test_a_new_version_is_found_by_the_audit(server, tmp_path, monkeypatch):
-    monkeypatch.setattr("resources.file.remote._MOST_OF_AN_ANSWER", 0.01)
+    monkeypatch.setattr("reactor.resources.file.remote._MOST_OF_AN_ANSWER", 0.01)
     async with running(
         remote(tmp_path, server), options=RunOptions(watch=True, audit_interval=0.05)
     ) as story:

@@ -7,7 +7,7 @@ from file_worlds import converge, look, make, mode_of
 from property_problems import the_problem
 
 from reactor.resource.plan import ResourceError
-from resources.file import File
+from reactor.resources.file import File
 
 
 def a_directory(path, **properties):

@@ -8,10 +8,10 @@ from file_worlds import make, mode_of
 from reactor import PathWatch
 from reactor.engine.events import Flapping, Result
 from reactor.engine.options import RunOptions
+from reactor.resources.exec import Exec
+from reactor.resources.scaffold import Scaffold
 from reactor.testing.story import converge_once, graph_of, running
-from resources.exec import Exec
-from resources.scaffold import Scaffold
-from watchers.inotify import InotifyWatcher
+from reactor.watchers.inotify import InotifyWatcher
 
 WATCHERS = {PathWatch: InotifyWatcher}
 

@@ -14,10 +14,10 @@ from test_floods import fill
 
 from reactor.hostfs import find_litter
 from reactor.resource.watch import ChangedPaths, PathWatch
+from reactor.resources.file import File
+from reactor.resources.scaffold import Scaffold
 from reactor.testing.story import running
-from resources.file import File
-from resources.scaffold import Scaffold
-from watchers.inotify import InotifyWatcher
+from reactor.watchers.inotify import InotifyWatcher
 
 MANY = 100_000
 MOST = 0.02

@@ -6,7 +6,7 @@ import pytest
 
 from reactor.loading import load
 from reactor.resource.diagnostic import ManifestError
-from watchers import units
+from reactor.watchers import units
 
 NATIVE = {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]
 MACHINE = os.uname().machine

@@ -7,16 +7,16 @@ import itertools
 import pytest
 from graph_samples import Path, Thing, edges, graph_of
 
+from reactor.resources.accounts import User
+from reactor.resources.archive import Archive
+from reactor.resources.exec import Exec
+from reactor.resources.file import File
+from reactor.resources.mount import Mount
+from reactor.resources.package import Package
+from reactor.resources.repository import Repository
+from reactor.resources.scaffold import Scaffold
+from reactor.resources.service import Service
 from reactor.testing import story
-from resources.accounts import User
-from resources.archive import Archive
-from resources.exec import Exec
-from resources.file import File
-from resources.mount import Mount
-from resources.package import Package
-from resources.repository import Repository
-from resources.scaffold import Scaffold
-from resources.service import Service
 
 OWNER = {"owner": "root", "group": "root"}
 

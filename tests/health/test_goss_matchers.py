@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.health.goss.matchers import Text, check_matcher, complaint, matches
+from reactor.resources.health.goss.matchers import Text, check_matcher, complaint, matches
 
 LINES = Text("first line\nListen 8080\nLogLevel INFO\n")
 JSON = Text('{"foo": "bar", "on": true, "items": [{"name": "a", "n": 1}, {"name": "b", "n": 2}]}\n')

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from resources.health.goss.semver import satisfies, satisfies_all
+from reactor.resources.health.goss.semver import satisfies, satisfies_all
 
 ORDER = [
     "0.9.9", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta.2", "1.0.0-beta.11",

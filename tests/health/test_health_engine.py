@@ -8,7 +8,7 @@ from reactor.engine.options import RunOptions
 from reactor.resource.watch import TimerWatch
 from reactor.testing.scripted import scripted
 from reactor.testing.story import converge_once, running
-from watchers.timers import TimerWatcher
+from reactor.watchers.timers import TimerWatcher
 
 TIMERS = {TimerWatch: TimerWatcher}
 
@@ -206,7 +206,7 @@ async def test_an_event_tells_of_health_only_where_there_are_checks():
 
 
 async def test_a_runner_with_a_bug_is_no_answer(monkeypatch):
-    monkeypatch.setattr("resources.health.nagios.Nagios.examine", None)
+    monkeypatch.setattr("reactor.resources.health.nagios.Nagios.examine", None)
     ended, story = await converge_once(examined("a", nagios(0)))
     assert ended.counts["failed"] == 1
     assert "is unknown: TypeError" in story.checks("scripted#a")[0].error

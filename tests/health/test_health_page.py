@@ -6,9 +6,9 @@ from pathlib import Path
 import yaml
 
 from reactor.resource.health import HealthCheck
-from resources.health.goss.matchers import _MATCHERS
-from resources.health.goss.rule import Rule
-from resources.health.goss.rules import Rules
+from reactor.resources.health.goss.matchers import _MATCHERS
+from reactor.resources.health.goss.rule import Rule
+from reactor.resources.health.goss.rules import Rules
 
 PAGE = (Path(__file__).parents[2] / "docs" / "health-checks.md").read_text()
 

@@ -12,11 +12,11 @@ from reactor.engine.events import Cause, Result
 from reactor.engine.options import RunOptions
 from reactor.engine.repairs import MOST_REPAIRS
 from reactor.resource.watch import TimerWatch
+from reactor.resources.apply import Apply
+from reactor.resources.exec import Exec
 from reactor.testing.scripted import scripted
 from reactor.testing.story import converge_once, running
-from resources.apply import Apply
-from resources.exec import Exec
-from watchers.timers import TimerWatcher
+from reactor.watchers.timers import TimerWatcher
 
 TIMERS = {TimerWatch: TimerWatcher}
 WATCHED = RunOptions(watch=True, audit_interval=None)

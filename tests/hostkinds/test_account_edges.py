@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from reactor.engine.events import Checked, Result
+from reactor.resources.accounts import Group, User
+from reactor.resources.archive import Archive
+from reactor.resources.file import File
+from reactor.resources.scaffold import Scaffold
 from reactor.testing.story import converge_once, graph_of
-from resources.accounts import Group, User
-from resources.archive import Archive
-from resources.file import File
-from resources.scaffold import Scaffold
 
 
 def edges(*resources):

@@ -3,7 +3,7 @@
 import pytest
 
 from reactor import ResourceError
-from resources.accounts import database
+from reactor.resources.accounts import database
 
 
 @pytest.mark.parametrize(("path", "find"), [("PASSWD", database.find_user), ("GROUP", database.find_group)])

@@ -10,10 +10,10 @@ import pytest
 from hostkinds_worlds import shell
 
 from reactor.engine.events import Result
+from reactor.resources.file import File
+from reactor.resources.mount import Mount
+from reactor.resources.mount.mount_table import mounts_at
 from reactor.testing.story import converge_once, graph_of, running
-from resources.file import File
-from resources.mount import Mount
-from resources.mount.mount_table import mounts_at
 
 BELOW, ROOT, THEIRS = 0o750, 0o711, 0o700
 

@@ -9,10 +9,10 @@ from hostkinds_worlds import assert_undone, line, shell
 
 from reactor.engine.events import Result
 from reactor.resource.plan import ResourceError
+from reactor.resources.accounts import Group
+from reactor.resources.accounts.database import GroupLine
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
-from resources.accounts import Group
-from resources.accounts.database import GroupLine
 
 FILES = [Path("/etc", name) for name in ("group", "gshadow", "passwd", "shadow")]
 

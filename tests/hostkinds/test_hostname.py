@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from reactor.engine.events import Result
 from reactor.resource.diagnostic import InvalidPropertiesError
 from reactor.resource.plan import ResourceError
+from reactor.resources.hostname import Hostname
+from reactor.resources.hostname.files import pretty_name, static_name, with_pretty_name
+from reactor.resources.hostname.kind import HostnameState
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
-from resources.hostname import Hostname
-from resources.hostname.files import pretty_name, static_name, with_pretty_name
-from resources.hostname.kind import HostnameState
 
 NAME = "web1.example.org"
 PRETTY = 'The "first" web server, $5'

@@ -16,16 +16,16 @@ from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.mountinfo import read_mounts
 from reactor.resource.plan import ResourceError
+from reactor.resources.exec import Exec
+from reactor.resources.file import File
+from reactor.resources.mount import Mount
+from reactor.resources.mount.fstab import Entry, entries_at
+from reactor.resources.mount.mount_table import Mounted, mounts_at
+from reactor.resources.mount.options import missing
+from reactor.resources.mount.planner import plan_mount
+from reactor.resources.mount.state import Desired, MountState
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, graph_of, running
-from resources.exec import Exec
-from resources.file import File
-from resources.mount import Mount
-from resources.mount.fstab import Entry, entries_at
-from resources.mount.mount_table import Mounted, mounts_at
-from resources.mount.options import missing
-from resources.mount.planner import plan_mount
-from resources.mount.state import Desired, MountState
 
 FSTAB = Path("/etc/fstab")
 TMPFS = {"device": "tmpfs", "fstype": "tmpfs"}
@@ -405,7 +405,7 @@ async def test_a_parent_that_is_replaced_when_mount_begins_leads_it_nowhere_else
     (tmp_path / "bin/mount").write_text(SWAPPING.format(**words))
     (tmp_path / "bin/mount").chmod(0o755)
     monkeypatch.setattr(
-        sys.modules["resources.process.system_command"],
+        sys.modules["reactor.resources.process.system_command"],
         "ENVIRONMENT",
         {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"},
     )

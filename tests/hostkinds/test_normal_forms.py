@@ -10,10 +10,10 @@ import pytest
 from reactor.engine.events import Result
 from reactor.hostfs import NormalForms, spelled_alike
 from reactor.resource.backup_store import state_directory_for
+from reactor.resources.mount import Mount
+from reactor.resources.mount.mount_table import mounts_at
+from reactor.resources.sysctl import Sysctl
 from reactor.testing.story import converge_once
-from resources.mount import Mount
-from resources.mount.mount_table import mounts_at
-from resources.sysctl import Sysctl
 
 IPV4 = Path("/proc/sys/net/ipv4")
 

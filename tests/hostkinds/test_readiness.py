@@ -12,7 +12,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from reactor.resource.watch import WatchState
-from watchers.readiness import HOST_NAME, MOUNTS, ReadinessWatch, ReadinessWatcher
+from reactor.watchers.readiness import HOST_NAME, MOUNTS, ReadinessWatch, ReadinessWatcher
 
 
 class Marks:

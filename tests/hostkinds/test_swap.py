@@ -13,13 +13,13 @@ from hostkinds_worlds import assert_undone, shell
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
+from reactor.resources.file import File
+from reactor.resources.mount import Mount
+from reactor.resources.mount.fstab import SwapArea, entries_at
+from reactor.resources.mount.swap import areas_at
 from reactor.service.sandbox import sandbox
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, graph_of, running
-from resources.file import File
-from resources.mount import Mount
-from resources.mount.fstab import SwapArea, entries_at
-from resources.mount.swap import areas_at
 
 FSTAB = Path("/etc/fstab")
 LINE = "{path}\tnone\tswap\tdefaults\t0\t0\n"

@@ -17,12 +17,12 @@ from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.resource.plan import ResourceError
 from reactor.resource.watch import WatchState
+from reactor.resources.sysctl import Sysctl
+from reactor.resources.sysctl.key import Key, parse_key
+from reactor.resources.sysctl.kind import SysctlState
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
-from resources.sysctl import Sysctl
-from resources.sysctl.key import Key, parse_key
-from resources.sysctl.kind import SysctlState
-from watchers.path_tree import POLL_INTERVAL
+from reactor.watchers.path_tree import POLL_INTERVAL
 
 FORWARD = Path("/proc/sys/net/ipv4/ip_forward")
 PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -88,7 +88,7 @@ async def test_what_takes_the_kernel_long_holds_nothing_up(monkeypatch):
             assert others_go_on.wait(10)
         return write(fd, data)
 
-    monkeypatch.setattr("resources.sysctl.kind.os.write", slow_write)
+    monkeypatch.setattr("reactor.resources.sysctl.kind.os.write", slow_write)
     FORWARD.write_text("0")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(converge_once, Sysctl(name="net.ipv4.ip_forward", value="1", persist=False))

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from reactor.resource.plan import ResourceError
-from resources.process import Command, perform, run
+from reactor.resources.process import Command, perform, run
 
 
 async def test_a_program_reads_its_input_however_long_it_is():

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from reactor.resource.plan import ResourceError
-from resources import textfile
+from reactor.resources import textfile
 
 
 def pipe(path):
@@ -52,7 +52,7 @@ def test_what_a_killed_run_left_beside_the_file_goes_with_the_next_change(tmp_pa
     path = tmp_path / "file.conf"
     path.write_text("old\n")
     kill = "os.rename = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)"
-    edit = "import os, signal, sys, trio; from resources import textfile; {}; trio.run(textfile.replace, sys.argv[1], 'new\\n')"
+    edit = "import os, signal, sys, trio; from reactor.resources import textfile; {}; trio.run(textfile.replace, sys.argv[1], 'new\\n')"
     killed = subprocess.run([sys.executable, "-c", edit.format(kill), path], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert len(what_is_in(tmp_path)) == 2

@@ -10,11 +10,11 @@ import pytest
 from foreign_writer import assert_repaired_after_foreign_writer
 from hostkinds_worlds import line, shell
 
-from resources.accounts import Group, User
-from resources.hostname import Hostname
-from resources.mount import Mount
-from resources.mount.mount_table import mounts_at
-from resources.sysctl import Sysctl
+from reactor.resources.accounts import Group, User
+from reactor.resources.hostname import Hostname
+from reactor.resources.mount import Mount
+from reactor.resources.mount.mount_table import mounts_at
+from reactor.resources.sysctl import Sysctl
 
 FEW = 5
 """Rounds of programs that take their time; they are no fight yet."""

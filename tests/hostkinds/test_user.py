@@ -15,11 +15,11 @@ from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.graph.export.picture import properties
 from reactor.resource.plan import ResourceError
+from reactor.resources.accounts import Group, User
+from reactor.resources.accounts.database import PasswdLine, ShadowLine
+from reactor.resources.accounts.planner import UserState
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
-from resources.accounts import Group, User
-from resources.accounts.database import PasswdLine, ShadowLine
-from resources.accounts.planner import UserState
 
 HASH = "$6$saltsalt$qFmFH.bQmmtXzyBY0s9v7Oicd2z4XSIecDzlB5KiA2/jctKu9YterLp8wwnSq.qc.eoxqOmSuNp2xS0ktL3nh/"
 OTHER_HASH = "$5$rounds=5000$salt$abcdefghijklmnop"

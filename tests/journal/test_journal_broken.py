@@ -17,7 +17,7 @@ from reactor.journal import journal as journal_module
 from reactor.journal import row_validation, write_buffer
 from reactor.journal.history import History, HistoryError
 from reactor.journal.schema import FILE_NAME
-from resources.file import File
+from reactor.resources.file import File
 
 
 def filled(directory):

@@ -15,8 +15,8 @@ from reactor.engine.events import Cause, Converged, Ended, Output, Skipped, as_j
 from reactor.journal import records, store
 from reactor.journal.history import Filter, History
 from reactor.journal.schema import FILE_NAME
-from resources.exec import Exec
-from resources.file import File
+from reactor.resources.exec import Exec
+from reactor.resources.file import File
 
 
 def file(content="x", **more):

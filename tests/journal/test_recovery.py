@@ -10,7 +10,7 @@ from journal_worlds import changed, fold, journal_in, owed_on_disk
 
 from reactor.journal.history import History
 from reactor.journal.schema import APPLICATION, FILE_NAME
-from resources.file import File
+from reactor.resources.file import File
 
 REVERSAL = File(name="/a", ensure="absent")
 

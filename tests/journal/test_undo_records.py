@@ -8,7 +8,7 @@ from journal_worlds import journal_in, told_by
 
 from reactor.journal.journal import Journal
 from reactor.journal.schema import FILE_NAME
-from resources.file import File
+from reactor.resources.file import File
 
 
 def absent(path):

@@ -283,7 +283,7 @@ async def test_an_output_that_can_not_be_told_fails_its_giver_alone(site, tmp_pa
     def unreadable(path):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("resources.file.kind.checksum_of", unreadable)
+    monkeypatch.setattr("reactor.resources.file.kind.checksum_of", unreadable)
     graph = site("""
 resources:
   - file:

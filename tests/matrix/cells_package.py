@@ -13,7 +13,7 @@ from apt_root import AptRoot
 from cell import Cell, differs, first
 from deb_packages import Deb, write_repository
 
-from resources.package import providers
+from reactor.resources.package import providers
 
 DEBS = (
     *(Deb("app", version, conffiles={"/etc/app.conf": f"from {version}\n"}) for version in ("1.0-1", "2.0-1", "2.1-1")),

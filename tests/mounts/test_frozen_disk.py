@@ -16,8 +16,8 @@ from reactor.engine.options import RunOptions
 from reactor.hostfs import disks
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
+from reactor.resources.file import File
 from reactor.testing.story import running
-from resources.file import File
 
 OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
 JOBS = RunOptions().jobs

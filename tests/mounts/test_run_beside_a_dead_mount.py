@@ -18,20 +18,20 @@ from reactor.engine.events import Cause, Result
 from reactor.engine.options import RunOptions
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.plan import ResourceError
+from reactor.resources.apply import Apply
+from reactor.resources.archive import Archive
+from reactor.resources.exec import Exec
+from reactor.resources.file import File
+from reactor.resources.health.goss import Goss
+from reactor.resources.health.goss.file import FileRule
+from reactor.resources.health.goss.mount import MountRule
+from reactor.resources.health.goss.rules import Rules
+from reactor.resources.mount import Mount
+from reactor.resources.mount.devices import is_same
+from reactor.resources.mount.mount_table import Mounted
+from reactor.resources.repository import Repository
+from reactor.resources.scaffold import Scaffold
 from reactor.testing.story import converge_once, graph_of, running
-from resources.apply import Apply
-from resources.archive import Archive
-from resources.exec import Exec
-from resources.file import File
-from resources.health.goss import Goss
-from resources.health.goss.file import FileRule
-from resources.health.goss.mount import MountRule
-from resources.health.goss.rules import Rules
-from resources.mount import Mount
-from resources.mount.devices import is_same
-from resources.mount.mount_table import Mounted
-from resources.repository import Repository
-from resources.scaffold import Scaffold
 
 OWN = {"owner": str(os.getuid()), "group": str(os.getgid()), "mode": "0644"}
 
@@ -212,13 +212,13 @@ async def repairs(story, path):
 @pytest.fixture
 def often(monkeypatch):
     """What sends no events is looked at often."""
-    monkeypatch.setattr("watchers.inotify.POLL_INTERVAL", 0.05)
+    monkeypatch.setattr("reactor.watchers.inotify.POLL_INTERVAL", 0.05)
 
 
 @pytest.fixture
 def never(monkeypatch):
     """What sends no events is not looked at, least of all while an answer from before is still believed."""
-    monkeypatch.setattr("watchers.inotify.POLL_INTERVAL", math.inf)
+    monkeypatch.setattr("reactor.watchers.inotify.POLL_INTERVAL", math.inf)
 
 
 async def test_a_mount_that_dies_holds_nothing_up_and_is_converged_when_it_answers_again(

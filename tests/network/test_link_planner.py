@@ -3,12 +3,12 @@
 import pytest
 
 from reactor import ResourceError
-from resources.network import Link
-from resources.network.link_planner import impending_loss
-from resources.network.link_requests import change, creation
-from resources.network.link_state import LinkState
-from resources.network.losses import Loss
-from resources.network.rtnetlink import NLM_F_CREATE, NLM_F_EXCL, decoded
+from reactor.resources.network import Link
+from reactor.resources.network.link_planner import impending_loss
+from reactor.resources.network.link_requests import change, creation
+from reactor.resources.network.link_state import LinkState
+from reactor.resources.network.losses import Loss
+from reactor.resources.network.rtnetlink import NLM_F_CREATE, NLM_F_EXCL, decoded
 
 UP = LinkState("up", 1500, "02:00:00:00:00:01")
 DOWN = LinkState("down", 1500, "02:00:00:00:00:01")

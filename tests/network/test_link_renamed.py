@@ -7,8 +7,8 @@ import pytest
 from reactor import RunOptions
 from reactor.engine.events import Output, Result
 from reactor.resource.backup_store import state_directory_for
+from reactor.resources.network import Link
 from reactor.testing.story import converge_once, running
-from resources.network import Link
 
 
 @pytest.fixture(autouse=True)

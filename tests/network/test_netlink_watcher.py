@@ -12,14 +12,14 @@ from trio.testing import wait_all_tasks_blocked
 
 from reactor.engine.events import EventsLost, WatcherChanged
 from reactor.resource.watch import WatchSink, WatchState
+from reactor.resources.network.rtnetlink import message
 from reactor.testing.scripted import Scripted
 from reactor.testing.story import running
-from resources.network.rtnetlink import message
-from watchers import netlink_listener
-from watchers.mounts import MountTable
-from watchers.netlink import NetlinkWatch, NetlinkWatcher
-from watchers.netlink_socket import unpack
-from watchers.netlink_topics import LinkNames, Topic, WatchedTopic
+from reactor.watchers import netlink_listener
+from reactor.watchers.mounts import MountTable
+from reactor.watchers.netlink import NetlinkWatch, NetlinkWatcher
+from reactor.watchers.netlink_socket import unpack
+from reactor.watchers.netlink_topics import LinkNames, Topic, WatchedTopic
 
 NEW_LINK, DEL_LINK, NEW_ADDRESS, DEL_ADDRESS, NEW_ROUTE, DEL_ROUTE = 16, 17, 20, 21, 24, 25
 NEIGHBOUR, DEL_NEXTHOP = 28, 105

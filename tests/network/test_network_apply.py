@@ -7,8 +7,8 @@ from network_worlds import types_the_kernel_lacks
 
 from reactor import RunOptions
 from reactor.engine.events import Checked, Result
+from reactor.resources.network import Address, Link, Route
 from reactor.testing.story import converge_once
-from resources.network import Address, Link, Route
 
 
 async def converge(*resources, noop=False):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from reactor.resources.network import Address, Link, Route
 from reactor.testing.contract import CONTRACT, Case
-from resources.network import Address, Link, Route
 
 BY_HAND = "02:00:00:00:00:01"  # a MAC address, as the kernel's own would differ each time the link is made
 

@@ -12,9 +12,9 @@ from trio.testing import wait_all_tasks_blocked
 
 from reactor.engine.events import Cause, Checked, EventsLost, Flapping, Result, WatcherChanged
 from reactor.resource.watch import WatchState
+from reactor.resources.network import Address, Link, Route
 from reactor.testing.story import graph_of, running
-from resources.network import Address, Link, Route
-from watchers import netlink_listener
+from reactor.watchers import netlink_listener
 
 
 def network(netns):

@@ -3,9 +3,9 @@
 import pytest
 
 from reactor import ManifestError, load
+from reactor.resources.exec import Exec
+from reactor.resources.network import Address, Link, Route
 from reactor.testing.story import graph_of
-from resources.exec import Exec
-from resources.network import Address, Link, Route
 
 
 def edges(*resources):

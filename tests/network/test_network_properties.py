@@ -7,9 +7,9 @@ import pytest
 from property_problems import problems, the_problem
 
 from reactor import ManifestError, load
-from resources.network import Address, Link, Route
-from watchers.netlink import NetlinkWatch
-from watchers.netlink_topics import Topic, WatchedTopic
+from reactor.resources.network import Address, Link, Route
+from reactor.watchers.netlink import NetlinkWatch
+from reactor.watchers.netlink_topics import Topic, WatchedTopic
 
 
 @pytest.mark.parametrize("name", ["eth0", "br-lan", "eth0.100", "wg_1", "a", "x" * 15, "enp0s31f6", "a+b"])
@@ -237,5 +237,7 @@ def test_each_kind_watches_what_can_change_it():
 
 
 def test_the_kinds_and_their_watcher_load_no_pyroute2_before_they_need_it():
-    code = "import sys, resources.network, watchers.netlink; sys.exit('pyroute2' in sys.modules)"
+    code = (
+        "import sys, reactor.resources.network, reactor.watchers.netlink; sys.exit('pyroute2' in sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

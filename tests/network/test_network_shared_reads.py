@@ -5,10 +5,10 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from reactor.engine.options import RunOptions
+from reactor.resources.network import Address, Route, rtnetlink
+from reactor.resources.network.rtnetlink import RtnetlinkSocket
+from reactor.resources.network.shared_reads import SharedReads
 from reactor.testing.story import converge_once
-from resources.network import Address, Route, rtnetlink
-from resources.network.rtnetlink import RtnetlinkSocket
-from resources.network.shared_reads import SharedReads
 
 
 class Clock:

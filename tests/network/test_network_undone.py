@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from foreign_writer import assert_repaired_after_foreign_writer
 
-from resources.network import Address, Link, Route
+from reactor.resources.network import Address, Link, Route
 
 FEW = 5
 """Rounds of what the kernel takes its time for; they are no fight yet."""

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from reactor import ResourceError
-from resources.network import rtnetlink
-from resources.network.links import find_link, index_of
-from resources.network.rtnetlink import RtnetlinkSocket, decoded, explained, message
+from reactor.resources.network import rtnetlink
+from reactor.resources.network.links import find_link, index_of
+from reactor.resources.network.rtnetlink import RtnetlinkSocket, decoded, explained, message
 
 GET_LINK, GET_ADDRESS, NEW_LINK = 18, 22, 16
 V4 = 2
@@ -109,7 +109,7 @@ def test_a_system_that_has_nothing_left_to_give_is_said_to_be_so(world, limit, i
     code = (
         "import os, resource\n"
         "from reactor import ResourceError\n"
-        "from resources.network.rtnetlink import RtnetlinkSocket\n"
+        "from reactor.resources.network.rtnetlink import RtnetlinkSocket\n"
         "os.setuid(65534)\n"
         f"resource.setrlimit(resource.{limit}, (0, 0))\n"
         "try:\n"

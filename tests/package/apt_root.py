@@ -11,7 +11,7 @@ from typing import Self
 import trio
 from deb_packages import Deb, write_repository
 
-from resources.package.apt import Apt
+from reactor.resources.package.apt import Apt
 
 DIRECTORIES = (
     "etc/apt/apt.conf.d", "etc/apt/preferences.d", "etc/apt/sources.list.d", "etc/apt/keyrings", "tmp", "var/log/apt",

@@ -4,7 +4,7 @@ from deb_packages import Deb
 from dnf_root import DnfRoot
 from rpm_packages import Rpm, write_repository
 
-from resources.package import providers
+from reactor.resources.package import providers
 
 DEBS = (
     *(Deb("app", version, conffiles={"/etc/app.conf": f"from {version}\n"}) for version in ("1.0-1", "2.0-1", "2.1-1")),

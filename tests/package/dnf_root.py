@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Self
 
-from resources.package.dnf import Dnf
+from reactor.resources.package.dnf import Dnf
 
 PLUGINS = "/usr/lib/python3/dist-packages/dnf-plugins"
 

@@ -15,8 +15,8 @@ from dnf_root import DnfRoot
 
 from reactor.cli.signals import Interruption
 from reactor.engine.options import RunOptions
+from reactor.resources.package import Package, providers
 from reactor.testing.story import Story, graph_of
-from resources.package import Package, providers
 
 
 async def live(resources):

@@ -16,10 +16,10 @@ from deb_packages import Deb, write_repository
 from reactor.engine.events import Cause, Output, Result
 from reactor.engine.options import RunOptions
 from reactor.errors import Place
+from reactor.resources.package import Package, providers
+from reactor.resources.process import run
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
-from resources.package import Package, providers
-from resources.process import run
 
 
 def package(name, ensure="present", **properties):
@@ -393,7 +393,7 @@ async def test_lists_that_had_nothing_new_are_not_fetched_again_by_the_next_proc
             os.utime(apt.root / "var/lib/apt/lists", (0, 0))
         return done
 
-    monkeypatch.setattr("resources.package.commands.run", overhear)
+    monkeypatch.setattr("reactor.resources.package.commands.run", overhear)
     os.utime(apt.root / "var/lib/apt/lists", (0, 0))
     for _ in range(2):
         providers.made["apt"] = apt.provider()

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from reactor.engine.events import Result
 from reactor.resource.redaction import redact
+from reactor.resources.package import Package
 from reactor.testing.story import converge_once
-from resources.package import Package
 
 CONFIGURATION = """\
 Config: configdb

@@ -10,9 +10,9 @@ import trio
 from rpm_packages import Rpm, add_module, write_repository
 
 from reactor.engine.events import Cause, Output, Result
+from reactor.resources.package import Package, providers
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
-from resources.package import Package, providers
 
 
 def package(name, ensure="present", **properties):

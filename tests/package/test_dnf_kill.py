@@ -14,8 +14,8 @@ from dnf_root import DnfRoot
 from rpm_packages import Rpm, write_repository
 
 from reactor.engine.events import Result
+from reactor.resources.package import Package, providers
 from reactor.testing.story import converge_once
-from resources.package import Package, providers
 
 LIFE = Path(__file__).parent / "package_life.py"
 NAMES = ["tiny0", "slow", "tiny1"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from resources.package.dpkg_database import DpkgDatabase
+from reactor.resources.package.dpkg_database import DpkgDatabase
 
 
 async def test_a_status_file_that_is_gone_does_not_mean_that_nothing_is_installed(tmp_path):

@@ -6,9 +6,9 @@ import pytest
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
+from reactor.resources.package import Package
+from reactor.resources.process import run
 from reactor.testing.story import converge_once
-from resources.package import Package
-from resources.process import run
 
 REHEARSAL = RunOptions(noop=True)
 
@@ -46,7 +46,7 @@ async def test_when_all_is_well_no_program_is_started(options, host, monkeypatch
     async def refuse(*_):
         raise AssertionError("a program was started")
 
-    monkeypatch.setattr("resources.package.commands.run", refuse)
+    monkeypatch.setattr("reactor.resources.package.commands.run", refuse)
     ended, _ = await converge_once(*resources, options=options)
     assert ended.counts[Result.OK] == 3
 
@@ -70,6 +70,6 @@ async def test_a_rehearsal_asks_for_all_packages_at_once(host, monkeypatch):
         questions.extend({"policy", "repoquery"}.intersection(command.arguments))
         return await run(command, *more)
 
-    monkeypatch.setattr("resources.package.commands.run", overhear)
+    monkeypatch.setattr("reactor.resources.package.commands.run", overhear)
     await converge_once(*(package(host, f"tiny{number}") for number in range(4)), options=REHEARSAL)
     assert len(questions) == 1

@@ -9,8 +9,8 @@ from rpm_packages import Rpm, write_repository
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
+from reactor.resources.package import Package, providers
 from reactor.testing.story import converge_once, running
-from resources.package import Package, providers
 
 
 def package(host, name, ensure="present", **properties):

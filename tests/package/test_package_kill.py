@@ -13,8 +13,8 @@ from apt_root import eventually
 from deb_packages import Deb
 
 from reactor.engine.events import Output, Result
+from reactor.resources.package import Package
 from reactor.testing.story import converge_once, running
-from resources.package import Package
 
 LIFE = Path(__file__).parent / "package_life.py"
 NAMES = [*(f"tiny{number}" for number in range(6)), "slow"]

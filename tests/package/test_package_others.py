@@ -12,9 +12,9 @@ from deb_packages import Deb
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
+from reactor.resources.package import Package, providers
+from reactor.resources.process import run
 from reactor.testing.story import converge_once
-from resources.package import Package, providers
-from resources.process import run
 
 RUN, NOOP = RunOptions(), RunOptions(noop=True)
 
@@ -87,7 +87,7 @@ async def test_a_rehearsal_of_many_packages_asks_once(host, monkeypatch):
         asked.extend({"--simulate", "--assumeno"}.intersection(command.arguments))
         return await run(command, *more)
 
-    monkeypatch.setattr("resources.package.commands.run", overhear)
+    monkeypatch.setattr("reactor.resources.package.commands.run", overhear)
     said = await said_of(*(package(host, f"tiny{number}") for number in range(4)), options=NOOP)
     assert set(said.values()) == {"Would have installed version present"}
     assert len(asked) == 1
@@ -176,7 +176,7 @@ async def test_a_held_package_does_not_go_along(apt, options):
 @pytest.mark.parametrize("options", [NOOP, RunOptions()])
 async def test_dnf_does_not_take_what_reactor_itself_runs_on_either(dnf, options, monkeypatch):
     dnf.install("dependent")
-    monkeypatch.setattr("resources.package.dnf.Dnf._own_packages", lambda _: _names("dependent"))
+    monkeypatch.setattr("reactor.resources.package.dnf.Dnf._own_packages", lambda _: _names("dependent"))
     said = await said_of(package(dnf, "app", "absent"), options=options)
     assert "protected packages: dependent" in said["app"]
     assert dnf.packages.keys() == {"app", "dependent"}
@@ -197,7 +197,7 @@ async def test_without_lists_a_rehearsal_says_that_it_can_not_tell(tmp_path, mon
 
 
 async def test_to_other_users_than_root_dnf_does_not_tell(dnf, monkeypatch):
-    monkeypatch.setattr("resources.package.provider.missing_rights", lambda: "run as root")
+    monkeypatch.setattr("reactor.resources.package.provider.missing_rights", lambda: "run as root")
     said = await said_of(package(dnf, "dependent"), options=NOOP)
     assert said["dependent"] == (
         "Would have installed version present; what else would change is not known: dnf tells it to root only"
@@ -212,6 +212,6 @@ async def test_nothing_is_simulated_when_there_is_nothing_to_do(host, monkeypatc
     async def refuse(*_):
         raise AssertionError("a program was started")
 
-    monkeypatch.setattr("resources.package.commands.run", refuse)
+    monkeypatch.setattr("reactor.resources.package.commands.run", refuse)
     ended, _ = await converge_once(resource, options=NOOP)
     assert ended.counts[Result.OK] == 1

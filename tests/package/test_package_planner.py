@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from reactor import ResourceError
-from resources.package.planner import Desired, Step, plan_package
-from resources.package.state import PackageState
-from resources.package.versions.dpkg import compare
+from reactor.resources.package.planner import Desired, Step, plan_package
+from reactor.resources.package.state import PackageState
+from reactor.resources.package.versions.dpkg import compare
 
 ABSENT = PackageState()
 OLD = PackageState("1.0")

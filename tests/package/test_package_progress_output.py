@@ -10,10 +10,10 @@ from dnf_root import DnfRoot
 from rpm_packages import Rpm, write_repository
 
 from reactor.engine.events import Output
+from reactor.resources.package import Package, progress_output, providers
+from reactor.resources.package.commands import PackageCommands
+from reactor.resources.process import Completed
 from reactor.testing.story import running
-from resources.package import Package, progress_output, providers
-from resources.package.commands import PackageCommands
-from resources.process import Completed
 
 UNPACKING = "for time in $(seq 400); do test -e {0}/unpack && break; sleep 0.05; done"
 CONFIGURING = (
@@ -76,7 +76,7 @@ async def test_only_a_program_that_is_asked_for_its_progress_gets_a_file_for_it(
     async def look(*_):
         return Completed(0, str(len(os.listdir("/proc/self/fd"))), "", 0.0)
 
-    monkeypatch.setattr("resources.package.commands.run", look)
+    monkeypatch.setattr("reactor.resources.package.commands.run", look)
     before = len(os.listdir("/proc/self/fd"))
     completed = await PackageCommands({}).run("true", **status)
     assert int(completed.stdout) - before == files

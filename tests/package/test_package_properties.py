@@ -7,9 +7,9 @@ from property_problems import the_problem
 
 from reactor.graph.build import build
 from reactor.resource.plan import Action
-from resources.file import File
-from resources.package import Package, PackageState
-from resources.repository import Repository
+from reactor.resources.file import File
+from reactor.resources.package import Package, PackageState
+from reactor.resources.repository import Repository
 
 
 @pytest.mark.parametrize("name", ["a;b", "a|b", "a&b", "$(id)", "a`id`", "a'b", 'a"b', "a\nb", "a*", "{a,b}"])

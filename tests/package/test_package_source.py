@@ -17,10 +17,10 @@ from rpm_packages import Rpm, write_repository
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
 from reactor.graph.build import build
+from reactor.resources.file import File
+from reactor.resources.package import Package, package_files
+from reactor.resources.process import run
 from reactor.testing.story import converge_once
-from resources.file import File
-from resources.package import Package, package_files
-from resources.process import run
 
 
 @contextmanager
@@ -93,7 +93,7 @@ async def test_what_is_installed_starts_no_program_and_needs_no_file(host, files
     async def refuse(*_):
         raise AssertionError("a program was started")
 
-    monkeypatch.setattr("resources.package.commands.run", refuse)
+    monkeypatch.setattr("reactor.resources.package.commands.run", refuse)
     assert (await converge(extra(host, "/nonexistent/extra" + files[0].suffix))).result is Result.OK
 
 
@@ -118,7 +118,7 @@ async def test_a_file_that_has_not_changed_is_read_once(host, files, monkeypatch
     async def refuse(*_):
         raise AssertionError("a program was started")
 
-    monkeypatch.setattr("resources.package.commands.run", refuse)
+    monkeypatch.setattr("reactor.resources.package.commands.run", refuse)
     assert (await converge(resource)).result is Result.OK
 
 
@@ -199,7 +199,7 @@ async def test_the_bytes_that_were_checked_are_installed(host, files, tmp_path, 
             file.write_bytes(files[1].read_bytes())
         return await run(command, *more)
 
-    monkeypatch.setattr("resources.package.commands.run", replace_first)
+    monkeypatch.setattr("reactor.resources.package.commands.run", replace_first)
     wanted = digest(files[0])
     check = await converge(extra(host, file, checksum=wanted))
     assert (
@@ -237,7 +237,7 @@ async def test_packages_from_files_and_repositories_go_together(host, files, mon
         transactions.extend(word for word in command.arguments if word == "install")
         return await run(command, *more)
 
-    monkeypatch.setattr("resources.package.commands.run", overhear)
+    monkeypatch.setattr("reactor.resources.package.commands.run", overhear)
     ended, _ = await converge_once(
         extra(host, files[0]), Package(name="tiny0", ensure="present", provider=host.manager)
     )

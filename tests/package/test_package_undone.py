@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foreign_writer import assert_repaired_after_foreign_writer
 
-from resources.package import Package
+from reactor.resources.package import Package
 
 
 async def test_a_package_removed_by_others_is_drift_again(apt):

@@ -3,9 +3,9 @@
 import pytest
 
 from reactor.graph.build import build
-from resources.package import Package
-from resources.package.dpkg_database import DpkgDatabase
-from resources.service import Service
+from reactor.resources.package import Package
+from reactor.resources.package.dpkg_database import DpkgDatabase
+from reactor.resources.service import Service
 
 LISTED = """/.
 /usr/lib/systemd/system/ssh.service

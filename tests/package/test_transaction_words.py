@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from resources.package.apt_simulation import parse_search, parse_simulation
-from resources.package.dnf_answers import parse_transaction
-from resources.package.transaction import Others, beginning, others_between
-from resources.package.versions import dpkg
+from reactor.resources.package.apt_simulation import parse_search, parse_simulation
+from reactor.resources.package.dnf_answers import parse_transaction
+from reactor.resources.package.transaction import Others, beginning, others_between
+from reactor.resources.package.versions import dpkg
 
 APT = """\
 NOTE: This is only a simulation!

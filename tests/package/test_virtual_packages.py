@@ -8,8 +8,8 @@ from rpm_packages import Rpm, write_repository
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
+from reactor.resources.package import Package
 from reactor.testing.story import converge_once
-from resources.package import Package
 
 
 def package(host, name, ensure="present", **properties):

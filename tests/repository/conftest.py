@@ -8,7 +8,7 @@ from deb_packages import Deb
 from dnf_root import DnfRoot
 from rpm_packages import Rpm, write_repository
 
-from resources.package import providers
+from reactor.resources.package import providers
 
 
 class Signer(NamedTuple):

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
+from reactor.resources.package import Package
+from reactor.resources.repository import Repository
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
-from resources.package import Package
-from resources.repository import Repository
 
 
 def of_apt(root, **properties):

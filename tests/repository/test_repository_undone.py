@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foreign_writer import assert_repaired_after_foreign_writer
 
-from resources.repository import Repository
+from reactor.resources.repository import Repository
 
 
 async def test_a_repository_undone_by_others_is_drift_again(apt):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from resources.scaffold import Scaffold
-from resources.scaffold.values import FixedValues
+from reactor.resources.scaffold import Scaffold
+from reactor.resources.scaffold.values import FixedValues
 
 
 def grow(root: Path, files):

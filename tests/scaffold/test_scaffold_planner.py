@@ -3,8 +3,8 @@
 import pytest
 
 from reactor.hostfs import Attributes
-from resources.scaffold.planner import plan_scaffold
-from resources.scaffold.state import Difference, ScaffoldState
+from reactor.resources.scaffold.planner import plan_scaffold
+from reactor.resources.scaffold.state import Difference, ScaffoldState
 
 MINE = Attributes(0, 0, 0o644)
 NEW, DIRECTORY = Difference("/t/a", MINE, "text"), Difference("/t", MINE)

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from resources.scaffold import Scaffold
+from reactor.resources.scaffold import Scaffold
 
 
 @pytest.mark.parametrize(

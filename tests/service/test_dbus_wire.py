@@ -10,8 +10,8 @@ from dbus_fast import MessageType, Variant
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchers.dbus import NoBusError
-from watchers.dbus.wire import Message, complete_types, frame_length
+from reactor.watchers.dbus import NoBusError
+from reactor.watchers.dbus.wire import Message, complete_types, frame_length
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=9)
 NUMBERS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from resources.service import presets
-from watchers.dbus import Scope
+from reactor.resources.service import presets
+from reactor.watchers.dbus import Scope
 
 ETC = {
     "10-site.preset": "# a comment\ndisable app.service\nenable app-*.service\nenable web@.service one two\n",

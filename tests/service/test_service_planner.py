@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from reactor import ResourceError
-from resources.service import Service, UnitState
+from reactor.resources.service import Service, UnitState
 
 UP = UnitState("loaded", "active", "running")
 DOWN = UnitState("loaded", "inactive", "dead")

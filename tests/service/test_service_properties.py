@@ -7,10 +7,10 @@ from pydantic import ValidationError
 
 from reactor import load
 from reactor.resource.diagnostic import ManifestError
+from reactor.resources.file import File
+from reactor.resources.service import Service
 from reactor.testing.story import graph_of
-from resources.file import File
-from resources.service import Service
-from watchers.units import is_unit_name, object_path, template_of
+from reactor.watchers.units import is_unit_name, object_path, template_of
 
 OWNERS = {"owner": "root", "group": "root", "mode": "0644"}
 

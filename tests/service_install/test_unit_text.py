@@ -12,17 +12,17 @@ from reactor.resource.base import Resource
 from reactor.resource.health import HealthCheck
 from reactor.resource.registry import find_kind, kind_names
 from reactor.resource.sandbox_access import SandboxAccess
+from reactor.resources.accounts import Group, User
+from reactor.resources.exec import Exec
+from reactor.resources.file import File
+from reactor.resources.hostname import Hostname
+from reactor.resources.mount import Mount
+from reactor.resources.network import Address, Link
+from reactor.resources.service import Service as UnitResource
+from reactor.resources.sysctl import Sysctl
 from reactor.service.installation import PACKAGED
 from reactor.service.sandbox import sandbox
 from reactor.service.unit import MARK, Service, quoted
-from resources.accounts import Group, User
-from resources.exec import Exec
-from resources.file import File
-from resources.hostname import Hostname
-from resources.mount import Mount
-from resources.network import Address, Link
-from resources.service import Service as UnitResource
-from resources.sysctl import Sysctl
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
 TMP = "ReadOnlyPaths=-/tmp -/var/tmp"
@@ -225,7 +225,7 @@ def test_a_manifest_from_elsewhere_waits_for_the_network():
 
 def test_every_kind_that_says_what_it_needs_is_in_the_table_of_the_page():
     rows = PAGE.partition("| what the manifest has |")[2]
-    ours = (kind for kind in map(find_kind, kind_names()) if kind.__module__.startswith("resources."))
+    ours = (kind for kind in map(find_kind, kind_names()) if kind.__module__.startswith("reactor.resources."))
     saying = [kind.kind for kind in ours if kind.sandbox_access is not Resource.sandbox_access]
     assert "sysctl" in saying
     assert [kind for kind in saying if kind != "file" and f"`{kind}`" not in rows] == []

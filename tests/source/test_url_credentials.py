@@ -4,9 +4,9 @@ import pytest
 
 from reactor import register_header_secrets, register_url_secrets
 from reactor.resource import redaction
+from reactor.resources.health.goss.http import HttpRule
+from reactor.resources.repository import Repository
 from reactor.source.address import parse_address
-from resources.health.goss.http import HttpRule
-from resources.repository import Repository
 
 SIGNED = "https://bucket.example/app.tar.gz?X-Amz-Date=20260101T000000Z&X-Amz-Signature=deadbeefcafe0123"
 

@@ -92,7 +92,7 @@ def test_a_library_with_private_names_in_use_has_an_upper_bound_below_its_next_s
 
 async def test_watchdog_hears_and_frees_without_its_thread(tmp_path):
     with explained("watchdog", "watchers/inotify_descriptor.py"):
-        from watchers.inotify_descriptor import InotifyDescriptor
+        from reactor.watchers.inotify_descriptor import InotifyDescriptor
 
         before = set(os.listdir("/proc/self/fd"))
         inotify = InotifyDescriptor()
@@ -109,7 +109,7 @@ async def test_watchdog_hears_and_frees_without_its_thread(tmp_path):
 @pytest.mark.parametrize("package", ["dbus_next", "dbus_fast"])
 def test_a_library_of_d_bus_writes_messages_and_authenticates_without_its_loop(package):
     with explained(package.replace("_", "-"), "watchers/dbus/library.py"):
-        from watchers.dbus.library import Library
+        from reactor.watchers.dbus.library import Library
 
         library = Library(package)
         target = ("org.example", "/org/example", "org.example.Face", "Look")
@@ -123,7 +123,7 @@ def test_a_library_of_d_bus_writes_messages_and_authenticates_without_its_loop(p
 
 def test_pyroute2_encodes_and_decodes_messages_without_its_sockets():
     with explained("pyroute2", "resources/network/rtnetlink.py"):
-        from resources.network.rtnetlink import decoded, message
+        from reactor.resources.network.rtnetlink import decoded, message
 
         rtm_newlink = 16
         again = decoded(message(rtm_newlink, [("IFLA_MTU", 1400)], index=3))

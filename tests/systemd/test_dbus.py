@@ -10,9 +10,9 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from watchers.dbus import CallError, Match, NoBusError
-from watchers.dbus.bus import CALLS_AT_ONCE, Bus
-from watchers.dbus.matches import RULES
+from reactor.watchers.dbus import CallError, Match, NoBusError
+from reactor.watchers.dbus.bus import CALLS_AT_ONCE, Bus
+from reactor.watchers.dbus.matches import RULES
 
 DAEMON = "org.freedesktop.DBus"
 OBJECT = (DAEMON, "/org/freedesktop/DBus", DAEMON)
@@ -215,7 +215,7 @@ async def test_a_bus_that_never_answers_is_no_bus(answer, library, tmp_path, nur
         await stream.send_all(answer)
         await trio.sleep_forever()
 
-    monkeypatch.setattr("watchers.dbus.bus.PATIENCE", 0.1)
+    monkeypatch.setattr("reactor.watchers.dbus.bus.PATIENCE", 0.1)
     sock = trio.socket.socket(trio.socket.AF_UNIX)
     await sock.bind(str(tmp_path / "bus"))
     sock.listen()

@@ -7,8 +7,8 @@ from pathlib import Path
 from unit_worlds import counting, systemctl
 
 from reactor.engine.events import Result
+from reactor.resources.mount import Mount
 from reactor.testing.story import converge_once
-from resources.mount import Mount
 
 
 def unit_of(point):

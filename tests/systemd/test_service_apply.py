@@ -12,13 +12,13 @@ from unit_worlds import ETC, VENDOR, Unit, counting, eventually, kill_bus, syste
 
 from reactor.engine.events import Result
 from reactor.engine.options import RunOptions
+from reactor.resources.exec import Exec
+from reactor.resources.file import File
+from reactor.resources.service import Service
 from reactor.testing.contract import CONTRACT, Case
 from reactor.testing.story import converge_once, running
-from resources.exec import Exec
-from resources.file import File
-from resources.service import Service
-from watchers.dbus import Scope, connect
-from watchers.units import pin
+from reactor.watchers.dbus import Scope, connect
+from reactor.watchers.units import pin
 
 OWNERS = {"owner": "root", "group": "root", "mode": "0644"}
 
@@ -32,13 +32,13 @@ async def apply(*resources, **options):
 @pytest.fixture
 def without_proof(monkeypatch):
     """For units that stay up: it is not waited for long enough to see that."""
-    monkeypatch.setattr("resources.service.systemd_dbus.PROOF", 0.0)
+    monkeypatch.setattr("reactor.resources.service.systemd_dbus.PROOF", 0.0)
 
 
 @pytest.fixture
 def long_proof(monkeypatch):
     """For units that do not stay up: on a busy machine, it takes them a while to end."""
-    monkeypatch.setattr("resources.service.systemd_dbus.PROOF", 5.0)
+    monkeypatch.setattr("reactor.resources.service.systemd_dbus.PROOF", 5.0)
 
 
 @pytest.fixture(params=["bus", "systemctl"])
@@ -329,8 +329,8 @@ async def test_many_units_edited_at_once_are_one_reload():
 @pytest.fixture
 def unhurried(monkeypatch):
     """On a busy machine, the next one may come late."""
-    monkeypatch.setattr("resources.service.daemon_reload.GATHER", 0.5)
-    monkeypatch.setattr("resources.service.daemon_reload.LONGEST", 60.0)
+    monkeypatch.setattr("reactor.resources.service.daemon_reload.GATHER", 0.5)
+    monkeypatch.setattr("reactor.resources.service.daemon_reload.LONGEST", 60.0)
 
 
 @pytest.mark.usefixtures("unhurried")

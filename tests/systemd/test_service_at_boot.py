@@ -12,8 +12,8 @@ from unit_worlds import ETC, Unit, systemctl
 
 from reactor.engine.events import Noted, Result
 from reactor.engine.options import RunOptions
+from reactor.resources.service import Service
 from reactor.testing.story import converge_once
-from resources.service import Service
 
 REASONS = {
     "static": "static: it has no [Install], others start it",

@@ -11,9 +11,9 @@ import trio
 from unit_worlds import ETC, VENDOR, Unit, eventually, kill_bus, systemctl
 
 from reactor.engine.events import Cause, EventsLost, Result
+from reactor.resources.file import File
+from reactor.resources.service import Service
 from reactor.testing.story import running
-from resources.file import File
-from resources.service import Service
 
 OWNERS = {"owner": "root", "group": "root", "mode": "0644"}
 
@@ -229,7 +229,7 @@ async def test_ten_units_stopped_at_once_are_each_started_once():
 @pytest.fixture
 def long_proof(monkeypatch):
     """On a busy machine, it takes a unit a while to end."""
-    monkeypatch.setattr("resources.service.systemd_dbus.PROOF", 2.0)
+    monkeypatch.setattr("reactor.resources.service.systemd_dbus.PROOF", 2.0)
 
 
 @pytest.mark.usefixtures("long_proof")

@@ -10,9 +10,9 @@ import pytest
 from unit_worlds import Unit, eventually
 
 from reactor.engine.events import Result
+from reactor.resources.file import File
+from reactor.resources.service import Service
 from reactor.testing.story import converge_once, running
-from resources.file import File
-from resources.service import Service
 
 OWNERS = {"owner": "root", "group": "root", "mode": "0644"}
 
@@ -76,7 +76,7 @@ async def test_a_service_that_hangs_is_restarted_if_its_health_check_says_so(
     on_critical, starts, monkeypatch
 ):
     """It runs, so nothing about it has drifted, and it answers nobody before its second start."""
-    monkeypatch.setattr("resources.service.systemd_dbus.PROOF", 0.0)
+    monkeypatch.setattr("reactor.resources.service.systemd_dbus.PROOF", 0.0)
     app = Unit().write()
     app.ctl("start")
     answers = f"/bin/sh -c 'test $(wc -l < {app.log}) -ge 2 || {{ echo hangs; exit 2; }}'"

@@ -11,9 +11,9 @@ from unit_worlds import ETC, VENDOR, Unit, systemctl
 
 from reactor.engine.events import Noted, Result
 from reactor.engine.options import RunOptions
+from reactor.resources.file import File
+from reactor.resources.service import Service
 from reactor.testing.story import converge_once, running
-from resources.file import File
-from resources.service import Service
 
 OWNERS = {"owner": "root", "group": "root"}
 INIT_SCRIPT = """\
@@ -248,7 +248,7 @@ async def test_a_start_says_which_unit_it_stops(says_so):
 
 @pytest.mark.usefixtures("way")
 async def test_a_start_that_a_conflicting_unit_ends_says_so(monkeypatch):
-    monkeypatch.setattr("resources.service.systemd_dbus.PROOF", 5.0)
+    monkeypatch.setattr("reactor.resources.service.systemd_dbus.PROOF", 5.0)
     other = Unit().write()
     unit = Unit()
     unit.write(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from unit_worlds import Unit
 
-from resources.service import Service
+from reactor.resources.service import Service
 
 
 @pytest.mark.parametrize("way", ["bus", "systemctl"])

@@ -6,7 +6,7 @@ import pytest
 from foreign_writer import assert_repaired_after_foreign_writer
 from unit_worlds import VENDOR
 
-from resources.service import Service
+from reactor.resources.service import Service
 
 FEW = 5
 

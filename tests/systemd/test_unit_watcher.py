@@ -16,16 +16,16 @@ from unit_worlds import ETC, Unit, counting, eventually, kill_bus, systemctl
 
 from reactor.engine.events import WatcherChanged
 from reactor.resource.watch import WatchSink, WatchState
+from reactor.resources.service import Service
 from reactor.testing.story import running
-from resources.service import Service
-from watchers.dbus import Scope, connect
-from watchers.systemd import UnitWatch, UnitWatcher
-from watchers.units import MANAGER, MANAGER_PATH, SYSTEMD
+from reactor.watchers.dbus import Scope, connect
+from reactor.watchers.systemd import UnitWatch, UnitWatcher
+from reactor.watchers.units import MANAGER, MANAGER_PATH, SYSTEMD
 
 
 @pytest.fixture(params=["dbus_next", "dbus_fast"])
 def library(request, monkeypatch):
-    monkeypatch.setattr("watchers.dbus.connections.DEFAULT", request.param)
+    monkeypatch.setattr("reactor.watchers.dbus.connections.DEFAULT", request.param)
 
 
 class Sink(WatchSink):
@@ -147,7 +147,7 @@ async def test_a_daemon_reload_alone_is_no_reason_to_check(app):
 
 async def test_a_unit_that_a_daemon_reload_loads_otherwise_is_checked(app, monkeypatch):
     """Also when no change of its files was heard, as where generators write them."""
-    monkeypatch.setattr("watchers.unit_listener.directories", lambda _: ())
+    monkeypatch.setattr("reactor.watchers.unit_listener.directories", lambda _: ())
     app.ctl("start")
     async with watching(app.full) as (sink, _):
         await quiet(sink)
@@ -170,7 +170,7 @@ async def test_one_that_is_disarmed_is_not_marked(app):
 
 
 async def test_more_units_than_the_bus_has_rules_for_are_all_heard(monkeypatch, library):
-    monkeypatch.setattr("watchers.dbus.matches.RULES", 6)
+    monkeypatch.setattr("reactor.watchers.dbus.matches.RULES", 6)
     apps = [Unit().write() for _ in range(6)]
     async with watching(*(app.full for app in apps)) as (sink, _):
         systemctl("start", *(app.full for app in apps))
@@ -204,7 +204,7 @@ async def test_a_bus_that_accepts_and_never_answers_holds_nothing_up(monkeypatch
     listening.bind(f"{tmp_path}/bus")
     listening.listen()
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", f"unix:path={tmp_path}/bus")
-    monkeypatch.setattr("watchers.dbus.bus.PATIENCE", 0.2)
+    monkeypatch.setattr("reactor.watchers.dbus.bus.PATIENCE", 0.2)
     with listening:
         others = [Service(name=unit.name) for unit in (Unit().write(), Unit().write())]
         async with running(Service(name=app.name), *others) as story:
@@ -216,7 +216,7 @@ async def test_a_bus_that_accepts_and_never_answers_holds_nothing_up(monkeypatch
 
 async def test_a_service_without_a_bus_is_mended_by_polling(monkeypatch, app):
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
-    monkeypatch.setattr("watchers.unit_listener.POLL_INTERVAL", 0.2)
+    monkeypatch.setattr("reactor.watchers.unit_listener.POLL_INTERVAL", 0.2)
     async with running(Service(name=app.name)) as story:
         await story.converged()
         app.ctl("stop")

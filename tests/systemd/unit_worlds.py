@@ -12,8 +12,8 @@ from pathlib import Path
 
 import trio
 
-from watchers.dbus import Message, Scope, connect
-from watchers.units import MANAGER, MANAGER_PATH, SYSTEMD, manager_signal, subscribe
+from reactor.watchers.dbus import Message, Scope, connect
+from reactor.watchers.units import MANAGER, MANAGER_PATH, SYSTEMD, manager_signal, subscribe
 
 ETC = Path("/etc/systemd/system")
 VENDOR = Path("/usr/lib/systemd/system")

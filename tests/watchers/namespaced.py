@@ -16,8 +16,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from watch_recorder import Recorder, open_descriptors, watching
 
 from reactor.resource.watch import ChangedPaths, PathWatch, WatchState
-from watchers.inotify import InotifyWatcher
-from watchers.path_tree import POLL_INTERVAL
+from reactor.watchers.inotify import InotifyWatcher
+from reactor.watchers.path_tree import POLL_INTERVAL
 
 AS_ROOT = ("unshare", "--user", "--map-root-user", "--mount")
 AS_NOBODY = ("unshare", "--user")

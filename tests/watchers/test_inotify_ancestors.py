@@ -7,7 +7,7 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 from watch_recorder import Recorder, Watching
 
-from watchers.inotify import SETTLE
+from reactor.watchers.inotify import SETTLE
 
 
 @pytest.fixture

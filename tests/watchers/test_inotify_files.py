@@ -10,7 +10,7 @@ from trio.testing import wait_all_tasks_blocked
 from watch_recorder import Recorder, Watching
 
 from reactor.resource.watch import PathWatch
-from watchers.inotify import SETTLE, InotifyWatcher
+from reactor.watchers.inotify import SETTLE, InotifyWatcher
 
 
 @pytest.fixture

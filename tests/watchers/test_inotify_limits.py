@@ -13,7 +13,7 @@ from watch_recorder import Recorder, Watching, open_descriptors, overflow_queue,
 
 from reactor.resource.mount_health import fragile_mounts
 from reactor.resource.watch import PathWatch, WatchState
-from watchers.inotify import InotifyWatcher
+from reactor.watchers.inotify import InotifyWatcher
 
 
 async def test_an_overflow_of_the_queue_is_told_once_and_everything_is_marked(

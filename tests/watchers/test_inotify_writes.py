@@ -9,7 +9,7 @@ import pytest
 from watch_recorder import Recorder, Watching
 
 from reactor.resource.watch import ChangedPaths, PathWatch
-from watchers.pending_writes import INPUT, MANAGED
+from reactor.watchers.pending_writes import INPUT, MANAGED
 
 LAST = 99
 """The vertex of a file that is touched in order to see that all before it was heard."""
@@ -18,7 +18,7 @@ LAST = 99
 @pytest.fixture(autouse=True)
 def no_throttle(monkeypatch):
     """The clock of some tests stands still, and so would a reader that waits."""
-    monkeypatch.setattr("watchers.read_throttle.BURST", inf)
+    monkeypatch.setattr("reactor.watchers.read_throttle.BURST", inf)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import trio.testing
 from watch_recorder import Recorder
 
 from reactor.resource.watch import TimerWatch
-from watchers.timers import TimerWatcher
+from reactor.watchers.timers import TimerWatcher
 
 
 class TimedRecorder(Recorder):

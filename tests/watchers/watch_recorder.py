@@ -14,7 +14,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from reactor.resource.watch import PathWatch, WatchSink, WatchState
-from watchers.inotify import InotifyWatcher
+from reactor.watchers.inotify import InotifyWatcher
 
 _QUEUE_LENGTH = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
 

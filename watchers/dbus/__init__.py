@@ -5,11 +5,11 @@
 library, and `errors` is what can go wrong.
 """
 
-from watchers.dbus.bus import PROPERTIES, Bus, Question
-from watchers.dbus.connections import Scope, connect
-from watchers.dbus.errors import CallError, NoBusError
-from watchers.dbus.matches import Match, Subscription
-from watchers.dbus.wire import Message
+from reactor.watchers.dbus.bus import PROPERTIES, Bus, Question
+from reactor.watchers.dbus.connections import Scope, connect
+from reactor.watchers.dbus.errors import CallError, NoBusError
+from reactor.watchers.dbus.matches import Match, Subscription
+from reactor.watchers.dbus.wire import Message
 
 __all__ = [
     "PROPERTIES", "Bus", "CallError", "Match", "Message", "NoBusError", "Question", "Scope",

@@ -12,12 +12,12 @@ from typing import Any
 
 import trio
 
-from watchers.dbus.errors import CallError, NoBusError
-from watchers.dbus.library import LibraryName, library
-from watchers.dbus.matches import Match, Router, Subscription
-from watchers.dbus.opening import open_stream
-from watchers.dbus.wire import Message, frame_length
-from watchers.time_slice import TimeSlice
+from reactor.watchers.dbus.errors import CallError, NoBusError
+from reactor.watchers.dbus.library import LibraryName, library
+from reactor.watchers.dbus.matches import Match, Router, Subscription
+from reactor.watchers.dbus.opening import open_stream
+from reactor.watchers.dbus.wire import Message, frame_length
+from reactor.watchers.time_slice import TimeSlice
 
 DAEMON = "org.freedesktop.DBus"
 _DAEMON_OBJECT = (DAEMON, "/org/freedesktop/DBus", DAEMON)

@@ -7,9 +7,9 @@ from enum import StrEnum
 
 import trio
 
-from watchers.dbus.bus import Bus
-from watchers.dbus.errors import NoBusError
-from watchers.dbus.library import DEFAULT
+from reactor.watchers.dbus.bus import Bus
+from reactor.watchers.dbus.errors import NoBusError
+from reactor.watchers.dbus.library import DEFAULT
 
 
 class Scope(StrEnum):

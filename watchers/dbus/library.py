@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
-from watchers.dbus.errors import NoBusError
+from reactor.watchers.dbus.errors import NoBusError
 
 LibraryName = Literal["dbus_next", "dbus_fast"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from watchers.dbus.wire import Message
+from reactor.watchers.dbus.wire import Message
 
 RULES = 256
 """So many rules for single objects; dbus-daemon allows a connection 512. Then wide ones take their place."""

@@ -6,8 +6,8 @@ from urllib.parse import unquote
 
 import trio
 
-from watchers.dbus.errors import NoBusError
-from watchers.dbus.library import Handshake
+from reactor.watchers.dbus.errors import NoBusError
+from reactor.watchers.dbus.library import Handshake
 
 
 async def open_stream(address: str, handshake: Handshake) -> trio.SocketStream:

@@ -4,6 +4,6 @@
 tries them.
 """
 
-from resources.health.goss.runner import Goss
+from reactor.resources.health.goss.runner import Goss
 
 __all__ = ["Goss"]

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import trio
 
-from resources.health.goss.dns import refuse_no_answer
-from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import MILLISECOND, Milliseconds, Rule, readable_by
+from reactor.resources.health.goss.dns import refuse_no_answer
+from reactor.resources.health.goss.matchers import Expected
+from reactor.resources.health.goss.rule import MILLISECOND, Milliseconds, Rule, readable_by
 
 _ADDRESS = re.compile(r"tcp://(?:\[([^\]]+)\]|([^:/]+)):(\d{1,5})")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import Field
 
-from resources.health.goss.matchers import Expected, Text
-from resources.health.goss.rule import MILLISECOND, Milliseconds, Rule
-from resources.process import ENVIRONMENT, Command, run
+from reactor.resources.health.goss.matchers import Expected, Text
+from reactor.resources.health.goss.rule import MILLISECOND, Milliseconds, Rule
+from reactor.resources.process import ENVIRONMENT, Command, run
 
 
 class CommandRule(Rule):

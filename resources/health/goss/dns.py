@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import trio
 
 from reactor import ResourceError
-from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import Milliseconds, Rule, answer_within, readable_by
+from reactor.resources.health.goss.matchers import Expected
+from reactor.resources.health.goss.rule import Milliseconds, Rule, answer_within, readable_by
 
 _TYPED = re.compile(r"(A|AAAA|CAA|CNAME|MX|NS|PTR|SRV|TXT):(.+)")
 _SERVER = re.compile(r"\[([^\]]+)\](?::(\d{1,5}))?|([^:]+)(?::(\d{1,5}))?|([0-9A-Fa-f:]+)")
@@ -49,7 +49,7 @@ class DnsRule(Rule):
         typed = _TYPED.fullmatch(name)
         if typed is None and self.server is None:
             return await _look_up(name)
-        from resources.health.goss import nameserver  # noqa: PLC0415 - dnspython is slow to import, and rarely needed
+        from reactor.resources.health.goss import nameserver  # noqa: PLC0415 - dnspython is slow to import, and rarely needed
 
         server = None if self.server is None else await _address(self.server)
         if typed is None:

@@ -12,8 +12,8 @@ from pydantic import AliasChoices, Field
 
 from reactor import ResourceError, fragile_mounts, in_thread
 from reactor.hostfs import names_of, open_path, open_source
-from resources.health.goss.matchers import Expected, Text
-from resources.health.goss.rule import Rule
+from reactor.resources.health.goss.matchers import Expected, Text
+from reactor.resources.health.goss.rule import Rule
 
 _TYPES: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
     (stat.S_ISREG, "file"),

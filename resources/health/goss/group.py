@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from resources.accounts.database import find_group
-from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import Rule
+from reactor.resources.accounts.database import find_group
+from reactor.resources.health.goss.matchers import Expected
+from reactor.resources.health.goss.rule import Rule
 
 
 class GroupRule(Rule):

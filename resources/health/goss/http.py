@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from reactor import Flag, register_header_secrets, register_secret, register_url_secrets
-from resources.health.goss.matchers import Expected, Text
-from resources.health.goss.request import fetch
-from resources.health.goss.rule import Milliseconds, Rule, answer_within
+from reactor.resources.health.goss.matchers import Expected, Text
+from reactor.resources.health.goss.request import fetch
+from reactor.resources.health.goss.rule import Milliseconds, Rule, answer_within
 
 
 def _check_url(text: str) -> str:

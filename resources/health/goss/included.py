@@ -10,8 +10,8 @@ import yaml
 from pydantic import ValidationError
 
 from reactor import DistrustedError, ResourceError, fragile_mounts, open_input
-from resources.health.goss.rule import Rule
-from resources.health.goss.rules import Rules
+from reactor.resources.health.goss.rule import Rule
+from reactor.resources.health.goss.rules import Rules
 
 _MOST_CHARACTERS = 4 << 20
 _MOST_VALUES = 100_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import Rule
+from reactor.resources.health.goss.matchers import Expected
+from reactor.resources.health.goss.rule import Rule
 
 
 class InterfaceRule(Rule):
@@ -20,9 +20,9 @@ class InterfaceRule(Rule):
 
     async def find(self, key: str) -> Mapping[str, Any]:
         """Ask the kernel. Addresses have their prefix length: ``192.0.2.1/24``."""
-        from resources.network.addresses import addresses_of  # noqa: PLC0415 - all kinds of the network
-        from resources.network.links import find_link  # noqa: PLC0415 - as above
-        from resources.network.rtnetlink import RtnetlinkSocket  # noqa: PLC0415 - come with them
+        from reactor.resources.network.addresses import addresses_of  # noqa: PLC0415 - all kinds of the network
+        from reactor.resources.network.links import find_link  # noqa: PLC0415 - as above
+        from reactor.resources.network.rtnetlink import RtnetlinkSocket  # noqa: PLC0415 - come with them
 
         with RtnetlinkSocket(None) as kernel:
             link = await find_link(kernel, self.name or key)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import Rule
+from reactor.resources.health.goss.matchers import Expected
+from reactor.resources.health.goss.rule import Rule
 
 
 class KernelParamRule(Rule):

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator
 
 from reactor import gjson_get
-from resources.health.goss.patterns import check_patterns, have_patterns
-from resources.health.goss.regexp import regexp
-from resources.health.goss.semver import satisfies, satisfies_all
+from reactor.resources.health.goss.patterns import check_patterns, have_patterns
+from reactor.resources.health.goss.regexp import regexp
+from reactor.resources.health.goss.semver import satisfies, satisfies_all
 
 _SHOWN = 200
 _MOST_BITS = 1024

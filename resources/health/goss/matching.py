@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import Rule
+from reactor.resources.health.goss.matchers import Expected
+from reactor.resources.health.goss.rule import Rule
 
 
 class MatchingRule(Rule):

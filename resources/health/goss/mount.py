@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor import fragile_mounts, in_thread, read_mounts
-from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import Milliseconds, Rule, answer_within
+from reactor.resources.health.goss.matchers import Expected
+from reactor.resources.health.goss.rule import Milliseconds, Rule, answer_within
 
 
 class MountRule(Rule):

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from reactor import ResourceError
-from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import Rule
-from resources.process import ENVIRONMENT, Command, run
+from reactor.resources.health.goss.matchers import Expected
+from reactor.resources.health.goss.rule import Rule
+from reactor.resources.process import ENVIRONMENT, Command, run
 
 _INSTALLED = "installed "
 """What a line of the answer begins with, before a version."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from resources.health.goss.regexp import regexp
+from reactor.resources.health.goss.regexp import regexp
 
 
 def have_patterns(text: str, patterns: Sequence[str]) -> bool:

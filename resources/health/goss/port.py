@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 from reactor import ResourceError
-from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import Rule, readable_by
+from reactor.resources.health.goss.matchers import Expected
+from reactor.resources.health.goss.rule import Rule, readable_by
 
 _TABLES = "/proc/net"
 """Where a kernel without IPv6 has no tables for it."""

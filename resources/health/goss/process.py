@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from resources.health.goss.matchers import Expected
-from resources.health.goss.rule import Rule
+from reactor.resources.health.goss.matchers import Expected
+from reactor.resources.health.goss.rule import Rule
 
 _KERNEL_LENGTH = 15
 """The kernel keeps so much of a program's name, see TASK_COMM_LEN in proc_pid_comm(5)."""

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from reactor import HttpError, HttpLimits, HttpRequest, ResourceError, http_answer
-from resources.health.goss.rule import MILLISECOND
+from reactor.resources.health.goss.rule import MILLISECOND
 
 if TYPE_CHECKING:
-    from resources.health.goss.http import HttpRule
+    from reactor.resources.health.goss.http import HttpRule
 
 _MOST_BODY = 1 << 20
 

@@ -11,7 +11,7 @@ import trio
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from reactor import Flag, ResourceError, in_thread
-from resources.health.goss.matchers import Text, complaint, matches
+from reactor.resources.health.goss.matchers import Text, complaint, matches
 
 MILLISECOND = 0.001
 """In seconds."""

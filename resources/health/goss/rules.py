@@ -9,22 +9,22 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from reactor import Flag
-from resources.health.goss.addr import AddrRule
-from resources.health.goss.command import CommandRule
-from resources.health.goss.dns import DnsRule
-from resources.health.goss.file import FileRule
-from resources.health.goss.group import GroupRule
-from resources.health.goss.http import HttpRule
-from resources.health.goss.interface import InterfaceRule
-from resources.health.goss.kernel_param import KernelParamRule
-from resources.health.goss.matching import MatchingRule
-from resources.health.goss.mount import MountRule
-from resources.health.goss.package import PackageRule
-from resources.health.goss.port import PortRule
-from resources.health.goss.process import ProcessRule
-from resources.health.goss.rule import Rule, hyphenated
-from resources.health.goss.service import ServiceRule
-from resources.health.goss.user import UserRule
+from reactor.resources.health.goss.addr import AddrRule
+from reactor.resources.health.goss.command import CommandRule
+from reactor.resources.health.goss.dns import DnsRule
+from reactor.resources.health.goss.file import FileRule
+from reactor.resources.health.goss.group import GroupRule
+from reactor.resources.health.goss.http import HttpRule
+from reactor.resources.health.goss.interface import InterfaceRule
+from reactor.resources.health.goss.kernel_param import KernelParamRule
+from reactor.resources.health.goss.matching import MatchingRule
+from reactor.resources.health.goss.mount import MountRule
+from reactor.resources.health.goss.package import PackageRule
+from reactor.resources.health.goss.port import PortRule
+from reactor.resources.health.goss.process import ProcessRule
+from reactor.resources.health.goss.rule import Rule, hyphenated
+from reactor.resources.health.goss.service import ServiceRule
+from reactor.resources.health.goss.user import UserRule
 
 _Rule = TypeVar("_Rule", bound=Rule)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from reactor import HealthResult, HealthStatus, ResourceError
-from resources.health.goss.included import every_rule
-from resources.health.goss.rule import Rule
-from resources.health.goss.rules import Rules
+from reactor.resources.health.goss.included import every_rule
+from reactor.resources.health.goss.rule import Rule
+from reactor.resources.health.goss.rules import Rules
 
 
 class Goss:
