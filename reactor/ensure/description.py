@@ -47,7 +47,7 @@ def describe(model: type[Resource]) -> Description:
         own=tuple(each for each in found if each.field == "ensure" or not _is_common(each)),
         common=tuple(each for each in found if _is_common(each)),
         watches=_words(model, "watches") or (_BY_MEMBERS if issubclass(model, Composite) else _SILENT),
-        goes_after=_words(model, "uses"),
+        goes_after=_words(model, "depends_on_paths"),
         provides=_words(model, "provides"),
         outputs=_words(model, "outputs"),
         reversal=_words(model, "reversal"),

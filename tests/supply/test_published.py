@@ -24,7 +24,7 @@ def tracked():
         done = subprocess.run(listing, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("only git knows what belongs to the checkout, and this is none")
-    return [name for name in done.stdout.split("\0") if name and (ROOT / name).exists()]
+    return [name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
 def build(what, source, target):
@@ -68,10 +68,10 @@ def test_scripts_of_the_archive_can_be_run(sources):
 
 
 def test_the_wheel_made_of_the_archive_has_the_packages_whole(sources, wheel):
-    tops = ("reactor", "resources", "watchers")
+    homes = {"reactor": "reactor", "resources": "reactor/resources", "watchers": "reactor/watchers"}
     ours = {
-        str(path.relative_to(sources))
-        for top in tops
+        f"{home}/{path.relative_to(sources / top)}"
+        for top, home in homes.items()
         for path in (sources / top).rglob("*")
         if path.is_file()
     }
