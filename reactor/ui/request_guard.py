@@ -124,4 +124,4 @@ def _demand_own_origin(headers: Headers) -> None:
 
 
 def _refuse(status: int, message: str, hint: str) -> NoReturn:
-    raise AnsweredError(JSONResponse({"error": message, "hint": hint}, status))
+    raise AnsweredError(JSONResponse({"error": message, "hint": hint, "code": "R0606"}, status))

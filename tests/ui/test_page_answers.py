@@ -199,7 +199,7 @@ async def test_bad_requests_are_answered_with_what_is_wrong_and_change_nothing(
         await world.story.converged()
         answer = await (world.get(path) if body is None else world.post(path, body))
     assert (answer.status_code, words in answer.json()["error"]) == (status, True), answer.text
-    assert answer.json().keys() == {"error", "hint"}
+    assert answer.json().keys() == {"error", "hint", "code"}
     assert not (tmp_path / PAUSES_FILE).exists()
     assert world.told == []
 
