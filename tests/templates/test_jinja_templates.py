@@ -59,6 +59,12 @@ def test_an_error_has_its_place(source, message, place):
     assert (error.message, (error.name, error.line, error.column)) == (message, place)
 
 
+@pytest.mark.parametrize(("filters", "kind"), [("upper | sort | batch(2) | list", "list"), ("length", "int")])
+def test_a_filter_block_that_is_no_text_is_an_error_with_its_place(filters, kind):
+    with pytest.raises(TemplateError, match=f"^t:2:.* this block comes to a {kind}, not to text"):
+        render("jinja", "\n{% filter " + filters + " %}abc{% endfilter %}", {})
+
+
 def test_a_name_that_is_nearly_known_is_suggested():
     with pytest.raises(TemplateError) as caught:
         render("jinja", "{{ hostnam }}", {"hostname": "a"})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from difflib import get_close_matches
 from itertools import chain
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, UndefinedError
 
@@ -24,6 +24,8 @@ _OF_JINJA = ("{%", "{#")
 """What begins statements and comments."""
 
 _UNDEFINED = re.compile(r"'(\w+)' is undefined|has no attribute '(\w+)'")
+
+_Chunks = Generator[str, None, None]
 
 
 class JinjaTemplate:
@@ -59,7 +61,10 @@ class JinjaTemplate:
         with rendering(self._bounds, self._loader, nil=nil) as budget:
             chunks: list[str] = []
             try:
-                for chunk in self._template.root_render_func(self._template.new_context(variables)):
+                root = cast(_Chunks, self._template.root_render_func(self._template.new_context(variables)))
+                for chunk in root:
+                    if not isinstance(chunk, str):  # thrown in, the error has the place of the block
+                        root.throw(TypeError(f"this block comes to a {type(chunk).__name__}, not to text"))
                     budget.grow(len(chunk))
                     chunks.append(chunk)
             except TemplateError:
