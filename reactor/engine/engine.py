@@ -98,7 +98,7 @@ class Engine:
         self.clock = trio.lowlevel.current_clock()
         self._vertex_checks.fragile = fragile_mounts()
         self._vertex_checks.fragile.on_answer = self._retry_failed
-        started = self._unrest_since = self._vertex_checks.last_change = self.clock.current_time()
+        started = self._unrest_since = self._vertex_checks.completion.last_change = self.clock.current_time()
         with gc_paused(), self._wakeup, trio.CancelScope() as self._everything:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
@@ -176,7 +176,7 @@ class Engine:
         for vertex in (*fresh, *self._prechecks.changed_conditions(difference.kept)):
             self.mark(vertex, Cause.INTENT)
         self._owed_refreshes.schedule_owed(fresh, trio.current_time())
-        self._vertex_checks.tell_transitions()
+        self._vertex_checks.completion.report_transitions()
         self._after_marks()
         self._rest()
         return event
@@ -225,8 +225,8 @@ class Engine:
     async def _end_when_quiet(self, quiet: float) -> None:
         while True:
             if self.scheduler.under_way:  # it may still change something
-                self._vertex_checks.last_change = trio.current_time()
-            left = self._vertex_checks.last_change + quiet - trio.current_time()
+                self._vertex_checks.completion.last_change = trio.current_time()
+            left = self._vertex_checks.completion.last_change + quiet - trio.current_time()
             if left <= 0:
                 break
             await trio.sleep(left)
@@ -263,7 +263,7 @@ class Engine:
     def release(self, vertex: int) -> None:
         """Take a `hold` back."""
         self.scheduler.release(vertex)
-        self._vertex_checks.tell_transitions()
+        self._vertex_checks.completion.report_transitions()
         self._after_marks()
 
     def pause(self, vertex: int) -> None:

@@ -1,4 +1,4 @@
-"""Notices when something else changes a resource back as often as we repair it, and slows the fight down."""
+"""Detects flapping: something else changes a resource back as often as we repair it. Slows its repairs down."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REPAIRS = 50
 WINDOW = 10.0
 SLOW_REPAIRS = 10
 SHARE = 3
-"""Slow repairs are a fight where they take one part in so many of all the time."""
+"""Slow repairs are flapping when they take at least one third of the elapsed time."""
 FIRST_WAIT = 0.01
 LONGEST_WAIT = 1.0
 
@@ -30,19 +30,19 @@ class _Repair(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class _RepairStreak:
-    """Repairs in a row, and maybe no fight yet. Small: everything that ever drifted has one."""
+    """Repairs of one vertex with little calm between them. Small: everything that ever drifted has one."""
 
     repairs: deque[_Repair] = field(default_factory=lambda: deque(maxlen=REPAIRS))
     backoff: Backoff | None = None
-    """From when it is known to be one."""
+    """The waits between repairs, once the streak is flapping."""
 
-    def goes_on_with(self, repair: _Repair) -> bool:
-        """Whether hardly any time was calm since the last repair."""
+    def continues_with(self, repair: _Repair) -> bool:
+        """Whether there was hardly any calm since the last repair."""
         calm = repair.started - self.repairs[-1].ended
         return calm <= max(WINDOW, (SHARE - 1) * repair.took)
 
-    def is_one(self) -> bool:
-        """Whether so many repairs are no accident."""
+    def is_flapping(self) -> bool:
+        """Whether there are too many repairs for an accident."""
         first, last = self.repairs[0], self.repairs[-1]
         lasted = last.ended - first.started
         if lasted <= WINDOW:
@@ -51,9 +51,10 @@ class _RepairStreak:
 
 
 class Flap(NamedTuple):
-    """One more repair too many.
+    """One repair too many.
 
-    ``wait``: seconds until the next. ``news``: what was repaired how often, the first time a fight is noticed.
+    ``wait`` is the time in seconds until the next repair may start. ``news`` counts the actions of the streak; it is None but
+    for the repair that made the streak flapping.
     """
 
     wait: float
@@ -61,43 +62,43 @@ class Flap(NamedTuple):
 
 
 class FlapDetector:
-    """Fights over single vertices. None is given up, only slowed, until some time was calm.
+    """Detects flapping of single vertices. Repairs never stop: they are only slowed until there was some calm.
 
-    `REPAIRS` repairs within `WINDOW` seconds are a fight. What takes too long for that, such as to install a
-    package that another resource removes, is one after `SLOW_REPAIRS` in a row that took a good part of a longer time.
+    `REPAIRS` repairs within `WINDOW` seconds are flapping. What takes too long for that, such as installing a package that
+    another resource removes, is flapping after `SLOW_REPAIRS` in a row that took a third of the time.
     """
 
     def __init__(self) -> None:
-        self._flap_detector: dict[int, _RepairStreak] = {}
+        self._streaks: dict[int, _RepairStreak] = {}
         self.again: Counter[int] = Counter()
-        """How often each vertex has drifted right after its repair, if it was not as desired since."""
+        """How often each vertex drifted right after its repair, in a row."""
 
     def repaired(self, vertex: int, actions: tuple[str, ...], took: float, now: float) -> Flap | None:
-        """Drift of ``vertex`` was repaired by ``actions`` in so many seconds. Returns a Flare when it is fought over."""
+        """Record that ``actions`` repaired drift of ``vertex`` in ``took`` seconds. Returns a Flap if it is flapping."""
         repair = _Repair(now, took, actions)
-        fight = self._flap_detector.get(vertex)
-        if fight is None or not fight.goes_on_with(repair):
-            fight = self._flap_detector[vertex] = _RepairStreak()
-        fight.repairs.append(repair)
-        if fight.backoff is not None:
-            return Flap(fight.backoff.next_wait(now), None)
-        if not fight.is_one():
+        streak = self._streaks.get(vertex)
+        if streak is None or not streak.continues_with(repair):
+            streak = self._streaks[vertex] = _RepairStreak()
+        streak.repairs.append(repair)
+        if streak.backoff is not None:
+            return Flap(streak.backoff.next_wait(now), None)
+        if not streak.is_flapping():
             return None
-        fight.backoff = Backoff(FIRST_WAIT, LONGEST_WAIT)
-        news = Counter(action for each in fight.repairs for action in each.actions)
-        return Flap(fight.backoff.next_wait(now), dict(news))
+        streak.backoff = Backoff(FIRST_WAIT, LONGEST_WAIT)
+        news = Counter(action for each in streak.repairs for action in each.actions)
+        return Flap(streak.backoff.next_wait(now), dict(news))
 
     def drifted_again(self, vertex: int) -> int:
-        """What was just repaired at ``vertex`` has drifted already. Returns how often that was so, one after the other."""
+        """Record that ``vertex`` drifted right after its repair. Returns how often that happened in a row."""
         self.again[vertex] += 1
         return self.again[vertex]
 
     def stayed_ok(self, vertex: int) -> None:
-        """``vertex`` was as desired at the end of its check."""
+        """Record that ``vertex`` was as desired at the end of its check."""
         self.again.pop(vertex, None)
 
     def forget(self, vertices: Iterable[int]) -> None:
-        """``vertices`` have left the graph."""
+        """Drop what is known of ``vertices``: they have left the graph."""
         for vertex in vertices:
-            self._flap_detector.pop(vertex, None)
+            self._streaks.pop(vertex, None)
             self.again.pop(vertex, None)

@@ -1,19 +1,19 @@
-"""Checks of single vertices in a run: what is asked before, booked after, and told of them."""
+"""The checks of single vertices in a run: what goes before `check`, and what its verdict depends on besides."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import trio
 
 from reactor.engine.batch_apply import BatchApplier
 from reactor.engine.check import AS_DESIRED, Verdict, check, examined, looked_at
+from reactor.engine.check_completion import CheckCompletion, reported_causes
 from reactor.engine.event_recorder import EventRecorder
-from reactor.engine.events import CAUSE_SETS, Cause
-from reactor.engine.flapping import FlapDetector
+from reactor.engine.events import Cause
 from reactor.engine.follow_up_checks import FollowUpChecks
 from reactor.engine.manifest_follower import ManifestFollower, Origin
 from reactor.engine.noop import NoopJudge
@@ -32,17 +32,11 @@ from reactor.resource.composite import Composite
 from reactor.resource.mount_health import FragileMounts
 from reactor.resource.plan import ResourceError
 
-_INITIAL = Cause.INITIAL.value
-_DRIFT = Cause.DRIFT.value
 _REFRESH = Cause.REFRESH.value
 _HEALTH = Cause.HEALTH.value
 _OK, _CHANGED, _FAILED = Outcome.OK, Outcome.CHANGED, Outcome.FAILED  # see there
-_MOST_ROUNDS: Final = 10
-"""How often a run without watches repairs one resource in a row: what changes it back must not keep it from ending."""
-_HINT_AT_FIGHT: Final = "find what changes it at the same time, and stop that, or take it out of the manifest"
 _DIFFERS = (_CHANGED, Outcome.WOULD_CHANGE)
 _UNWELL = (Outcome.UNHEALTHY, Outcome.CRITICAL)
-_APPLIED = (_OK, _CHANGED, *_UNWELL)
 
 
 class Run(Protocol):
@@ -78,7 +72,6 @@ class VertexChecks:
         self._recorder = recorder
         self._prechecks = prechecks
         self._run_store = run_store
-        self._flap_detector = FlapDetector()
         self._owners = PathOwners(run.vertex_table)
         self._repairs = Repairs()
         self._noop_judge = NoopJudge(run.vertex_table, run.results, run.reversals, run.scheduler)
@@ -87,14 +80,20 @@ class VertexChecks:
         self._batch_applier = BatchApplier(self._batches)
         self.manifest_follower = ManifestFollower(run)
         self.follow_up_checks = FollowUpChecks(run, self.manifest_follower)
-        self._hears_nothing = not run.options.watch
+        self.completion = CheckCompletion(
+            run,
+            recorder,
+            prechecks,
+            follow_up_checks=self.follow_up_checks,
+            batch_applier=self._batch_applier,
+            repairs=self._repairs,
+        )
+        self._is_one_shot = not run.options.watch
         self.fragile: FragileMounts
         """The mounts that are asked before a check touches what is below them. Known once the run has begun."""
-        self.last_change = 0.0
-        """When something was changed last."""
 
     async def check(self, vertex: int, started: float) -> float:
-        """Run the check of ``vertex`` and book how it ended; return the time it did."""
+        """Check ``vertex`` and complete the check; return the time it ended."""
         causes = self._scheduler.causes(vertex)
         refresh = bool(int(causes) & _REFRESH)
         resource = self._vertex_table.resources[vertex]
@@ -111,23 +110,15 @@ class VertexChecks:
             verdict = await self._careful_verdict(vertex, resource, refresh, noop, monitor_only)
         if noop:
             verdict = self._rehearsed(vertex, verdict, monitor_only)
-        labelled = causes
+        reported = causes
         if verdict.outcome is not _OK:
             if (found := await self._followed(vertex, resource, verdict)) is None:
                 self.void(vertex)
                 return trio.current_time()
-            verdict, labelled = found, await self._label(causes, resource)
-        if verdict.drifted_again is not None or self._flap_detector.again:
-            verdict = self._ended(vertex, verdict)
-        now = self._run.clock.current_time()
-        retry_in = self._finish(vertex, verdict, causes, started, now)
-        if run_store is not None and verdict.outcome in _APPLIED:
-            _remember(run_store, resource, refresh)
-        self._recorder.checked(vertex, labelled, verdict, now - started, retry_in)
-        if self._reversals.pending and verdict.outcome in (_OK, _CHANGED):
-            self._retire_undone(vertex, resource)
-        self.tell_transitions(vertex)
-        return now
+            verdict, reported = found, await self._reported(causes, resource)
+        return self.completion.complete(
+            vertex, resource, verdict, causes=causes, reported=reported, started=started, run_store=run_store
+        )
 
     def _rehearsed(self, vertex: int, verdict: Verdict, monitor_only: bool) -> Verdict:
         """The verdict on a rehearsal: excused by what others would bring, or with what would follow from it."""
@@ -152,6 +143,14 @@ class VertexChecks:
         except ResourceError as error:
             return error
         return None
+
+    async def _reported(self, causes: Cause, resource: Resource) -> Cause:
+        """The causes that events name, unless the files that would tell can't be read now."""
+        if self._run_store is None:
+            return causes
+        if self.fragile.by_point and await self._silence(resource.reads()):
+            return causes
+        return reported_causes(causes, resource, self._run_store.cause_of)
 
     async def _verdict(
         self, vertex: int, resource: Resource, refresh: bool, noop: bool, monitor_only: bool
@@ -224,7 +223,7 @@ class VertexChecks:
     def _repair_members(self, vertex: int, resource: Resource, verdict: Verdict) -> None:
         """To check what stands for others is to check these. A run that ends has done that just now."""
         verdict = self._repairs.judged(vertex, resource, verdict)
-        if verdict.outcome is Outcome.CRITICAL and not self._hears_nothing:
+        if verdict.outcome is Outcome.CRITICAL and not self._is_one_shot:
             self._repairs.begins(vertex)
             for ref in resource.members:
                 self._run.mark(self._vertex_table.number(ref), Cause.HEALTH)
@@ -275,33 +274,6 @@ class VertexChecks:
                 self._run.mark(taker, Cause.INTENT)
         return verdict
 
-    def tell_transitions(self, *checked: int) -> None:
-        """Tell who became blocked or free; what stands for them, or for those just checked, is judged anew."""
-        blocking = self._scheduler.blocking
-        crossed = self._recorder.transitions(blocking) if blocking.transitions else ()
-        if self._prechecks.has_wholes:
-            for whole in self._prechecks.affected_composites((*checked, *crossed), blocking.blocked):
-                self._run.mark(whole, Cause.DRIFT)
-
-    async def _label(self, causes: Cause, resource: Resource) -> Cause:
-        """Tell a first change from one that comes from the manifest, or from drift while nobody looked.
-
-        A refresh that is owed from an earlier life is reason enough: then nothing need have drifted. What an event
-        announced is no drift either, if it was a file that the manifest pulls in; nor is what every run does anyway.
-        """
-        bits = int(causes)  # to combine members of the class takes twenty times as long
-        if self._run_store is None or not bits & (_INITIAL | _DRIFT):
-            return causes
-        if self.fragile.by_point and await self._silence(resource.reads()):
-            return causes
-        known = self._run_store.cause_of(resource)
-        if bits & _INITIAL:
-            others = bits & ~_INITIAL
-            if known is Cause.DRIFT and resource.unconditional:
-                known = Cause.INITIAL
-            return CAUSE_SETS[others if others and known is Cause.DRIFT else others | known.value]
-        return CAUSE_SETS[bits & ~_DRIFT | known.value] if known is Cause.INTENT else causes
-
     async def _before_apply(self, vertex: int, state: Any) -> None:
         """The point of no return of a check that found ``state``: from here on, the world may have changed."""
         if (resource := self._vertex_table.resources[vertex]).meta.reverse:
@@ -312,79 +284,17 @@ class VertexChecks:
             subscribers = [*(refs[each] for each in below), *left_out.get(refs[vertex], ())]
             if subscribers:
                 await self._run_store.intend(refs[vertex], subscribers)
-        if self._hears_nothing:
+        if self._is_one_shot:
             self.follow_up_checks.changing(vertex)
         self._scheduler.refreshes.change_started(vertex)
 
-    def _retire_undone(self, vertex: int, checked: Resource) -> None:
-        """If ``checked`` undid a resource, and is not one that was just about to leave, ``vertex`` has left the run."""
-        if checked is self._vertex_table.resources[vertex] and self._reversals.done(checked.ref):
-            self._vertex_table.present.discard(vertex)
-            self._results.forget([vertex])
-            self._recorder.reversed(vertex)
-
     def void(self, vertex: int) -> None:
-        """The check of ``vertex`` was cancelled: it is no answer, and is owed again."""
-        self.follow_up_checks.ends(vertex)
-        self._scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
-        self._batch_applier.look()
-
-    def _finish(
-        self, vertex: int, verdict: Verdict, causes: Cause, started: float, now: float
-    ) -> float | None:
-        if verdict.outcome is _CHANGED:
-            self.last_change = now
-            if int(causes) & _DRIFT or verdict.drifted_again is not None:
-                self._see_fight(vertex, verdict, started, now)
-        if verdict.outcome is not _OK and self._hears_nothing:
-            self.follow_up_checks.ends(vertex)
-        retry_in = self._scheduler.finished(vertex, verdict.outcome, now)
-        if verdict.drifted_again is not None:
-            self._run.mark(vertex, Cause.DRIFT)
-        if self._batch_applier.open:
-            self._batch_applier.look()
-        if verdict.outcome is Outcome.CRITICAL and self._hears_nothing:
-            self._repair_at_once(vertex, verdict)
-        return retry_in
-
-    def _ended(self, vertex: int, verdict: Verdict) -> Verdict:
-        """The verdict; what drifts again and again fails where nobody watches, since such a run has an end."""
-        if verdict.drifted_again is None:
-            self._flap_detector.stayed_ok(vertex)
-            return verdict
-        times = self._flap_detector.drifted_again(vertex)
-        if self._run.options.watch or times < _MOST_ROUNDS:
-            return verdict
-        error = f"repaired {times} times, and changed again by something else: {verdict.drifted_again}"
-        return Verdict(
-            _FAILED,
-            verdict.actions,
-            verdict.diffs,
-            error,
-            _HINT_AT_FIGHT,
-            health=verdict.health,
-            code="R0504",
-        )
-
-    def _repair_at_once(self, vertex: int, verdict: Verdict) -> None:
-        """A run that ends refreshes once what is critical, unless it has just changed it."""
-        resource = self._vertex_table.resources[vertex]
-        if "refresh" in wanted(resource, verdict) and not verdict.actions and self._repairs.is_first(vertex):
-            self._run.mark(vertex, Cause.HEALTH)
-
-    def _see_fight(self, vertex: int, verdict: Verdict, started: float, now: float) -> None:
-        took = now - started
-        if self._vertex_table.resources[vertex].meta.poll is not None:
-            took = 0.0  # what is looked for on a clock may be work that comes steadily, and takes its time
-        if (flare := self._flap_detector.repaired(vertex, verdict.actions, took, now)) is None:
-            return
-        self._scheduler.delay_queue.pace(vertex, now + flare.wait)
-        if flare.news is not None:
-            self._recorder.flapping(vertex, flare.news)
+        """The check of ``vertex`` was cancelled: as `CheckCompletion.cancelled`."""
+        self.completion.cancelled(vertex)
 
     def forget(self, vertices: Iterable[int]) -> None:
-        """``vertices`` have left the graph: who gets their numbers has not been fought over."""
-        self._flap_detector.forget(gone := tuple(vertices))
+        """``vertices`` have left the graph: other resources may get their numbers."""
+        self.completion.forget(gone := tuple(vertices))
         self._owners.forget(gone)
         self._repairs.forget(gone)
 
@@ -399,9 +309,3 @@ class VertexChecks:
     def lend(self, vertex: int) -> None:
         """The running check of ``vertex`` waits for something that may never come: it takes no job."""
         self._run.lend(vertex)
-
-
-def _remember(run_store: RunStore, resource: Resource, refresh: bool) -> None:
-    run_store.applied(resource)
-    if refresh:
-        run_store.refreshed(resource.ref)

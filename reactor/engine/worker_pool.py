@@ -65,7 +65,7 @@ class WorkerPool:
         self._count = 0
         self._parked = trio.lowlevel.ParkingLot()
         self._on_its_way = False
-        self._vertex_checks: dict[int, trio.CancelScope] = {}
+        self._checking: dict[int, trio.CancelScope] = {}
 
     def start(self, nursery: trio.Nursery) -> None:
         """Begin to look for work."""
@@ -91,12 +91,12 @@ class WorkerPool:
 
     def cancel(self, vertex: int) -> None:
         """Void the check of ``vertex``, if one runs."""
-        if (scope := self._vertex_checks.get(vertex)) is not None:
+        if (scope := self._checking.get(vertex)) is not None:
             scope.cancel()
 
     def checking(self) -> list[int]:
         """The vertices whose checks run now."""
-        return sorted(self._vertex_checks)
+        return sorted(self._checking)
 
     async def follow(self, wait: Callable[[], Awaitable[None]], hear: Callable[[], None]) -> None:
         """Await ``wait`` and call ``hear``, for ever; and check what it marks in the same task.
@@ -170,13 +170,13 @@ class WorkerPool:
             vertex = self._queue.take(now)
             if vertex is None:
                 return False
-            self._vertex_checks[vertex] = scope
+            self._checking[vertex] = scope
             output_context.vertex = vertex
             ended = None
             try:
                 now = ended = await _noticing(self._work.check(vertex, now), suspended)
             finally:
-                del self._vertex_checks[vertex]
+                del self._checking[vertex]
                 if ended is None:
                     self._work.void(vertex)
         return True

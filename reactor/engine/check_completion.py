@@ -1,0 +1,200 @@
+"""What happens when the check of a vertex has ended: scheduling, flap detection, the journal, events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol
+
+import trio
+
+from reactor.engine.batch_apply import BatchApplier
+from reactor.engine.check import Verdict
+from reactor.engine.event_recorder import EventRecorder
+from reactor.engine.events import CAUSE_SETS, Cause
+from reactor.engine.flapping import FlapDetector
+from reactor.engine.follow_up_checks import FollowUpChecks
+from reactor.engine.options import RunOptions
+from reactor.engine.outcome import Outcome
+from reactor.engine.prechecks import Prechecks
+from reactor.engine.repairs import Repairs, wanted
+from reactor.engine.results import Results
+from reactor.engine.reversals import Reversals
+from reactor.engine.run_store import RunStore
+from reactor.engine.scheduler import Scheduler
+from reactor.engine.vertex_table import VertexTable
+from reactor.resource.base import Resource
+
+_INITIAL = Cause.INITIAL.value
+_DRIFT = Cause.DRIFT.value
+_REFRESH = Cause.REFRESH.value
+_OK, _CHANGED, _FAILED = (
+    Outcome.OK,
+    Outcome.CHANGED,
+    Outcome.FAILED,
+)  # looking up a member costs more, see `Outcome`
+_APPLIED = (_OK, _CHANGED, Outcome.UNHEALTHY, Outcome.CRITICAL)
+_MOST_ROUNDS: Final = 10
+"""How often a run without watches repairs one resource in a row: what changes it back must not keep the run from ending."""
+_FLAPPING_HINT: Final = "find what changes it at the same time, and stop that, or remove it from the manifest"
+
+
+class Run(Protocol):
+    """The engine, as this module sees it."""
+
+    options: RunOptions
+    clock: trio.abc.Clock
+    vertex_table: VertexTable
+    results: Results
+    reversals: Reversals
+    scheduler: Scheduler
+
+    def mark(self, vertex: int, cause: Cause, delay: float = 0.0) -> None:
+        """Schedule a check of ``vertex`` for ``cause``, ``delay`` seconds from now."""
+
+
+class CheckCompletion:
+    """Completes the checks of a run, one after the other. Nothing here waits."""
+
+    def __init__(
+        self,
+        run: Run,
+        recorder: EventRecorder,
+        prechecks: Prechecks,
+        *,
+        follow_up_checks: FollowUpChecks,
+        batch_applier: BatchApplier,
+        repairs: Repairs,
+    ) -> None:
+        self._run = run
+        self._vertex_table = run.vertex_table
+        self._reversals = run.reversals
+        self._scheduler = run.scheduler
+        self._recorder = recorder
+        self._prechecks = prechecks
+        self._follow_up_checks = follow_up_checks
+        self._batch_applier = batch_applier
+        self._repairs = repairs
+        self._flap_detector = FlapDetector()
+        self._is_one_shot = not run.options.watch
+        self.last_change = 0.0
+        """The time of the last change, by the clock of the run."""
+
+    def complete(
+        self,
+        vertex: int,
+        resource: Resource,
+        verdict: Verdict,
+        *,
+        causes: Cause,
+        reported: Cause,
+        started: float,
+        run_store: RunStore | None,
+    ) -> float:
+        """Record that the check of ``vertex`` ended with ``verdict``; return the time it did.
+
+        ``causes`` are those it ran for, ``reported`` those that events name. ``run_store`` is None where nothing is kept.
+        """
+        if verdict.drifted_again is not None or self._flap_detector.again:
+            verdict = self._limited(vertex, verdict)
+        now = self._run.clock.current_time()
+        retry_in = self._schedule(vertex, verdict, causes, started, now)
+        if run_store is not None and verdict.outcome in _APPLIED:
+            run_store.applied(resource)
+            if int(causes) & _REFRESH:
+                run_store.refreshed(resource.ref)
+        self._recorder.checked(vertex, reported, verdict, now - started, retry_in)
+        if self._reversals.pending and verdict.outcome in (_OK, _CHANGED):
+            self._retire_undone(vertex, resource)
+        self.report_transitions(vertex)
+        return now
+
+    def cancelled(self, vertex: int) -> None:
+        """The check of ``vertex`` was cancelled. It has no result, and is scheduled again."""
+        self._follow_up_checks.ends(vertex)
+        self._scheduler.finished(vertex, Outcome.CANCELLED, trio.current_time())
+        self._batch_applier.look()
+
+    def report_transitions(self, *checked: int) -> None:
+        """Report which vertices became blocked or free; schedule the composites of those and of the ``checked`` ones."""
+        blocking = self._scheduler.blocking
+        crossed = self._recorder.transitions(blocking) if blocking.transitions else ()
+        if self._prechecks.has_wholes:
+            for whole in self._prechecks.affected_composites((*checked, *crossed), blocking.blocked):
+                self._run.mark(whole, Cause.DRIFT)
+
+    def forget(self, vertices: Iterable[int]) -> None:
+        """``vertices`` have left the graph: other resources may get their numbers."""
+        self._flap_detector.forget(vertices)
+
+    def _limited(self, vertex: int, verdict: Verdict) -> Verdict:
+        """``verdict``, or a failure where a one-shot run would repair the same drift for ever."""
+        if verdict.drifted_again is None:
+            self._flap_detector.stayed_ok(vertex)
+            return verdict
+        times = self._flap_detector.drifted_again(vertex)
+        if not self._is_one_shot or times < _MOST_ROUNDS:
+            return verdict
+        error = f"repaired {times} times, and changed again by something else: {verdict.drifted_again}"
+        return verdict._replace(
+            outcome=_FAILED, error=error, hint=_FLAPPING_HINT, code="R0504", missing=None, drifted_again=None
+        )
+
+    def _schedule(
+        self, vertex: int, verdict: Verdict, causes: Cause, started: float, now: float
+    ) -> float | None:
+        """Tell the scheduler how the check ended. Returns the seconds until the retry, if there is one."""
+        if verdict.outcome is _CHANGED:
+            self.last_change = now
+            if int(causes) & _DRIFT or verdict.drifted_again is not None:
+                self._notice_flapping(vertex, verdict, started, now)
+        if self._is_one_shot and verdict.outcome is not _OK:
+            self._follow_up_checks.ends(vertex)
+        retry_in = self._scheduler.finished(vertex, verdict.outcome, now)
+        if verdict.drifted_again is not None:
+            self._run.mark(vertex, Cause.DRIFT)
+        if self._batch_applier.open:
+            self._batch_applier.look()
+        if self._is_one_shot and verdict.outcome is Outcome.CRITICAL:
+            self._repair_once(vertex, verdict)
+        return retry_in
+
+    def _repair_once(self, vertex: int, verdict: Verdict) -> None:
+        """Let a one-shot run refresh once what is critical, unless it has just changed it."""
+        resource = self._vertex_table.resources[vertex]
+        if "refresh" in wanted(resource, verdict) and not verdict.actions and self._repairs.is_first(vertex):
+            self._run.mark(vertex, Cause.HEALTH)
+
+    def _notice_flapping(self, vertex: int, verdict: Verdict, started: float, now: float) -> None:
+        took = now - started
+        if self._vertex_table.resources[vertex].meta.poll is not None:
+            took = 0.0  # a polled resource may have steady work that takes its time: that is no flapping
+        if (flap := self._flap_detector.repaired(vertex, verdict.actions, took, now)) is None:
+            return
+        self._scheduler.delay_queue.pace(vertex, now + flap.wait)
+        if flap.news is not None:
+            self._recorder.flapping(vertex, flap.news)
+
+    def _retire_undone(self, vertex: int, checked: Resource) -> None:
+        """Remove ``vertex`` from the run if ``checked`` undid a resource that has left the manifest."""
+        if checked is self._vertex_table.resources[vertex] and self._reversals.done(checked.ref):
+            self._vertex_table.present.discard(vertex)
+            self._run.results.forget([vertex])
+            self._recorder.reversed(vertex)
+
+
+def reported_causes(causes: Cause, resource: Resource, cause_of: Callable[[Resource], Cause]) -> Cause:
+    """``causes`` as events name them: a first change is `initial`, or comes from the manifest, or is drift since the last run.
+
+    ``cause_of`` is the journal's answer. A refresh that is pending from an earlier process explains the change: nothing need
+    have drifted. An event of a file that the manifest includes is no drift; nor is what every run does anyway.
+    """
+    bits = int(causes)  # combining the members of the class takes twenty times as long
+    if not bits & (_INITIAL | _DRIFT):
+        return causes
+    known = cause_of(resource)
+    if bits & _INITIAL:
+        others = bits & ~_INITIAL
+        if known is Cause.DRIFT and resource.unconditional:
+            known = Cause.INITIAL
+        return CAUSE_SETS[others if others and known is Cause.DRIFT else others | known.value]
+    return CAUSE_SETS[bits & ~_DRIFT | known.value] if known is Cause.INTENT else causes
