@@ -149,7 +149,7 @@ class Resource(Presentation, Model, ABC):
 
     def settle_with(self, late: Deferred) -> None:
         """Have expressions evaluated before each check. For the manifest only."""
-        self.__dict__["late"] = late
+        self.__dict__["deferred"] = late
 
     def stand_for(self, members: tuple[str, ...]) -> None:
         """Be changed, failed or ok by these refs instead of a check of its own. For the manifest only."""
@@ -177,7 +177,7 @@ class Resource(Presentation, Model, ABC):
 
     def become(self, other: Resource, secrets: frozenset[str]) -> None:
         """Take the place of ``other``, whose late values have changed."""
-        self.__dict__.update(declared=other.declared, ref=other.ref, late=other.deferred, secrets=secrets)
+        self.__dict__.update(declared=other.declared, ref=other.ref, deferred=other.deferred, secrets=secrets)
         self.stand_for(other.members)
 
     def asks_the_same_as(self, other: Resource) -> bool:
@@ -191,7 +191,7 @@ class Resource(Presentation, Model, ABC):
     def rebind(self, other: Resource) -> None:
         """Take over the expressions of ``other``, which has the same values, and later may have others."""
         if other.deferred is not None or self.deferred is not None:
-            self.__dict__["late"] = other.deferred
+            self.__dict__["deferred"] = other.deferred
 
     def run_again(self) -> None:
         """A health check is critical: what is done once in a generation of the manifest is to be done again."""

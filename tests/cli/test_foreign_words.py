@@ -18,7 +18,7 @@ import pytest
 def test_a_command_of_others_leads_to_ours(reactor, command, meant):
     done = reactor(command, "site.yaml")
     assert done.code == 2
-    assert done.err == f"error: there is no command {command!r}\nhint: did you mean '{meant}'?\n"
+    assert done.err == f"error[R0701]: there is no command {command!r}\nhint: did you mean '{meant}'?\n"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_command_of_others_leads_to_ours(reactor, command, meant):
 def test_an_option_of_others_leads_to_ours(reactor, option, meant):
     done = reactor("run", option, "site.yaml")
     assert done.code == 2
-    assert done.err == f"error: no such option {option!r}\nhint: did you mean {meant}?\n"
+    assert done.err == f"error[R0701]: no such option {option!r}\nhint: did you mean {meant}?\n"
 
 
 @pytest.mark.parametrize("words", [("validate", "--check"), ("graph", "--tags")])

@@ -23,7 +23,7 @@ def refuse(*_arguments):
         (cpu, "read", ("cpu", "info")),
         (memory, "numbers", ("memory", "virtual", "total")),
         (memory, "read_if_there", ("memory", "swap", "devices")),
-        (partition, "mounts", ("partition", "partitions")),
+        (partition, "read_mounts", ("partition", "partitions")),
         (host, "distribution", ("host", "info", "platformFamily")),
     ],
 )

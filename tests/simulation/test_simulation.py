@@ -60,13 +60,13 @@ BROKEN = {
     ),
     "nothing is held back under fail_fast": (FailFast, "holds_back", lambda _: lambda self, vertex: False),
     "an event during a run is forgotten": (Scheduler, "mark", _deaf_while_running),
-    "a change is told to nobody": (Refreshes, "spread", lambda _: lambda self, vertex, outcome, now: None),
+    "a change is told to nobody": (Refreshes, "propagate", lambda _: lambda self, vertex, outcome, now: None),
     "a semaphore is never taken": (Semaphores, "acquire", lambda _: lambda self, names, vertex: (
         self.held.update({vertex: ()}) or True
     )),
-    "nobody waits for a change to calm down": (RefreshDebouncer, "held_back", lambda _: lambda self, vertex, owed, now: 0),
+    "nobody waits for a change to calm down": (RefreshDebouncer, "deferred_causes", lambda _: lambda self, vertex, owed, now: 0),
     "a fight slows nobody down": (DelayQueue, "pace", lambda _: lambda self, vertex, until: None),
-    "a rate slows nobody down": (DelayQueue, "slow_down", lambda _: lambda self, vertex, until: None),
+    "a rate slows nobody down": (DelayQueue, "throttle_until", lambda _: lambda self, vertex, until: None),
     "who ran last wakes nobody": (Admission, "leave", lambda leave: lambda self, vertex: (leave(self, vertex)[0], [])),
     "nothing is retried": (Retries, "failed", lambda failed: lambda *args, **more: failed(*args, **more) and None),
     "a pause is not kept": (Scheduler, "pause", lambda _: lambda self, vertex: None),

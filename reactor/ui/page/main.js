@@ -5,7 +5,7 @@ import { byId, typing } from "./dom.js";
 import { Drawing } from "./drawing.js";
 import { Search } from "./search.js";
 import { Folding } from "./folds.js";
-import { handleInput } from "./handleInput.js";
+import { handleInput } from "./input.js";
 import { Header } from "./header.js";
 import { Panel } from "./resource.js";
 import { alarming, tell } from "./event_text.js";
