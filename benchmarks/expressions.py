@@ -19,9 +19,9 @@ sys.path.insert(0, str(ROOT / "tests" / "expression"))
 from promises_of_expressions import breach, scope
 from random_expressions import HOSTILE, Writer
 
-from reactor.expression.bounds import STEPS
-from reactor.expression.scope import Scope
-from reactor.expression.template import parse
+from reactor.language.expression.bounds import STEPS
+from reactor.language.expression.scope import Scope
+from reactor.language.expression.template import parse
 
 SEED = 4
 SMALL_STEPS = 10_000

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from reactor.data.problem import DataProblem, DocumentPath
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope, TextMap
-from reactor.expression.template import parse
+from reactor.language.expression.errors import ExpressionError
+from reactor.language.expression.scope import Scope, TextMap
+from reactor.language.expression.template import parse
 
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from reactor.data.annotations import TAINT, Annotation, Path
 from reactor.data.problem import DataProblem
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope
-from reactor.expression.secret import SecretText
-from reactor.expression.template import expression
-from reactor.expression.text import text
+from reactor.language.expression.errors import ExpressionError
+from reactor.language.expression.scope import Scope
+from reactor.language.expression.secret import SecretText
+from reactor.language.expression.template import expression
+from reactor.language.expression.text import text
 from reactor.resource.properties import did_you_mean
 
 REQUIRE = ("require", "required")
@@ -94,7 +94,7 @@ def _broken(annotation: Annotation, value: Any, *, is_secret: bool) -> str | Non
 
 
 def _passes(validation: str, value: str) -> bool:
-    from reactor.expression.validators import VALIDATORS  # noqa: PLC0415 - few data are validated
+    from reactor.language.expression.validators import VALIDATORS  # noqa: PLC0415 - few data are validated
 
     scope = Scope({"value": value, "Value": value}, VALIDATORS)
     answer = expression(validation).evaluate(scope)

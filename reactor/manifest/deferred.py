@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
-from reactor.expression.errors import ExpressionError, NotBrieflyError
-from reactor.expression.secret import holds_secret
+from reactor.language.expression.errors import ExpressionError, NotBrieflyError
+from reactor.language.expression.secret import holds_secret
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.evaluation import (
     MisplacedError,
@@ -30,8 +30,8 @@ from reactor.resource.output import emit_output
 from reactor.resource.plan import ResourceError
 
 if TYPE_CHECKING:
-    from reactor.expression.scope import Scope
-    from reactor.expression.template import Expression
+    from reactor.language.expression.scope import Scope
+    from reactor.language.expression.template import Expression
 
 _OUTPUT = "output"
 

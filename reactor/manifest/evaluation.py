@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reactor.expression.errors import ExpressionError
+from reactor.language.expression.errors import ExpressionError
 from reactor.manifest.source import Problems, Source
 from reactor.resource.diagnostic import PropertyPath
 
 if TYPE_CHECKING:
-    from reactor.expression.scope import Scope
-    from reactor.expression.template import Expression, Template
+    from reactor.language.expression.scope import Scope
+    from reactor.language.expression.template import Expression, Template
 
 
 def parse_template(text: str) -> Template | None:
@@ -21,14 +21,14 @@ def parse_template(text: str) -> Template | None:
     """
     if not ("{{" in text or "${" in text):
         return None
-    from reactor.expression.template import parse  # noqa: PLC0415
+    from reactor.language.expression.template import parse  # noqa: PLC0415
 
     return parse(text)
 
 
 def bare_expression(text: str) -> Expression:
     """The expression ``text``, without braces. Raises ExpressionError."""
-    from reactor.expression.template import expression  # noqa: PLC0415
+    from reactor.language.expression.template import expression  # noqa: PLC0415
 
     if text.lstrip().startswith(("{{", "${")):
         hint = "take away what is around it, as in: if: Facts.role == 'db'"

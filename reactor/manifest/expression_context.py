@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope, TextMap
+from reactor.language.expression.errors import ExpressionError
+from reactor.language.expression.scope import Scope, TextMap
 from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.expression_functions import ExpressionFunctions
 from reactor.manifest.inputs import Inputs

@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any
 
-from reactor.expression.errors import ExpressionError, FunctionError, NotBrieflyError
-from reactor.expression.kinds import shown
-from reactor.expression.scope import Scope
-from reactor.expression.secret import SecretText
-from reactor.expression.secret_taint import all_texts, blinded, blinded_names, differing
-from reactor.expression.text import text as text_of
+from reactor.language.expression.errors import ExpressionError, FunctionError, NotBrieflyError
+from reactor.language.expression.kinds import shown
+from reactor.language.expression.scope import Scope
+from reactor.language.expression.secret import SecretText
+from reactor.language.expression.secret_taint import all_texts, blinded, blinded_names, differing
+from reactor.language.expression.text import text as text_of
 from reactor.manifest.ccm_services import kv_get, registrations
 from reactor.manifest.evaluation import NotYetError, bare_expression, parse_template
 from reactor.manifest.jet_templates import render

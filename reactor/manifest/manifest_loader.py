@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.errors import Place
-from reactor.expression.errors import ExpressionError, FunctionError
-from reactor.expression.secret import SecretText, paths_of_secrets
+from reactor.language.expression.errors import ExpressionError, FunctionError
+from reactor.language.expression.secret import SecretText, paths_of_secrets
 from reactor.manifest.binding import Binder
 from reactor.manifest.data_sections import data_of, warning
 from reactor.manifest.document import NO_DOCUMENT, Document, Message, is_ccm, read_document

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NamedTuple
 
-from reactor.expression.errors import ExpressionError, FunctionError
-from reactor.expression.scope import Scope
+from reactor.language.expression.errors import ExpressionError, FunctionError
+from reactor.language.expression.scope import Scope
 
 
 class TemplateData(NamedTuple):
@@ -31,7 +31,7 @@ class TemplateData(NamedTuple):
 
 def _faulting(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, failing the way a template's functions do."""
-    from reactor.templates import Fault  # noqa: PLC0415 - few manifests have templates
+    from reactor.language.templates import Fault  # noqa: PLC0415 - few manifests have templates
 
     @wraps(function)
     def call(*arguments: Any) -> Any:

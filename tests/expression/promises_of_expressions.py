@@ -6,9 +6,9 @@ from typing import Any
 
 from random_expressions import DATA
 
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope, TextMap
-from reactor.expression.template import parse
+from reactor.language.expression.errors import ExpressionError
+from reactor.language.expression.scope import Scope, TextMap
+from reactor.language.expression.template import parse
 
 LEAVES = (type(None), bool, int, float, str)
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.expression.delimiters import pieces
-from reactor.expression.errors import ExpressionError
-from reactor.expression.template import parse
+from reactor.language.expression.delimiters import pieces
+from reactor.language.expression.errors import ExpressionError
+from reactor.language.expression.template import parse
 
 SPLITS = {
     "plain text": ("no expression {here} $HOME", []),

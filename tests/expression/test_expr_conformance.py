@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope, TextMap
-from reactor.expression.template import expression
-from reactor.expression.text import text
+from reactor.language.expression.errors import ExpressionError
+from reactor.language.expression.scope import Scope, TextMap
+from reactor.language.expression.template import expression
+from reactor.language.expression.text import text
 
 OBSERVED = json.loads((Path(__file__).parent / "observed.json").read_text())
 ROOTS = OBSERVED["environment"]

@@ -9,10 +9,10 @@ import pytest
 from promises_of_expressions import breach, scope
 from random_expressions import HOSTILE, Writer
 
-from reactor.expression.bounds import STEPS
-from reactor.expression.errors import ExpressionError, NotBrieflyError
-from reactor.expression.scope import Scope
-from reactor.expression.template import expression, parse
+from reactor.language.expression.bounds import STEPS
+from reactor.language.expression.errors import ExpressionError, NotBrieflyError
+from reactor.language.expression.scope import Scope
+from reactor.language.expression.template import expression, parse
 
 FULL, SMALL = scope(STEPS), scope(10_000)
 PATIENCE_SECONDS = 5.0

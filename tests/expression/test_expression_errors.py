@@ -2,9 +2,9 @@
 
 import pytest
 
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope
-from reactor.expression.template import expression, parse
+from reactor.language.expression.errors import ExpressionError
+from reactor.language.expression.scope import Scope
+from reactor.language.expression.template import expression, parse
 
 SCOPE = Scope(
     {"Data": {"list": [1, 2, 3], "name": "x", "port": 1}, "Facts": {}}, {"readFile": str, "file": str}

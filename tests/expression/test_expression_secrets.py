@@ -6,10 +6,10 @@ import pytest
 from random_expressions import DATA as DATA_OF_RANDOM
 from random_expressions import Writer
 
-from reactor.expression.errors import ExpressionError, FunctionError
-from reactor.expression.scope import Scope, TextMap
-from reactor.expression.secret import SecretText
-from reactor.expression.template import expression, parse
+from reactor.language.expression.errors import ExpressionError, FunctionError
+from reactor.language.expression.scope import Scope, TextMap
+from reactor.language.expression.secret import SecretText
+from reactor.language.expression.template import expression, parse
 
 DATA = {
     "db": {"user": "ann", "password": "s3cret", "pin": 4711},

@@ -2,10 +2,10 @@
 
 import pytest
 
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope
-from reactor.expression.template import expression
-from reactor.expression.validators import VALIDATORS
+from reactor.language.expression.errors import ExpressionError
+from reactor.language.expression.scope import Scope
+from reactor.language.expression.template import expression
+from reactor.language.expression.validators import VALIDATORS
 
 TABLE = {
     "isIP(value)": (["10.0.0.1", "::1", "fe80::1"], ["", "10.0.0", "10.0.0.256", "host", "10.0.0.1/24", "fe80::1%eth0"]),

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reactor.expression.builtins import BUILTINS, PREDICATES
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope
-from reactor.expression.template import expression, parse
+from reactor.language.expression.builtins import BUILTINS, PREDICATES
+from reactor.language.expression.errors import ExpressionError
+from reactor.language.expression.scope import Scope
+from reactor.language.expression.template import expression, parse
 
 PAGE = (Path(__file__).parents[2] / "docs" / "expressions.md").read_text()
 ROOTS = yaml.safe_load(re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[1])

@@ -2,10 +2,10 @@
 
 import pytest
 
-from reactor.expression.errors import ExpressionError, FunctionError
-from reactor.expression.rendering import expression as cached
-from reactor.expression.scope import Scope, TextMap
-from reactor.expression.template import expression, parse
+from reactor.language.expression.errors import ExpressionError, FunctionError
+from reactor.language.expression.rendering import expression as cached
+from reactor.language.expression.scope import Scope, TextMap
+from reactor.language.expression.template import expression, parse
 
 DATA = {"port": 8080, "list": [1, 2], "map": {"k": "v", "n": {"z": 9}}, "none": None, "empty": "", "on": True}
 SCOPE = Scope({"Data": DATA, "Facts": {"os": "linux"}, "Environ": TextMap({"HOME": "/root"})})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.expression.layout import formatted, parsed
+from reactor.language.expression.layout import formatted, parsed
 
 EAST = timezone(timedelta(hours=5, minutes=30))
 MOMENT = datetime(2023, 8, 4, 15, 6, 7, 120_000, EAST)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reactor.expression.secret_taint import blinded, differing
+from reactor.language.expression.secret_taint import blinded, differing
 from reactor.resource import redaction
 
 DATA = (

@@ -1,0 +1,84 @@
+"""The text of a value, as Go's ``fmt.Sprint`` writes it: ``<nil>``, ``true``, ``[1 2 3]``, ``map[k:v]``, ``1e+06``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from reactor.language.expression.kinds import kind
+
+_NOT_NUMBERS = {"nan": "NaN", "inf": "+Inf", "-inf": "-Inf"}
+_WITH_EXPONENT = 1e6
+_MILLISECOND, _SECOND = 1000, 1_000_000
+
+
+def text(value: Any) -> str:
+    """The text of ``value``. Who calls it has measured the value before, so that it is neither deep nor endless."""
+    if type(value) is str:
+        return value
+    if type(value) is int:
+        return str(value)
+    return str(_WRITERS[kind(value)](value))
+
+
+def floating(value: float) -> str:
+    """The shortest decimal that reads back as ``value``; with an exponent below 1e-4 and from 1e6 on."""
+    shortest = repr(value).removesuffix(".0")
+    if "e" in shortest or not _WITH_EXPONENT <= abs(value) < math.inf:
+        return _NOT_NUMBERS.get(shortest, shortest)
+    whole, _, fraction = shortest.removeprefix("-").partition(".")
+    digits = (whole + fraction).rstrip("0")
+    mantissa = digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
+    return f"{'-' if value < 0 else ''}{mantissa}e+{len(whole) - 1:02d}"
+
+
+def time(value: datetime) -> str:
+    """``2026-01-31 12:00:00.5 +0000 UTC``."""
+    fraction = f".{value.microsecond:06d}".rstrip("0") if value.microsecond else ""
+    name = value.tzname() or ""
+    zone = f"{value:%z}" if name.startswith(("UTC+", "UTC-")) else name
+    return f"{value:%Y-%m-%d %H:%M:%S}{fraction} {value:%z} {zone}".rstrip()
+
+
+def duration(value: timedelta) -> str:
+    """``1h30m0s``, ``1.5s``, ``20ms``, ``0s``."""
+    microseconds = value // timedelta(microseconds=1)
+    sign, left = ("-" if microseconds < 0 else ""), abs(microseconds)
+    if left == 0:
+        return "0s"
+    if left < _MILLISECOND:
+        return f"{sign}{left}µs"
+    if left < _SECOND:
+        return f"{sign}{_decimal(left, _MILLISECOND)}ms"
+    minutes, rest = divmod(left, 60 * _SECOND)
+    hours, minutes = divmod(minutes, 60)
+    head = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{sign}{head}{_decimal(rest, _SECOND)}s"
+
+
+def _decimal(value: int, unit: int) -> str:
+    whole, rest = divmod(value, unit)
+    return f"{whole}.{rest:0{len(str(unit)) - 1}d}".rstrip("0").rstrip(".") if rest else str(whole)
+
+
+def _pairs(value: Any) -> str:
+    keys = sorted(
+        value, key=lambda key: (isinstance(key, str), text(key) if isinstance(key, str) else key or 0)
+    )
+    return f"map[{' '.join(f'{text(key)}:{text(value[key])}' for key in keys)}]"
+
+
+_WRITERS: dict[str, Callable[[Any], str]] = {
+    "nil": lambda _: "<nil>",
+    "bool": lambda value: "true" if value else "false",
+    "int": str,
+    "float": floating,
+    "string": str.__str__,
+    "array": lambda value: f"[{' '.join(map(text, value))}]",
+    "map": _pairs,
+    "time.Time": time,
+    "time.Duration": duration,
+    "time.Location": str,
+}
