@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from reactor.http.client import http_answer
     from reactor.http.errors import ConnectionLostError, HttpError, TooLargeError
     from reactor.http.request import HttpLimits, HttpRequest
-    from reactor.language.expression.path_lookup import gjson_get
+    from reactor.language.errors import TemplateError
+    from reactor.language.expression.gjson import gjson_get
     from reactor.language.templates.confined import confined_engine
-    from reactor.language.templates.errors import TemplateError
     from reactor.loading import LoadedManifest, load
     from reactor.mountinfo import MountInfo, is_shared_mount, read_mounts
     from reactor.resource.base import Meta, Resource
@@ -98,7 +98,7 @@ _HOMES = {
     "reactor.engine.events": ("Cause", "Event", "Result"),
     "reactor.engine.options": ("RunOptions",),
     "reactor.errors": ("Place", "ReactorError"),
-    "reactor.language.expression.path_lookup": ("gjson_get",),
+    "reactor.language.expression.gjson": ("gjson_get",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.trust.inputs": ("open_input", "require_input_directory"),
     "reactor.trust.rule": ("DistrustedError",),
@@ -126,7 +126,7 @@ _HOMES = {
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
     "reactor.language.templates.confined": ("confined_engine",),
-    "reactor.language.templates.errors": ("TemplateError",),
+    "reactor.language.errors": ("TemplateError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format", "single_name"),
     "reactor.unpacking.limits": ("UnpackingLimits", "size_in_words"),
     "reactor.unpacking.members": ("UnpackingError",),

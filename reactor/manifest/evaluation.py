@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reactor.language.expression.errors import ExpressionError
+from reactor.language.errors import ExpressionError
 from reactor.manifest.source import Problems, Source
 from reactor.resource.diagnostic import PropertyPath
 
 if TYPE_CHECKING:
+    from reactor.language.expression.expression import Expression
     from reactor.language.expression.scope import Scope
-    from reactor.language.expression.template import Expression, Template
+    from reactor.language.expression.template import Template
 
 
 def parse_template(text: str) -> Template | None:
@@ -21,19 +22,18 @@ def parse_template(text: str) -> Template | None:
     """
     if not ("{{" in text or "${" in text):
         return None
-    from reactor.language.expression.template import parse  # noqa: PLC0415
 
-    return parse(text)
+    return parse_template(text)
 
 
 def bare_expression(text: str) -> Expression:
     """The expression ``text``, without braces. Raises ExpressionError."""
-    from reactor.language.expression.template import expression  # noqa: PLC0415
-
     if text.lstrip().startswith(("{{", "${")):
         hint = "take away what is around it, as in: if: Facts.role == 'db'"
         raise ExpressionError("a condition is written without {{ }} and ${ }", 0, len(text), hint)
-    return expression(text)
+    from reactor.language.expression import parse_expression  # noqa: PLC0415
+
+    return parse_expression(text)
 
 
 class Expressive(NamedTuple):
@@ -49,7 +49,7 @@ class Expressive(NamedTuple):
         try:
             return self.template.render(scope) if self.as_text else self.template.value(scope)
         finally:
-            scope.slips.settle(self.at, self.text)
+            scope.warnings.locate(self.at, self.text)
 
 
 class NotYetError(Exception):

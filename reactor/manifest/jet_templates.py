@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.secret import SecretText
+from reactor.language.errors import FunctionError
+from reactor.language.secrets import SecretText
 from reactor.manifest.evaluation import NotYetError
 from reactor.manifest.template_data import TemplateData
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NamedTuple
 
-from reactor.language.expression.errors import ExpressionError, FunctionError
+from reactor.language.errors import ExpressionError, FunctionError
 from reactor.language.expression.scope import Scope
 
 
@@ -26,7 +26,7 @@ class TemplateData(NamedTuple):
     def of(cls, scope: Scope, functions: Mapping[str, Callable[..., Any]]) -> TemplateData:
         """The data in ``scope``, and these functions."""
         faulting = {name: _faulting(function) for name, function in functions.items()}
-        return cls({**scope.names, **scope.looked_up}, faulting, bool(scope.secrets), scope.strict)
+        return cls({**scope.names, **scope.lookup_names}, faulting, bool(scope.secrets), scope.strict)
 
 
 def _faulting(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ import ccm_cases
 import pytest
 from ccm_wording import matters
 
-from reactor.language.expression.errors import ExpressionError
+from reactor.language.errors import ExpressionError
 from reactor.manifest.evaluation import parse_template
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs

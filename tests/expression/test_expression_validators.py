@@ -2,9 +2,9 @@
 
 import pytest
 
-from reactor.language.expression.errors import ExpressionError
+from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_expression
 from reactor.language.expression.scope import Scope
-from reactor.language.expression.template import expression
 from reactor.language.expression.validators import VALIDATORS
 
 TABLE = {
@@ -25,7 +25,7 @@ TABLE = {
 
 
 def holds(source, value):
-    return expression(source).evaluate(Scope({"value": value, "Value": value}, VALIDATORS))
+    return parse_expression(source).evaluate(Scope({"value": value, "Value": value}, VALIDATORS))
 
 
 @pytest.mark.parametrize("source", TABLE)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from mutated_templates import broken, fault_of
 
-from reactor.language.expression.errors import FunctionError
+from reactor.language.errors import FunctionError
 from reactor.language.templates import (
     DEFAULT_BOUNDS,
     ENGINES,

@@ -6,7 +6,7 @@ import sys
 import pytest
 from template_worlds import render
 
-from reactor.language.expression.errors import FunctionError
+from reactor.language.errors import FunctionError
 from reactor.language.templates import ENGINES, Fault, TemplateError, template_engine
 
 INCLUDING = {

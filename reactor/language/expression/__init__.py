@@ -1,22 +1,46 @@
-"""The expression language of manifests: what stands in ``{{ }}`` and ``${ }``.
+"""The expression language of manifests, inside ``{{ }}`` and ``${ }``: Expr (https://expr-lang.org) over JSON-like values.
 
-It is the Expr language (https://expr-lang.org) over JSON-like values, with ``lookup`` for gjson paths. The way of an
-expression, each step knowing only the ones above it:
+``parse_template`` takes a string that may contain expressions, ``parse_expression`` a bare expression. The rest is
+imported when the first expression turns up: most values contain none, and so do many manifests.
 
-- ``errors``, ``secret``, ``secret_taint``, ``bounds``: what goes wrong, what must not be shown, what of a value that is, and how
-  much work is too much;
-- ``kinds``: which kinds of values there are, and the checks that keep every other object out;
-- ``delimiters``: a text split into literal pieces and expressions;
-- ``lexer``, ``cursor``, ``nodes``, ``operands``, ``parser``: one expression as tokens, as a tree;
-- ``text``, ``json_text``, ``access``, ``piecewise``, ``operators``, ``regex``, ``layout``, ``gjson/``, ``builtins/``: what
-  the values can do;
-- ``missing``: keys that are not there: where that is allowed, and what is said of the others;
-- ``scope``: what the host program hands in: roots, functions, secrets, bounds;
-- ``evaluator/``: the tree compiled to Python closures; ``read_paths``: which paths of the roots it may read;
-- ``run``, ``rendering``: one evaluation; expressions and texts with expressions in them;
-- ``template``: the door: ``parse`` for a text, ``expression`` for a bare expression;
-- ``path_lookup``: a gjson path over a value that belongs to no expression;
+Each part imports only the parts above it:
+
+- ``limits``: how much work is too much;
+- ``scope``: what the host program provides: roots, functions, secrets, limits;
+- ``lexer``, ``nodes``, ``operands``, ``parser``: from a string to tokens, from tokens to a tree;
+- ``access``, ``operators``, ``builtins/``: members, operators and functions of values;
+- ``analysis``: the paths that an expression may read, and the keys that may be missing, without evaluating it;
+- ``evaluation``: the state of one evaluation; ``gjson/``: the paths of ``lookup``;
+- ``evaluator/``: the tree compiled to Python closures;
+- ``expression``: one expression that can be evaluated; ``template``: a string with expressions in it;
 - ``validators``: the functions of ``@validate`` annotations.
 
 Nothing here reads an attribute of a value: values are reached by subscript only, so no expression can reach Python.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reactor.language.expression.expression import Expression
+    from reactor.language.expression.template import Template
+
+__all__ = ["parse_expression", "parse_template"]
+
+
+def parse_template(text: str) -> Template | None:
+    """The template of ``text``, None when no expression is in it; raises ExpressionError."""
+    if "{{" not in text and "${" not in text:
+        return None
+    from reactor.language.expression.template import Template  # noqa: PLC0415 - see above
+
+    template = Template(text)
+    return template if template.holds else None
+
+
+def parse_expression(text: str) -> Expression:
+    """The bare expression ``text``, as ``if:`` and ``@validate`` have it; raises ExpressionError."""
+    from reactor.language.expression.expression import cached_expression  # noqa: PLC0415 - see above
+
+    return cached_expression(text)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.kinds import kind, shown
+from reactor.language.errors import FunctionError
 from reactor.language.expression.scope import TextMap
-from reactor.language.expression.text import text
+from reactor.language.values import describe_kind, kind, to_string
 
 MISSING: Final = object()
 _KEYS = frozenset(("nil", "bool", "int", "float", "string"))
@@ -16,16 +15,16 @@ _KEYS = frozenset(("nil", "bool", "int", "float", "string"))
 
 def fetch(value: Any, key: Any) -> Any:
     """``value.key`` or ``value[key]``: nil for a key that a map does not have, an error for an index out of range."""
-    found = reach(value, key)
-    return substitute(value) if found is MISSING else found
+    found = fetch_or_missing(value, key)
+    return value_of_missing_key(value) if found is MISSING else found
 
 
-def substitute(value: Any) -> Any:
+def value_of_missing_key(value: Any) -> Any:
     """What stands for a key that the map ``value`` does not have."""
     return "" if isinstance(value, TextMap) else None
 
 
-def reach(value: Any, key: Any) -> Any:
+def fetch_or_missing(value: Any, key: Any) -> Any:
     """The same, MISSING for a key that a map does not have."""
     if type(value) is dict and type(key) is str:
         return value.get(key, MISSING)
@@ -37,16 +36,18 @@ def reach(value: Any, key: Any) -> Any:
             return MISSING
     if what in ("array", "string") and (kind(key) == "int" or (kind(key) == "float" and math.isfinite(key))):
         return _element(value, int(key))
-    raise FunctionError(f"cannot fetch {_named(key)} from {shown(value)}", _remedy(what, key))
+    raise FunctionError(f"cannot fetch {_named(key)} from {describe_kind(value)}", _remedy(what, key))
 
 
-def cut(value: Any, low: Any, high: Any) -> Any:
+def slice_of(value: Any, low: Any, high: Any) -> Any:
     """``value[low:high]`` of a list or a text; indexes past the ends are the ends."""
     if kind(value) not in ("array", "string"):
-        raise FunctionError(f"cannot slice {shown(value)}", "lists and texts have slices")
+        raise FunctionError(f"cannot slice {describe_kind(value)}", "lists and texts have slices")
     for bound in (low, high):
         if bound is not None and kind(bound) != "int":
-            raise FunctionError(f"cannot slice with {shown(bound)}", "the ends of a slice are integers")
+            raise FunctionError(
+                f"cannot slice with {describe_kind(bound)}", "the ends of a slice are integers"
+            )
     part = value[low:high]
     return part if isinstance(part, str) else list(part)
 
@@ -61,7 +62,7 @@ def _element(value: Any, index: int) -> Any:
 
 
 def _named(key: Any) -> str:
-    return text(key) if kind(key) in _KEYS else shown(key)
+    return to_string(key) if kind(key) in _KEYS else describe_kind(key)
 
 
 def _remedy(what: str, key: Any) -> str | None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from reactor.language.errors import ExpressionSyntaxError
 from reactor.language.expression.builtins import BUILTINS, PREDICATES, arguments_problem
-from reactor.language.expression.cursor import Cursor
-from reactor.language.expression.errors import ExpressionSyntaxError
-from reactor.language.expression.lexer import Token
+from reactor.language.expression.lexer import Cursor, Token
 from reactor.language.expression.nodes import (
     Call,
     Chain,

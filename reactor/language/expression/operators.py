@@ -8,10 +8,16 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from reactor.language.expression.bounds import MAX_WORKED, STEPS, allow_text, allow_work, integer
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.kinds import kind, shown
-from reactor.language.expression.regex import matches
+from reactor.language.errors import FunctionError
+from reactor.language.expression.limits import (
+    MAX_INPUT_LENGTH,
+    MAX_SEARCHED_LENGTH,
+    MAX_STEPS,
+    check_input_length,
+    check_result_length,
+)
+from reactor.language.regex import compile_pattern
+from reactor.language.values import check_int64, describe_kind, kind
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 _NUMBERS = frozenset(("int", "float"))
@@ -24,7 +30,7 @@ def truth(value: Any, what: str) -> bool:
     if value is True or value is False:
         return bool(value)
     raise FunctionError(
-        f"{what} must be true or false, not {shown(value)}", "compare it with something: x != nil"
+        f"{what} must be true or false, not {describe_kind(value)}", "compare it with something: x != nil"
     )
 
 
@@ -50,14 +56,14 @@ def contained(needle: Any, haystack: Any) -> bool:
     if what == "nil":
         return False
     hint = "texts have contains: text contains 'part'" if what == "string" else None
-    raise FunctionError(f'operator "in" not defined on {shown(haystack)}', hint)
+    raise FunctionError(f'operator "in" not defined on {describe_kind(haystack)}', hint)
 
 
 def add(left: Any, right: Any) -> Any:
     """Numbers, texts, and a duration to a time or a duration."""
     kinds = {kind(left), kind(right)}
     if kinds == {"string"}:
-        allow_text(len(left) + len(right))
+        check_result_length(len(left) + len(right))
         return left + right
     if kinds <= _NUMBERS or (kinds <= _TIMES and "time.Duration" in kinds):
         return _calculated(operator.add, left, right)
@@ -121,10 +127,10 @@ def range_length(low: Any, high: Any) -> int:
     """How many numbers are in ``low..high``. Raises FunctionError for what is no range, or too long a one."""
     if kind(low) != "int" or kind(high) != "int":
         raise _invalid(low, "..", high)
-    if high - low >= STEPS:
+    if high - low >= MAX_STEPS:
         raise FunctionError(
             f"memory budget exceeded: a range of {high - low + 1} numbers",
-            f"the most is {STEPS}",
+            f"the most is {MAX_STEPS}",
             code="R0305",
         )
     return max(0, int(high - low) + 1)
@@ -134,19 +140,19 @@ def negative(value: Any) -> Any:
     """``-value`` of a number or a duration."""
     what = kind(value)
     if what == "int":
-        return integer(-value)
+        return check_int64(-value)
     if what == "float":
         return -value
     if what == "time.Duration":
         return _calculated(operator.sub, timedelta(), value)
-    raise FunctionError(f"invalid operation: - {shown(value)}")
+    raise FunctionError(f"invalid operation: - {describe_kind(value)}")
 
 
 def positive(value: Any) -> Any:
     """``+value`` of a number."""
     if kind(value) in _NUMBERS:
         return value
-    raise FunctionError(f"invalid operation: + {shown(value)}")
+    raise FunctionError(f"invalid operation: + {describe_kind(value)}")
 
 
 def inverted(value: Any) -> bool:
@@ -154,7 +160,7 @@ def inverted(value: Any) -> bool:
     if value is True or value is False:
         return not value
     hint = "not binds closely: write not (a == b)"
-    raise FunctionError(f"invalid operation: not {shown(value)}", hint)
+    raise FunctionError(f"invalid operation: not {describe_kind(value)}", hint)
 
 
 def compared(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
@@ -183,7 +189,7 @@ def worded(word: str, test: Callable[[str, str], bool]) -> Callable[[Any, Any], 
 
 
 def _invalid(left: Any, sign: str, right: Any, hint: str | None = None) -> FunctionError:
-    return FunctionError(f"invalid operation: {shown(left)} {sign} {shown(right)}", hint)
+    return FunctionError(f"invalid operation: {describe_kind(left)} {sign} {describe_kind(right)}", hint)
 
 
 def _calculated(calculate: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
@@ -193,7 +199,7 @@ def _calculated(calculate: Callable[[Any, Any], Any], left: Any, right: Any) -> 
         if isinstance(left, (datetime, timedelta)) or isinstance(right, (datetime, timedelta)):
             raise FunctionError("the time is out of range") from None
         return math.inf
-    return integer(result) if type(result) is int else result
+    return check_int64(result) if type(result) is int else result
 
 
 def _float(value: Any) -> float:
@@ -203,13 +209,22 @@ def _float(value: Any) -> float:
         return math.copysign(math.inf, value)
 
 
+def matches(text: str, pattern: str) -> bool:
+    """Whether ``pattern`` is found anywhere in ``text``."""
+    check_input_length(text, MAX_SEARCHED_LENGTH)
+    try:
+        return compile_pattern(pattern).search(text) is not None
+    except UnicodeEncodeError:
+        raise FunctionError("the text is not valid UTF-8") from None
+
+
 def _contains(text: str, part: str) -> bool:
     """Whether ``part`` is in ``text``, looked for in pieces: other work may go on between two of them."""
-    if len(text) <= MAX_WORKED:
+    if len(text) <= MAX_INPUT_LENGTH:
         return part in text
-    allow_work(part)
-    starts = range(0, len(text), MAX_WORKED)
-    return any(part in text[start : start + MAX_WORKED + len(part)] for start in starts)
+    check_input_length(part)
+    starts = range(0, len(text), MAX_INPUT_LENGTH)
+    return any(part in text[start : start + MAX_INPUT_LENGTH + len(part)] for start in starts)
 
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {

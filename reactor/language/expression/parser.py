@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from reactor.language.expression.bounds import MAX_NESTING
+from reactor.language.errors import ExpressionSyntaxError
 from reactor.language.expression.builtins import BUILTINS, PREDICATES
-from reactor.language.expression.errors import ExpressionSyntaxError
 from reactor.language.expression.lexer import Token, tokens
+from reactor.language.expression.limits import MAX_NESTING
 from reactor.language.expression.nodes import Binary, Call, Conditional, Let, Node, Root, Series, Unary
 from reactor.language.expression.operands import Operands
 

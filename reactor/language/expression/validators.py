@@ -11,11 +11,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Final
 
+from reactor.language.errors import FunctionError
 from reactor.language.expression.builtins.conversions import FLOAT, INTEGER
-from reactor.language.expression.builtins.times import duration
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.kinds import kind
-from reactor.language.expression.regex import matches
+from reactor.language.expression.operators import matches
+from reactor.language.times import parse_duration
+from reactor.language.values import kind
 
 _LABEL = r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)"
 _HOSTNAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*+")
@@ -40,7 +40,7 @@ def _is_duration(value: str) -> bool:
     if len(value) > _LONGEST_NAME:
         return False
     try:
-        duration(_LONG_UNITS.sub(lambda match: f"{float(match[1]) * _HOURS[match[2].lower()]}h", value))
+        parse_duration(_LONG_UNITS.sub(lambda match: f"{float(match[1]) * _HOURS[match[2].lower()]}h", value))
     except FunctionError:
         return False
     return True

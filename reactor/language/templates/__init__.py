@@ -17,9 +17,9 @@
 Nothing here reads a file or knows of manifests: sources come through a loader, data and functions are given.
 """
 
+from reactor.language.errors import Fault, TemplateError
 from reactor.language.templates.bounds import DEFAULT_BOUNDS, Bounds
 from reactor.language.templates.engines import ENGINES, template_engine
-from reactor.language.templates.errors import Fault, TemplateError
 from reactor.language.templates.interface import Compiled, Delimiters, Engine, Loader
 from reactor.language.templates.missing_values import Absence
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from reactor.language.expression.errors import FunctionError
+from reactor.language.errors import FunctionError
 from reactor.language.expression.scope import TextMap
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.interface import Loader

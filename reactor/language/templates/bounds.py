@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from reactor.language.templates.errors import BoundFault
+from reactor.language.errors import BoundFault
 
 _STEPS_BETWEEN_LOOKS = 256
 _HINT = "look for a loop or a recursion that does not end; a template has to be small work"

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
-from reactor.language.expression.errors import FunctionError
+from reactor.language.errors import BoundFault, Fault, FunctionError
 from reactor.language.templates.bounds import budget
-from reactor.language.templates.errors import BoundFault, Fault
 
 Functions = Mapping[str, Callable[..., Any]]
 Call = TypeVar("Call", bound=Callable[..., Any])

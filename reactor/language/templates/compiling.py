@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
-from reactor.language.templates.errors import Fault, TemplateSourceError, located
+from reactor.language.errors import Fault, TemplateSourceError, located
 from reactor.language.templates.interface import Delimiters
 
 Tree = TypeVar("Tree")

@@ -15,11 +15,11 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
+from reactor.language.errors import TemplateError
 from reactor.language.templates.answers import Answers
 from reactor.language.templates.bounds import DEFAULT_BOUNDS, Bounds
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.engines import ENGINES
-from reactor.language.templates.errors import TemplateError
 from reactor.language.templates.helper import Helper, HelperError, Made, Work
 from reactor.language.templates.interface import Delimiters, Loader
 from reactor.language.templates.missing_values import Absence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import urllib.parse
 from typing import Any, Final
 
-from reactor.language.expression.json_text import write
+from reactor.language.json_codec import encode
 from reactor.language.templates.bounds import budget
 
 _HTML: Final = str.maketrans(
@@ -43,5 +43,5 @@ def url_query(text: str) -> str:
 def json_text(value: Any, indent: int | None = None, *, raw: bool = False) -> str:
     """``value`` as JSON: keys sorted, and safe inside HTML unless ``raw``."""
     budget().weigh(value)
-    text = write(value, indent)
+    text = encode(value, indent)
     return text if raw else text.translate(_JSON)

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from reactor.language.errors import BoundFault, TemplateError, TemplateSourceError
 from reactor.language.templates.answers import Answers, plain
 from reactor.language.templates.bounds import Bounds
 from reactor.language.templates.channel import Channel, ChannelError, Message
-from reactor.language.templates.errors import BoundFault, TemplateError, TemplateSourceError
 from reactor.language.templates.interface import Delimiters, Loader
 
 _READY_SECONDS: Final = 30.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from reactor.language.templates.errors import Fault
+from reactor.language.errors import Fault
 
 _ESCAPE: Final = re.compile(
     rb"\\(?:x([0-9a-fA-F]{2})|([0-7]{3})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.)|$)", re.DOTALL

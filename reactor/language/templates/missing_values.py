@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
-from reactor.language.templates.errors import Fault, TemplateError, located
+from reactor.language.errors import Fault, TemplateError, located
 
 _MOST_KEYS = 1000
 """Of a map, that are compared with one that is missing."""

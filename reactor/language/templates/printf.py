@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from reactor.language.expression.text import floating
 from reactor.language.templates.bounds import budget
 from reactor.language.templates.literals import escaped, quote
 from reactor.language.templates.values import sorted_keys, text_of, type_name
+from reactor.language.values import float_to_string
 
 _VERB: Final = re.compile(
     r"%([-+# 0]*+)((?:\[\d++\])?\*|\d++)?+(?:(\.)((?:\[\d++\])?\*|\d++)?+)?+(\[\d++\])?(.?)", re.DOTALL
@@ -203,9 +203,9 @@ def _of_float(spec: _Spec, value: float) -> str:
 def _float_digits(spec: _Spec, value: float) -> str:
     verb = "g" if spec.verb == "v" else spec.verb
     if not math.isfinite(value):
-        return floating(value)
+        return float_to_string(value)
     if verb in "gG" and spec.precision is None:
-        return floating(value) if verb == "g" else floating(value).upper()
+        return float_to_string(value) if verb == "g" else float_to_string(value).upper()
     precision = _PRECISION if spec.precision is None else spec.precision
     if verb in "xX":
         return _hexadecimal_float(value).upper() if verb == "X" else _hexadecimal_float(value)

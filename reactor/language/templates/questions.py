@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from reactor.language.expression.errors import FunctionError
+from reactor.language.errors import Fault, FunctionError
 from reactor.language.expression.scope import TextMap
 from reactor.language.templates.bounds import budget
 from reactor.language.templates.channel import Channel
 from reactor.language.templates.clock import stand_still
-from reactor.language.templates.errors import Fault
 
 _STEPS: Final = 100
 """What a question costs: it takes as long as so many nodes."""

@@ -9,13 +9,10 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from reactor.language.expression.text import text
 from reactor.language.templates.bounds import budget
+from reactor.language.values import to_string
 
-__all__ = ["Own", "kind_name", "sorted_keys", "spaced", "text_of", "type_name", "wrapped"]
-
-_SIGN_BIT: Final = 1 << 63
-_WORD: Final = 1 << 64
+__all__ = ["Own", "kind_name", "sorted_keys", "spaced", "text_of", "type_name"]
 
 
 class Own(dict[str, Any]):
@@ -26,7 +23,7 @@ def text_of(value: Any) -> str:
     """The text of ``value``, as Go's fmt prints it."""
     if isinstance(value, list | tuple | Mapping):
         budget().weigh(value)
-    return text(value)
+    return to_string(value)
 
 
 def sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
@@ -63,11 +60,6 @@ _TYPE_NAMES: Final[Iterable[tuple[Any, str]]] = (
     (list | tuple, "[]interface {}"),
     (datetime, "time.Time"),
 )
-
-
-def wrapped(number: int) -> int:
-    """``number`` as a 64 bit integer, wrapped round as Go's are."""
-    return (number + _SIGN_BIT) % _WORD - _SIGN_BIT
 
 
 def spaced(values: Iterable[Any]) -> str:

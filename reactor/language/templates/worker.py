@@ -13,11 +13,11 @@ import socket
 import sys
 from typing import Any, Final
 
+from reactor.language.errors import BoundFault, TemplateError, TemplateSourceError
 from reactor.language.templates.bounds import Bounds, Relief, spending
 from reactor.language.templates.channel import Channel, ChannelError
 from reactor.language.templates.confinement import RECYCLED, Confinement
 from reactor.language.templates.engines import ENGINES, template_engine
-from reactor.language.templates.errors import BoundFault, TemplateError, TemplateSourceError
 from reactor.language.templates.missing_values import Absence
 from reactor.language.templates.questions import AbortedError, Questions
 from reactor.language.templates.tree import Tree

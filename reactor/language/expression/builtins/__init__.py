@@ -1,13 +1,13 @@
-"""The functions that every expression has, by topic: texts, numbers, lists, maps, conversions, times, predicates."""
+"""The functions that every expression has, by topic: strings, numbers, lists and maps, conversions, times, predicates."""
 
 from __future__ import annotations
 
-from reactor.language.expression.builtins import conversions, lists, maps, numbers, texts, times
+from reactor.language.expression.builtins import collections, conversions, numbers, strings, times
 from reactor.language.expression.builtins.predicates import PREDICATES
 from reactor.language.expression.builtins.signature import Builtin
 
 BUILTINS: dict[str, Builtin] = {
-    **texts.BUILTINS, **numbers.BUILTINS, **lists.BUILTINS, **maps.BUILTINS, **conversions.BUILTINS, **times.BUILTINS,
+    **strings.BUILTINS, **numbers.BUILTINS, **collections.BUILTINS, **conversions.BUILTINS, **times.BUILTINS,
 }  # fmt: skip
 
 __all__ = ["BUILTINS", "PREDICATES", "Builtin", "arguments_problem"]

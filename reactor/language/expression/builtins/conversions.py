@@ -6,12 +6,11 @@ import math
 import re
 from typing import Any
 
-from reactor.language.expression import json_text
-from reactor.language.expression.bounds import allow_text, integer
+from reactor.language import json_codec
+from reactor.language.errors import FunctionError
 from reactor.language.expression.builtins.signature import Builtin, builtin
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.kinds import kind
-from reactor.language.expression.text import text
+from reactor.language.expression.limits import check_result_length
+from reactor.language.values import check_int64, kind, to_string
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 FLOAT = re.compile(r"[+-]?(?:(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]+)?|(?i:inf(?:inity)?|nan))")
@@ -24,12 +23,12 @@ _HTML = str.maketrans(
 def _int(value: Any) -> int:
     if isinstance(value, str):
         if INTEGER.fullmatch(value):
-            return integer(int(value))
+            return check_int64(int(value))
         raise FunctionError(f"invalid operation: int({value!r})", "the text must be a whole number")
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise FunctionError(f"invalid operation: int({text(value)})")
-        return integer(int(value))
+            raise FunctionError(f"invalid operation: int({to_string(value)})")
+        return check_int64(int(value))
     return int(value)
 
 
@@ -40,13 +39,13 @@ def _float(value: Any) -> float:
 
 
 def _to_json(value: Any) -> str:
-    return json_text.write(value, indent=2).translate(_HTML)
+    return json_codec.encode(value, indent=2).translate(_HTML)
 
 
 def _to_base64(value: str) -> str:
     import base64  # noqa: PLC0415
 
-    allow_text(2 * len(value))
+    check_result_length(2 * len(value))
     try:
         return base64.b64encode(value.encode("utf-8", "surrogateescape")).decode()
     except UnicodeEncodeError:
@@ -68,9 +67,9 @@ BUILTINS: dict[str, Builtin] = {
     "type": builtin(kind, "any", shallow=True),
     "int": builtin(_int, "number|string"),
     "float": builtin(_float, "number|string"),
-    "string": builtin(text, "any"),
+    "string": builtin(to_string, "any"),
     "toJSON": builtin(_to_json, "any", cost=20),
-    "fromJSON": builtin(json_text.read, "string", cost=20),
+    "fromJSON": builtin(json_codec.decode, "string", cost=20),
     "toBase64": builtin(_to_base64, "string"),
     "fromBase64": builtin(_from_base64, "string"),
 }

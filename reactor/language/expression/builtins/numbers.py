@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from reactor.language.expression.bounds import integer
+from reactor.language.errors import FunctionError
 from reactor.language.expression.builtins.signature import Builtin, builtin
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.kinds import kind
-from reactor.language.expression.piecewise import ordered
+from reactor.language.expression.limits import sorted_in_chunks
+from reactor.language.values import check_int64, kind
 
 _BITS = 64
 _MASK = (1 << _BITS) - 1
@@ -51,7 +50,7 @@ def _mean(*values: Any) -> float:
 
 
 def _median(*values: Any) -> float:
-    found: list[float] = ordered([float(value) for value in flat(values)])
+    found: list[float] = sorted_in_chunks([float(value) for value in flat(values)])
     if not found:
         return 0.0
     middle = len(found) // 2
@@ -73,7 +72,7 @@ def _shift(shift: Callable[[int, int], int]) -> Builtin:
 
 
 BUILTINS: dict[str, Builtin] = {
-    "abs": builtin(lambda value: integer(abs(value)) if isinstance(value, int) else abs(value), "number"),
+    "abs": builtin(lambda value: check_int64(abs(value)) if isinstance(value, int) else abs(value), "number"),
     "ceil": builtin(lambda value: _rounded(value, math.ceil), "number"),
     "floor": builtin(lambda value: _rounded(value, math.floor), "number"),
     "round": builtin(lambda value: _rounded(value, _half_away), "number"),

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from reactor.language.expression.bounds import integer
-from reactor.language.expression.builtins.lists import sort_keys
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.kinds import kind
+from reactor.language.errors import FunctionError
+from reactor.language.expression.builtins.collections import sort_keys
+from reactor.language.expression.limits import sorted_in_chunks
 from reactor.language.expression.operators import add, truth
-from reactor.language.expression.piecewise import ordered
+from reactor.language.values import check_int64, kind
 
 Of = Callable[..., Any]
 
@@ -65,7 +64,7 @@ def _sum(items: Any, of: Of, _: Any) -> Any:
         if kind(value) not in ("int", "float"):
             raise FunctionError(f"invalid argument for sum (a list with {kind(value)} in it)", "numbers only")
         total = add(total, value)
-    return integer(total) if isinstance(total, int) else total
+    return check_int64(total) if isinstance(total, int) else total
 
 
 def _group_by(items: Any, of: Of, _: Any) -> dict[Any, list[Any]]:
@@ -83,7 +82,9 @@ def _group_by(items: Any, of: Of, _: Any) -> dict[Any, list[Any]]:
 def _sort_by(items: Any, of: Of, order: Any) -> list[Any]:
     keys = [of(item, index) for index, item in enumerate(items)]
     descending = sort_keys(keys, "asc" if order is None else order)
-    return [items[index] for index in ordered(range(len(keys)), key=keys.__getitem__, reverse=descending)]
+    return [
+        items[index] for index in sorted_in_chunks(range(len(keys)), key=keys.__getitem__, reverse=descending)
+    ]
 
 
 def _reduce(items: Any, of: Of, initial: Any) -> Any:

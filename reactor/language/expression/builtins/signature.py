@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.kinds import kind
+from reactor.language.errors import FunctionError
+from reactor.language.values import kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""A tree compiled to Python closures: each takes the ``Run`` and gives the value of its node.
+"""A tree compiled to Python closures: each takes the ``Evaluation`` and gives the value of its node.
 
-``members`` has names and members, ``operations`` the operators, ``building`` what is made of parts, ``calls`` the
+``members`` compiles names and members, ``operations`` operators, conditions and literals of lists and maps, ``calls``
 functions and predicates.
 """
 
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from reactor.language.expression.bounds import MAX_NESTING
-from reactor.language.expression.errors import ExpressionError
-from reactor.language.expression.evaluator import building, calls, members, operations
-from reactor.language.expression.evaluator.closures import Below, Evaluate
+from reactor.language.errors import ExpressionError
+from reactor.language.expression.evaluation import Closure, CompileChild
+from reactor.language.expression.evaluator import calls, members, operations
+from reactor.language.expression.limits import MAX_NESTING
 from reactor.language.expression.nodes import Node
 
-_COMPILERS: dict[type[Node], Callable[[Any, Below], Evaluate]] = {
-    **members.COMPILERS, **operations.COMPILERS, **building.COMPILERS, **calls.COMPILERS,
+_COMPILERS: dict[type[Node], Callable[[Any, CompileChild], Closure]] = {
+    **members.COMPILERS, **operations.COMPILERS, **calls.COMPILERS,
 }  # fmt: skip
 
 
-def compiled(node: Node, levels: int = MAX_NESTING) -> Evaluate:
+def compiled(node: Node, levels: int = MAX_NESTING) -> Closure:
     """The closure of ``node``; raises ExpressionError when the tree is deeper than Python's stack should be."""
     if levels == 0:
         raise ExpressionError(

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from reactor.language.expression import json_text
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.gjson.meter import Meter
-from reactor.language.expression.kinds import kind
+from reactor.language import json_codec
+from reactor.language.errors import FunctionError
+from reactor.language.expression.limits import WorkMeter
+from reactor.language.values import kind
 
 
-def _same(value: Any, _argument: str, _meter: Meter) -> Any:
+def _same(value: Any, _argument: str, _meter: WorkMeter) -> Any:
     return value
 
 
-def _reverse(value: Any, _argument: str, meter: Meter) -> Any:
+def _reverse(value: Any, _argument: str, meter: WorkMeter) -> Any:
     what = kind(value)
     if what not in ("array", "map"):
         return value
@@ -29,7 +29,7 @@ def _keys_of(value: Any) -> list[str]:
     return sorted(key for key in value if isinstance(key, str))
 
 
-def _keys(value: Any, _argument: str, meter: Meter) -> list[Any]:
+def _keys(value: Any, _argument: str, meter: WorkMeter) -> list[Any]:
     what = kind(value)
     if what not in ("array", "map"):
         return [None]
@@ -37,7 +37,7 @@ def _keys(value: Any, _argument: str, meter: Meter) -> list[Any]:
     return _keys_of(value) if what == "map" else [None] * len(value)
 
 
-def _values(value: Any, _argument: str, meter: Meter) -> Any:
+def _values(value: Any, _argument: str, meter: WorkMeter) -> Any:
     what = kind(value)
     if what != "map":
         return value if what == "array" else [value]
@@ -45,7 +45,7 @@ def _values(value: Any, _argument: str, meter: Meter) -> Any:
     return [value[key] for key in _keys_of(value)]
 
 
-def _flatten(value: Any, argument: str, meter: Meter) -> Any:
+def _flatten(value: Any, argument: str, meter: WorkMeter) -> Any:
     if kind(value) != "array":
         return value
     meter.measure(value)
@@ -59,7 +59,7 @@ def _flatten(value: Any, argument: str, meter: Meter) -> Any:
     return result
 
 
-def _join(value: Any, _argument: str, meter: Meter) -> Any:
+def _join(value: Any, _argument: str, meter: WorkMeter) -> Any:
     if kind(value) != "array":
         return value
     result: dict[Any, Any] = {}
@@ -70,22 +70,22 @@ def _join(value: Any, _argument: str, meter: Meter) -> Any:
     return result
 
 
-def _to_text(value: Any, _argument: str, meter: Meter) -> str:
+def _to_text(value: Any, _argument: str, meter: WorkMeter) -> str:
     meter.measure(value)
-    return json_text.write(value)
+    return json_codec.encode(value)
 
 
-def _from_text(value: Any, _argument: str, meter: Meter) -> Any:
+def _from_text(value: Any, _argument: str, meter: WorkMeter) -> Any:
     if not isinstance(value, str):
         return value
     meter.measure(value)
     try:
-        return json_text.read(value)
+        return json_codec.decode(value)
     except FunctionError:
         return None
 
 
-def _group(value: Any, _argument: str, meter: Meter) -> Any:
+def _group(value: Any, _argument: str, meter: WorkMeter) -> Any:
     """``{"id": [1, 2], "at": [3, 4]}`` becomes ``[{"id": 1, "at": 3}, {"id": 2, "at": 4}]``."""
     if kind(value) != "map":
         return None
@@ -99,7 +99,7 @@ def _group(value: Any, _argument: str, meter: Meter) -> Any:
     return rows
 
 
-MODIFIERS: dict[str, Callable[[Any, str, Meter], Any]] = {
+MODIFIERS: dict[str, Callable[[Any, str, WorkMeter], Any]] = {
     "this": _same, "valid": _same, "pretty": _same, "ugly": _same, "reverse": _reverse, "keys": _keys,
     "values": _values, "flatten": _flatten, "join": _join, "tostr": _to_text, "fromstr": _from_text, "group": _group,
 }  # fmt: skip

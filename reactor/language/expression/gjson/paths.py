@@ -11,13 +11,12 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from reactor.language.expression.bounds import MAX_NESTING
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.gjson.meter import Meter
+from reactor.language.errors import FunctionError
 from reactor.language.expression.gjson.modifiers import MODIFIERS
 from reactor.language.expression.gjson.queries import holds, parsed, unquoted
 from reactor.language.expression.gjson.syntax import split, wildcard
-from reactor.language.expression.kinds import kind
+from reactor.language.expression.limits import MAX_NESTING, WorkMeter
+from reactor.language.values import kind
 
 MISSING: Final = object()
 _INDEX = re.compile(r"[0-9]{1,9}")
@@ -26,7 +25,7 @@ _SPECIAL = frozenset("\\*?")
 _LEVELS = MAX_NESTING // 4
 
 
-def get(value: Any, path: str, meter: Meter, levels: int = _LEVELS) -> Any:
+def get(value: Any, path: str, meter: WorkMeter, levels: int = _LEVELS) -> Any:
     """What ``path`` finds in ``value``, or MISSING; raises FunctionError when that is too much work."""
     if levels == 0:
         raise FunctionError("the path is nested too deeply")
@@ -37,7 +36,7 @@ def get(value: Any, path: str, meter: Meter, levels: int = _LEVELS) -> Any:
     return value
 
 
-def _walk(value: Any, parts: tuple[str, ...], meter: Meter, levels: int) -> Any:
+def _walk(value: Any, parts: tuple[str, ...], meter: WorkMeter, levels: int) -> Any:
     for index, part in enumerate(parts):
         meter.charge(1)
         if part[:1] == "#" and kind(value) == "array":
@@ -50,7 +49,7 @@ def _walk(value: Any, parts: tuple[str, ...], meter: Meter, levels: int) -> Any:
     return value
 
 
-def _step(value: Any, part: str, meter: Meter, levels: int) -> Any:
+def _step(value: Any, part: str, meter: WorkMeter, levels: int) -> Any:
     if part[:1] == "@":
         name, _, argument = part[1:].partition(":")
         if name in MODIFIERS:
@@ -69,7 +68,7 @@ def _changes(part: str) -> bool:
     return part[:1] in ("{", "[") or (part[:1] == "@" and part[1:].partition(":")[0] in MODIFIERS)
 
 
-def _matched(value: Any, part: str, rest: tuple[str, ...], meter: Meter, levels: int) -> Any:
+def _matched(value: Any, part: str, rest: tuple[str, ...], meter: WorkMeter, levels: int) -> Any:
     """A pattern stands for the first key that it matches and that has, below it, what ``rest`` names."""
     names = next((index for index, each in enumerate(rest) if _changes(each)), len(rest))
     pattern = wildcard(part)
@@ -82,7 +81,7 @@ def _matched(value: Any, part: str, rest: tuple[str, ...], meter: Meter, levels:
     return MISSING
 
 
-def _each(items: Any, part: str, rest: tuple[str, ...], meter: Meter, levels: int) -> Any:
+def _each(items: Any, part: str, rest: tuple[str, ...], meter: WorkMeter, levels: int) -> Any:
     """``#``, ``#(query)`` and ``#(query)#``, with the path that follows.
 
     Where no element has what that names, an empty list is gjson's answer, and none where the meter is strict.
@@ -101,21 +100,21 @@ def _each(items: Any, part: str, rest: tuple[str, ...], meter: Meter, levels: in
     return MISSING if meter.strict and found and not there else there
 
 
-def _matching(items: Any, part: str, meter: Meter, levels: int, every: bool) -> list[Any]:
+def _matching(items: Any, part: str, meter: WorkMeter, levels: int, every: bool) -> list[Any]:
     query = parsed(part[1:].removesuffix("#"))
     if query is None or levels <= 0:
         return []
     found: list[Any] = []
     for item in items:
         value = get(item, query.path, meter, levels - 1) if query.path else item
-        if holds(query, meter.touch(None if value is MISSING else value), exists=value is not MISSING):
+        if holds(query, meter.note_secret(None if value is MISSING else value), exists=value is not MISSING):
             found.append(item)
             if not every:
                 break
     return found
 
 
-def _several(value: Any, part: str, meter: Meter, levels: int) -> Any:
+def _several(value: Any, part: str, meter: WorkMeter, levels: int) -> Any:
     """``{a,"name":b}`` and ``[a,b]``; what is missing is left out."""
     closing = "}" if part[0] == "{" else "]"
     if part[-1] != closing:

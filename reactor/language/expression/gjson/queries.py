@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from reactor.language.expression.gjson.syntax import outside, wildcard
-from reactor.language.expression.kinds import kind
-from reactor.language.expression.text import text
+from reactor.language.values import kind, to_string
 
 _OPERATOR = re.compile(r"==|=|!=|!%|<=|>=|<|>|%")
 _COMPARE = {
@@ -94,7 +93,7 @@ def _roughly(query: Query, value: Any, exists: bool) -> bool:
 def _truthy(value: Any) -> bool:
     what = kind(value)
     if what == "string":
-        return text(value).lower() in ("1", "t", "true")
+        return to_string(value).lower() in ("1", "t", "true")
     return bool(value) if what in ("bool", "int", "float") else False
 
 

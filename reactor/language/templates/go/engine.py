@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from reactor.language.errors import Fault, located
 from reactor.language.templates.bounds import Bounds, spending
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.compiling import parsed
-from reactor.language.templates.errors import Fault, located
 from reactor.language.templates.go.functions import FUNCTIONS
 from reactor.language.templates.go.nodes import Tree
 from reactor.language.templates.go.parser import parse

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
+from reactor.language.errors import Fault
 from reactor.language.templates.bounds import Budget
 from reactor.language.templates.calls import ANY, Function, Functions, described, invoke
-from reactor.language.templates.errors import Fault
 from reactor.language.templates.go import nodes
 from reactor.language.templates.missing_values import Absence, no_such_key, no_value
 from reactor.language.templates.values import type_name

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from reactor.language.templates.errors import Fault
+from reactor.language.errors import Fault
 from reactor.language.templates.syntax import SPACES, UNTERMINATED, Token, character_name, trims, trims_after
 
 KEYWORDS: Final = frozenset(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from reactor.language.templates.errors import Fault
+from reactor.language.errors import Fault
 from reactor.language.templates.go import nodes
 from reactor.language.templates.go.lexer import tokens
 from reactor.language.templates.literals import number, quote, unquote

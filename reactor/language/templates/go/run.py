@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from reactor.language.expression.errors import FunctionError
+from reactor.language.errors import Fault, FunctionError, located
 from reactor.language.templates.bounds import Budget, no_memory
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.errors import Fault, located
 from reactor.language.templates.go import nodes
 from reactor.language.templates.go.evaluator import MISSING, Evaluator
 from reactor.language.templates.literals import quote

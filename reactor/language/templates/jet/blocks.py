@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+from reactor.language.errors import Fault
 from reactor.language.templates.bounds import Budget
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.errors import Fault
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.evaluator import NOTHING, Evaluator, Scope
 from reactor.language.templates.jet.operators import INVALID, Hidden, name_of_type

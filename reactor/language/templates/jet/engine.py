@@ -6,11 +6,10 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
-from reactor.language.expression.errors import FunctionError
+from reactor.language.errors import Fault, FunctionError, located
 from reactor.language.templates.bounds import Bounds, spending
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.compiling import parsed
-from reactor.language.templates.errors import Fault, located
 from reactor.language.templates.interface import Delimiters, Loader
 from reactor.language.templates.jet.blocks import Defined, Linked, Place
 from reactor.language.templates.jet.functions import FUNCTIONS

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar, Final
 
-from reactor.language.expression.errors import FunctionError
+from reactor.language.errors import BoundFault, Fault, FunctionError
 from reactor.language.templates.bounds import Budget
 from reactor.language.templates.calls import ANY, Function, Functions, described, invoke
-from reactor.language.templates.errors import BoundFault, Fault
 from reactor.language.templates.escapes import json_text
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.operators import (

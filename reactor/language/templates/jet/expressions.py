@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from reactor.language.templates.errors import Fault
+from reactor.language.errors import Fault
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.lexer import operator, tokens
 from reactor.language.templates.literals import number, unquote

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
+from reactor.language.errors import Fault
 from reactor.language.templates.bounds import budget
-from reactor.language.templates.errors import Fault
-from reactor.language.templates.values import text_of, type_name, wrapped
+from reactor.language.templates.values import text_of, type_name
+from reactor.language.values import wrap_int64
 
 
 class Invalid:
@@ -96,7 +97,7 @@ def calculate(sign: str, left: Any, right: Any) -> Any:
     if sign in "/%":
         return _divided(sign, left, second)
     found = {"+": operator.add, "-": operator.sub, "*": operator.mul}[sign](left, second)
-    return wrapped(found) if isinstance(found, int) else found
+    return wrap_int64(found) if isinstance(found, int) else found
 
 
 def _concatenated(sign: str, left: str, right: Any) -> str:
@@ -116,7 +117,7 @@ def _divided(sign: str, left: float, right: float) -> float:
         raise Fault("modulo by zero" if sign == "%" else "division by zero")
     if isinstance(left, int) and isinstance(right, int):
         quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-        return wrapped(quotient) if sign == "/" else left - quotient * right
+        return wrap_int64(quotient) if sign == "/" else left - quotient * right
     return left / right
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from reactor.language.templates.errors import Fault
+from reactor.language.errors import Fault
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.expressions import ExpressionParser
 from reactor.language.templates.syntax import Token

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from reactor.language.expression.errors import FunctionError
+from reactor.language.errors import BoundFault, Fault, FunctionError, TemplateError, located
 from reactor.language.templates.bounds import no_memory
-from reactor.language.templates.errors import BoundFault, Fault, TemplateError, located
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.blocks import Blocks, Linked
 from reactor.language.templates.jet.evaluator import NOTHING, Problem, Scope

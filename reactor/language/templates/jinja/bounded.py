@@ -8,8 +8,8 @@ from functools import wraps
 from itertools import chain
 from typing import Any, Final
 
+from reactor.language.errors import Fault
 from reactor.language.templates.bounds import budget
-from reactor.language.templates.errors import Fault
 
 METHODS: Final[Mapping[type, frozenset[str]]] = {
     str: frozenset((

@@ -11,10 +11,9 @@ from typing import Any, NoReturn, cast
 
 from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, UndefinedError
 
-from reactor.language.expression.errors import FunctionError
+from reactor.language.errors import FunctionError, TemplateError, TemplateSourceError
 from reactor.language.templates.bounds import Bounds
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.errors import TemplateError, TemplateSourceError
 from reactor.language.templates.interface import Delimiters, Loader
 from reactor.language.templates.jinja.environment import DEFAULT_DELIMITERS, environment, made
 from reactor.language.templates.jinja.rendering import rendering

@@ -12,8 +12,8 @@ from jinja2.filters import FILTERS
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
 
+from reactor.language.errors import Fault
 from reactor.language.templates.bounds import budget
-from reactor.language.templates.errors import Fault
 from reactor.language.templates.interface import Delimiters
 from reactor.language.templates.jinja.bounded import (
     METHODS,

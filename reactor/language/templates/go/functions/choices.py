@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from reactor.language.errors import Fault
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.errors import Fault
 from reactor.language.templates.go.functions.lists import same
 from reactor.language.templates.values import kind_name, type_name
 

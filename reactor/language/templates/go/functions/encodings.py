@@ -10,17 +10,16 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.json_text import read
+from reactor.language.errors import Fault, FunctionError
+from reactor.language.json_codec import decode
 from reactor.language.templates.calls import Functions, texts
-from reactor.language.templates.errors import Fault
 from reactor.language.templates.escapes import json_text
 from reactor.language.templates.go.functions.maps import deep_copy
 
 
 def from_json(text: str) -> Any:
     """The value of a JSON text. Raises FunctionError for what is no JSON."""
-    return deep_copy(read(text))
+    return deep_copy(decode(text))
 
 
 def _decoded(decode: Callable[[str], bytes], text: str) -> str:

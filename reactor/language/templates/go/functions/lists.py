@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
 
+from reactor.language.errors import Fault
 from reactor.language.templates.bounds import budget
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.errors import Fault
 from reactor.language.templates.go.functions.builtins import part
 from reactor.language.templates.values import kind_name, text_of, type_name
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
+from reactor.language.errors import Fault
 from reactor.language.templates.bounds import budget
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.errors import Fault
 from reactor.language.templates.literals import number
-from reactor.language.templates.values import text_of, wrapped
+from reactor.language.templates.values import text_of
+from reactor.language.values import wrap_int64
 
 _HALF: Final = 0.5
 
@@ -19,7 +20,7 @@ _HALF: Final = 0.5
 def whole(value: Any) -> int:
     """``value`` as a whole number; 0 for what is none."""
     if isinstance(value, float):
-        return wrapped(int(value)) if math.isfinite(value) else 0
+        return wrap_int64(int(value)) if math.isfinite(value) else 0
     if isinstance(value, int):
         return int(value)
     if not isinstance(value, str):
@@ -42,14 +43,14 @@ def real(value: Any) -> float:
 
 def add(*values: Any) -> int:
     """The sum."""
-    return wrapped(sum(map(whole, values)))
+    return wrap_int64(sum(map(whole, values)))
 
 
 def mul(first: Any, *others: Any) -> int:
     """The product."""
     product = whole(first)
     for other in others:
-        product = wrapped(product * whole(other))
+        product = wrap_int64(product * whole(other))
     return product
 
 
@@ -59,7 +60,7 @@ def divided(first: Any, second: Any) -> tuple[int, int]:
     if divisor == 0:
         raise Fault("runtime error: integer divide by zero")
     quotient = abs(dividend) // abs(divisor) * (1 if (dividend < 0) == (divisor < 0) else -1)
-    return wrapped(quotient), dividend - quotient * divisor
+    return wrap_int64(quotient), dividend - quotient * divisor
 
 
 def rounded(value: Any, places: int, up_from: float = _HALF) -> float:
@@ -124,13 +125,13 @@ def from_octal(value: Any) -> int:
         number = int(text_of(value), 8)
     except ValueError:
         return 0
-    return number if wrapped(number) == number else 0
+    return number if wrap_int64(number) == number else 0
 
 
 FUNCTIONS: Functions = {
     "toDecimal": from_octal,
     "add": add,
-    "add1": lambda value: wrapped(whole(value) + 1),
+    "add1": lambda value: wrap_int64(whole(value) + 1),
     "add1f": lambda value: _decimal(Decimal.__add__)(value, 1),
     "addf": lambda *values: _decimal(Decimal.__add__)(0, *values),
     "atoi": atoi,
@@ -151,7 +152,7 @@ FUNCTIONS: Functions = {
     "mulf": _decimal(Decimal.__mul__),
     "round": rounded,
     "seq": seq,
-    "sub": lambda first, second: wrapped(whole(first) - whole(second)),
+    "sub": lambda first, second: wrap_int64(whole(first) - whole(second)),
     "subf": _decimal(Decimal.__sub__),
     "until": until,
     "untilStep": steps,

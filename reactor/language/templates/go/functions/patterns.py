@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from reactor.language.expression.regex import compiled
+from reactor.language.regex import compile_pattern
 from reactor.language.templates.bounds import budget
 from reactor.language.templates.calls import Functions
 
@@ -16,18 +16,18 @@ _META: Final = frozenset(r"\.+*?()|[]{}^$")
 
 def match(pattern: str, text: str) -> bool:
     """Whether the pattern is found in the text."""
-    return compiled(pattern).search(text) is not None
+    return compile_pattern(pattern).search(text) is not None
 
 
 def find(pattern: str, text: str) -> str:
     """The first text that the pattern finds, or an empty one."""
-    found = compiled(pattern).search(text)
+    found = compile_pattern(pattern).search(text)
     return found[0] if found else ""
 
 
 def find_all(pattern: str, text: str, count: int) -> list[str]:
     """The texts that the pattern finds, at most ``count``; all when that is negative."""
-    found = [one[0] for one in compiled(pattern).finditer(text)]
+    found = [one[0] for one in compile_pattern(pattern).finditer(text)]
     return found if count < 0 else found[:count]
 
 
@@ -37,7 +37,7 @@ def split(pattern: str, text: str, count: int) -> list[str]:
         return []
     parts: list[str] = []
     start = end = 0
-    for found in compiled(pattern).finditer(text):
+    for found in compile_pattern(pattern).finditer(text):
         if len(parts) + 1 == count:
             break
         end = found.start()
@@ -68,7 +68,7 @@ def _replace(pattern: str, text: str, expand: Callable[[Any], str]) -> str:
         return replaced
 
     budget().grow(len(text))
-    return str(compiled(pattern).sub(counted, text))
+    return str(compile_pattern(pattern).sub(counted, text))
 
 
 def _group(found: Any, reference: re.Match[str]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from reactor.language.errors import Fault
 from reactor.language.templates.bounds import budget
 from reactor.language.templates.calls import Functions, texts
-from reactor.language.templates.errors import Fault
 from reactor.language.templates.go.functions.lists import strings
 from reactor.language.templates.literals import quote
 from reactor.language.templates.values import text_of

@@ -6,13 +6,11 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from reactor.language.expression.builtins.times import duration, timezone
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.layout import formatted, parsed
-from reactor.language.expression.text import text
+from reactor.language.errors import Fault, FunctionError
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.clock import now
-from reactor.language.templates.errors import Fault
+from reactor.language.times import find_timezone, format_time, parse_duration, parse_time
+from reactor.language.values import to_string
 
 _DAY: Final = "2006-01-02"
 _UNITS: Final = {"y": 31_536_000, "mo": 2_592_000, "d": 86_400, "h": 3600, "m": 60, "s": 1}
@@ -21,21 +19,21 @@ _UNITS: Final = {"y": 31_536_000, "mo": 2_592_000, "d": 86_400, "h": 3600, "m": 
 
 def date(layout: str, value: Any) -> str:
     """The time by a layout, in the zone of this host."""
-    return formatted(_time(value).astimezone(), layout)
+    return format_time(_time(value).astimezone(), layout)
 
 
 def date_in_zone(layout: str, value: Any, zone: str) -> str:
     """The time by a layout, in a zone; UTC if there is none of that name."""
     try:
-        known = timezone(zone)
+        known = find_timezone(zone)
     except FunctionError:
         known = UTC
-    return formatted(_time(value).astimezone(known), layout)
+    return format_time(_time(value).astimezone(known), layout)
 
 
 def to_date(layout: str, source: str) -> datetime:
     """The time that a text is."""
-    found = parsed(source, layout, now().tzinfo or UTC)
+    found = parse_time(source, layout, now().tzinfo or UTC)
     if found is None:
         raise Fault(
             f"{source!r} is no time by the layout {layout!r}", "write the layout as 2006-01-02 15:04:05"
@@ -46,20 +44,20 @@ def to_date(layout: str, source: str) -> datetime:
 def date_modify(change: str, value: Any) -> datetime:
     """The time so much later: ``-1.5h``, ``2h45m``."""
     try:
-        return _time(value) + duration(change)
+        return _time(value) + parse_duration(change)
     except OverflowError:
         raise Fault("the time is out of range") from None
 
 
 def ago(value: Any) -> str:
     """How long ago it was, to the second."""
-    return text(timedelta(seconds=round((now() - _time(value)).total_seconds())))
+    return to_string(timedelta(seconds=round((now() - _time(value)).total_seconds())))
 
 
 def in_words(seconds: Any) -> str:
     """So many seconds as a duration: 1m35s."""
     try:
-        return text(timedelta(seconds=int(seconds)))
+        return to_string(timedelta(seconds=int(seconds)))
     except (ValueError, TypeError, OverflowError):
         raise Fault("duration takes a number of seconds") from None
 
@@ -69,7 +67,7 @@ def rounded(value: Any) -> str:
     length = timedelta()
     if isinstance(value, str):
         with suppress(FunctionError):  # as in sprig: what is no duration is none
-            length = duration(value)
+            length = parse_duration(value)
     elif isinstance(value, datetime):
         length = now() - value
     for unit, seconds in _UNITS.items():

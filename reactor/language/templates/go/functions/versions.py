@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from reactor.language.errors import Fault
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.errors import Fault
 from reactor.language.templates.values import Own
 
 _TAIL: Final = r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"

@@ -5,24 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from reactor.language.expression.bounds import MAX_SEARCHED, allow_work
-from reactor.language.expression.errors import FunctionError
+from reactor.language.errors import FunctionError
 
 _MEMORY = 1 << 20
 _LONGEST = 1000
 
 
-def matches(text: str, pattern: str) -> bool:
-    """Whether ``pattern`` is found anywhere in ``text``."""
-    allow_work(text, MAX_SEARCHED)
-    try:
-        return compiled(pattern).search(text) is not None
-    except UnicodeEncodeError:
-        raise FunctionError("the text is not valid UTF-8") from None
-
-
 @lru_cache(maxsize=256)
-def compiled(pattern: str) -> Any:
+def compile_pattern(pattern: str) -> Any:
     """``pattern`` as RE2 understands it; the object is used like one of ``re``. Raises FunctionError."""
     import re2  # noqa: PLC0415 - few manifests match, and the import costs milliseconds
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from reactor.language.expression.bounds import allow_text
+from reactor.language.errors import FunctionError
 from reactor.language.expression.builtins.signature import Builtin, builtin
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.kinds import kind
+from reactor.language.expression.limits import check_result_length
+from reactor.language.values import kind
 
 _MOST_TRIMMED = 1000
 
@@ -45,14 +45,14 @@ def _split_after(text: str, separator: str, limit: int = -1) -> list[str]:
 def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
     found = text.count(old)
     times = found if limit < 0 else min(found, limit)
-    allow_text(len(text) + times * (len(new) - len(old)))
+    check_result_length(len(text) + times * (len(new) - len(old)))
     return text.replace(old, new, limit if limit >= 0 else -1)
 
 
 def _repeat(text: str, times: int) -> str:
     if times < 0:
         raise FunctionError(f"invalid argument for repeat (expected positive integer, got {times})")
-    allow_text(len(text) * times)
+    check_result_length(len(text) * times)
     return text * times
 
 
@@ -62,7 +62,7 @@ def _join(parts: Any, separator: str = "") -> str:
             raise FunctionError(
                 f"invalid argument for join (a list with {kind(part)} in it)", "map(list, string(#))"
             )
-    allow_text(sum(map(len, parts)) + len(separator) * max(len(parts) - 1, 0))
+    check_result_length(sum(map(len, parts)) + len(separator) * max(len(parts) - 1, 0))
     return separator.join(parts)
 
 

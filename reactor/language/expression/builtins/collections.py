@@ -1,15 +1,15 @@
-"""Builtins for lists. None changes its argument."""
+"""Builtins for lists and maps. None changes its argument."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from reactor.language.errors import FunctionError
 from reactor.language.expression.access import fetch
 from reactor.language.expression.builtins.signature import Builtin, builtin
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.kinds import kind
-from reactor.language.expression.piecewise import ordered
+from reactor.language.expression.limits import sorted_in_chunks
+from reactor.language.values import kind
 
 _COMPARABLE = ({"int", "float"}, {"string"}, {"time.Time"}, {"time.Duration"}, {"bool"})
 
@@ -72,8 +72,23 @@ def sort_keys(values: list[Any], order: str) -> bool:
 
 
 def _sort(items: Any, order: str = "asc") -> list[Any]:
-    found: list[Any] = ordered(items, reverse=sort_keys(list(items), order))
+    found: list[Any] = sorted_in_chunks(items, reverse=sort_keys(list(items), order))
     return found
+
+
+_PAIR = 2
+
+
+def _from_pairs(pairs: Any) -> dict[Any, Any]:
+    result: dict[Any, Any] = {}
+    for pair in pairs:
+        if kind(pair) != "array" or len(pair) != _PAIR:
+            raise FunctionError("each pair must be a list of two elements: [key, value]")
+        key, value = pair
+        if kind(key) not in ("string", "int", "float", "bool"):
+            raise FunctionError(f"a key can't be {kind(key)}")
+        result[key] = value
+    return result
 
 
 BUILTINS: dict[str, Builtin] = {
@@ -87,4 +102,8 @@ BUILTINS: dict[str, Builtin] = {
     "concat": builtin(_concat, "array", "array*"),
     "flatten": builtin(_flatten, "array"),
     "sort": builtin(_sort, "array", "string?"),
+    "keys": builtin(list, "map", shallow=True),
+    "values": builtin(lambda pairs: [pairs[key] for key in pairs], "map"),
+    "toPairs": builtin(lambda pairs: [[key, pairs[key]] for key in pairs], "map"),
+    "fromPairs": builtin(_from_pairs, "array"),
 }

@@ -1,17 +1,17 @@
-"""Keys that are missing: which an expression allows for, and what is said of the others.
+"""What can be said about an expression without evaluating it: the paths it may read, and the keys that may be missing.
 
-A key may be missing before ``??``, before and after ``?.``, and where it is compared with ``nil``.
+The paths decide which expressions are secret. A key may be missing before ``??``, before and after ``?.``, and where it
+is compared with ``nil``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
-from itertools import islice
 from typing import Any
 
-from reactor.language.expression.access import MISSING, reach
-from reactor.language.expression.errors import ExpressionError, FunctionError
+from reactor.language.errors import ExpressionError, FunctionError
+from reactor.language.expression.access import MISSING, fetch_or_missing
 from reactor.language.expression.nodes import (
     Binary,
     Call,
@@ -27,14 +27,72 @@ from reactor.language.expression.nodes import (
     children,
     walk,
 )
-from reactor.language.expression.text import text
+from reactor.language.suggestions import closest
+from reactor.language.values import to_string
 
-_ALIKE = 0.6
-_MOST_KEYS = 1000
-"""Of a map, that are compared with one that is missing."""
+Path = tuple[str | None, ...]
+"""Keys from the root on, the root in lower case; None stands for any key."""
+
+_PLAIN_KEY = re.compile(r"[^.|#@*?\\{}\[\]!\"']+")
 
 
-def allow(tree: Node) -> None:
+def paths_read(node: Node) -> Iterator[Path]:
+    """The paths that ``node`` may read; each stands for everything under it."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Root):
+            yield (None,) if node.name == "$env" else (node.name.lower(),)
+        elif isinstance(node, Member):
+            yield from _chain(node, waiting)
+        else:
+            waiting.extend(children(node))
+            if isinstance(node, Call) and node.name == "lookup":
+                yield _looked_up(node.arguments[0])
+
+
+def overlaps(path: Path, secret: tuple[str, ...]) -> bool:
+    """Whether one of the two lies on the way to the other."""
+    return all(
+        key is None or key == other
+        for key, other in zip(path, (secret[0].lower(), *secret[1:]), strict=False)
+    )
+
+
+def _chain(node: Node, waiting: list[Node]) -> Iterator[Path]:
+    """The path of ``Data.a[b].c``; keys that are computed read something themselves."""
+    keys: list[str | None] = []
+    while isinstance(node, Member):
+        constant = isinstance(node.key, Constant)
+        keys.append(str(node.key.value) if isinstance(node.key, Constant) else None)
+        if not constant:
+            waiting.append(node.key)
+        node = node.value
+    if not isinstance(node, Root):
+        waiting.append(node)
+    elif node.name == "$env":
+        yield _root(keys.pop()), *reversed(keys)
+    else:
+        yield node.name.lower(), *reversed(keys)
+
+
+def _root(key: str | None) -> str | None:
+    return None if key is None else key.lower()
+
+
+def _looked_up(argument: Node) -> Path:
+    """The plain keys at the beginning of a gjson path."""
+    if not isinstance(argument, Constant) or not isinstance(argument.value, str):
+        return (None,)
+    keys: list[str | None] = []
+    for part in argument.value.split("."):
+        if not _PLAIN_KEY.fullmatch(part):
+            break
+        keys.append(part)
+    return tuple(keys) or (None,)
+
+
+def allow_missing_keys(tree: Node) -> None:
     """Note in ``tree`` which keys may be missing."""
     for node in walk(tree):
         if isinstance(node, Binary) and node.operator == "??":
@@ -61,21 +119,21 @@ def _allow(node: Node) -> None:
         _allow(node.right)
 
 
-def certain(node: Node) -> Iterator[Member]:
+def certain_members(node: Node) -> Iterator[Member]:
     """The members of ``node`` that every evaluation reaches for: not those of a branch that may not be taken."""
     if isinstance(node, Member):
         yield node
     if isinstance(node, Conditional):
-        yield from certain(node.test)
+        yield from certain_members(node.test)
     elif isinstance(node, Binary) and node.operator in ("and", "or", "??"):
-        yield from certain(node.left)
+        yield from certain_members(node.left)
     elif isinstance(node, Predicate):
-        yield from certain(node.items)
+        yield from certain_members(node.items)
     elif isinstance(node, Chain):
-        yield from certain(_before_the_first_question(node.value))
+        yield from certain_members(_before_the_first_question(node.value))
     else:
         for child in children(node):
-            yield from certain(child)
+            yield from certain_members(child)
 
 
 def _before_the_first_question(node: Node) -> Node:
@@ -88,7 +146,7 @@ def _before_the_first_question(node: Node) -> Node:
     return first
 
 
-def slip(member: Member, roots: Mapping[str, Any]) -> ExpressionError | None:
+def missing_key_error(member: Member, roots: Mapping[str, Any]) -> ExpressionError | None:
     """What is wrong with a member that is named from its root on, as far as that can be said without an evaluation."""
     way: list[Member] = []
     node: Node = member
@@ -104,7 +162,7 @@ def slip(member: Member, roots: Mapping[str, Any]) -> ExpressionError | None:
         key = step.key.value if isinstance(step.key, Constant) else None
         if not isinstance(value, Mapping):
             return None
-        found = reach(value, key)
+        found = fetch_or_missing(value, key)
         if found is MISSING:
             if step.may_be_missing:
                 return None
@@ -116,15 +174,13 @@ def slip(member: Member, roots: Mapping[str, Any]) -> ExpressionError | None:
 
 def no_such_key(node: Member, value: Any, key: Any) -> FunctionError:
     """The error that the map ``value``, which the expression names, has no ``key``."""
-    written = repr(key) if isinstance(key, str) else text(key)
-    known = [each for each in islice(value, _MOST_KEYS) if isinstance(each, str)]
-    near = get_close_matches(key, known, 1, _ALIKE) if isinstance(key, str) else []
-    same = [each for each in known if isinstance(key, str) and each.lower() == key.lower()]
-    hint = f"did you mean {(same or near)[0]}?" if same or near else _default(node)
+    written = repr(key) if isinstance(key, str) else to_string(key)
+    near = closest(key, value, ignore_case=True) if isinstance(key, str) else None
+    hint = f"did you mean {near}?" if near else _default(node)
     return FunctionError(f"{_named(node.value) or 'the map'} has no key {written}", hint, code="R0304")
 
 
-def in_ccm(error: ExpressionError, found: Any) -> ExpressionError:
+def as_warning(error: ExpressionError, found: Any) -> ExpressionError:
     """The ``error`` as a remark: ``found`` is taken instead."""
     taken = "nil" if found is None else "an empty text"
     hint = error.hint if (error.hint or "").startswith("did you mean") else None

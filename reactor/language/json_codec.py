@@ -6,10 +6,8 @@ import json
 import re
 from typing import Any
 
-from reactor.language.expression.bounds import INT_MAX, INT_MIN
-from reactor.language.expression.errors import FunctionError
-from reactor.language.expression.kinds import kind
-from reactor.language.expression.text import text
+from reactor.language.errors import FunctionError
+from reactor.language.values import INT_MAX, INT_MIN, kind, to_string
 
 _WHOLE_NUMBERS_BELOW = 1e21
 _ESCAPED_UNIT = re.compile(
@@ -17,7 +15,7 @@ _ESCAPED_UNIT = re.compile(
 )
 
 
-def read(source: str) -> Any:
+def decode(source: str) -> Any:
     """The value of the JSON text ``source``; raises FunctionError."""
     try:
         return json.loads(_whole(source), parse_int=_number, parse_constant=_refuse)
@@ -27,7 +25,7 @@ def read(source: str) -> Any:
         raise FunctionError("invalid JSON: nested too deeply") from None
 
 
-def write(value: Any, indent: int | None = None) -> str:
+def encode(value: Any, indent: int | None = None) -> str:
     """``value`` as JSON with sorted keys; raises FunctionError for a number that JSON has not."""
     separators = (",", ":") if indent is None else (",", ": ")
     try:
@@ -62,11 +60,11 @@ def _plain(value: Any) -> Any:
     if what == "array":
         return [_plain(item) for item in value]
     if what == "map":
-        return {text(key): _plain(value[key]) for key in value}
+        return {to_string(key): _plain(value[key]) for key in value}
     if what == "float" and value.is_integer() and abs(value) < _WHOLE_NUMBERS_BELOW:
         return int(value)
     if what == "time.Time":
         return value.isoformat().replace("+00:00", "Z")
     if what == "time.Duration":
         return round(value.total_seconds() * 1e9)
-    return text(value) if what == "time.Location" else value
+    return to_string(value) if what == "time.Location" else value

@@ -1,10 +1,12 @@
-"""Layouts of times as Go writes them: by the parts of Mon Jan 2 15:04:05 MST 2006."""
+"""Times and durations as Go writes them: layouts by the parts of Mon Jan 2 15:04:05 MST 2006, durations as ``1h30m``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from reactor.language.errors import FunctionError
 
 _DIRECTIVES = {
     "January": "%B", "Jan": "%b", "Monday": "%A", "Mon": "%a", "MST": "%Z", "2006": "%Y", "Z07:00": "%z", "Z0700": "%z",
@@ -17,9 +19,12 @@ _FRACTION_PART = r"[.,](?:0+|9+)(?![0-9])"
 _PART = re.compile("|".join((_FRACTION_PART, *map(re.escape, sorted(_DIRECTIVES, key=len, reverse=True)))))
 _FRACTION = re.compile(r"(?<=:[0-9]{2})\.[0-9]{1,9}")
 """Of a second: it may follow the seconds, whether the layout has it or not."""
+_UNITS = {"ns": 0.001, "us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3, "s": 1e6, "m": 6e7, "h": 3.6e9}
+_LONGEST_DURATION = 200
+_DURATION = re.compile(r"([0-9]++\.?+[0-9]*+|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h)")
 
 
-def parsed(source: str, layout: str, zone: tzinfo) -> datetime | None:
+def parse_time(source: str, layout: str, zone: tzinfo) -> datetime | None:
     """The time that ``source`` is by ``layout``, in ``zone`` unless it says another; None when it is none."""
     fraction = _FRACTION.search(source)
     whole = _FRACTION.sub("", source) if fraction else source
@@ -32,7 +37,7 @@ def parsed(source: str, layout: str, zone: tzinfo) -> datetime | None:
     return found if found.tzinfo is not None else found.replace(tzinfo=zone)
 
 
-def formatted(value: datetime, layout: str) -> str:
+def format_time(value: datetime, layout: str) -> str:
     """``value`` by ``layout``. Numbers have leading zeros where the layout has them."""
     return _PART.sub(lambda part: _written(value, part.group()), layout)
 
@@ -74,3 +79,28 @@ _OWN_WAYS: dict[str, Callable[[datetime], str]] = {
     "-07": lambda value: _offset(value, "")[:3],
 }
 """What strftime does not write as Go does."""
+
+
+def parse_duration(source: str) -> timedelta:
+    """``1h30m``, ``-1.5s``, ``0``: the durations of Go."""
+    bare = source.lstrip("+-") if source[:2] not in ("--", "++", "+-", "-+") else ""
+    parts = _DURATION.findall(bare) if len(bare) <= _LONGEST_DURATION else []
+    if bare != "0" and (not parts or "".join(number + unit for number, unit in parts) != bare):
+        raise FunctionError(f'time: invalid duration "{source}"', "number and unit: 90s, 1h30m, 100ms")
+    try:
+        total = timedelta(microseconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
+    except OverflowError:
+        raise FunctionError(f'time: invalid duration "{source}"', "it is too long") from None
+    return -total if source.startswith("-") else total
+
+
+def find_timezone(name: str) -> tzinfo:
+    """A zone of the IANA database."""
+    from zoneinfo import ZoneInfo  # noqa: PLC0415
+
+    if name in ("", "UTC"):
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        raise FunctionError(f"unknown time zone {name}", "Europe/Zurich, UTC ...") from None

@@ -1,7 +1,21 @@
-"""Which part of a value depends on secrets: what is another one when every secret is another one.
+"""Secret strings, the rule by which secrecy spreads, and which part of a result depends on secrets.
 
-A tainted expression is evaluated a second time, with secrets of the same shape and other characters. What both
-evaluations give was written by somebody, or is other data; what differs was made of a secret.
+An evaluation is tainted as a whole, or not at all. The result of a tainted evaluation is ``SecretText``. An evaluation
+is tainted when
+
+- it may read a path that the scope declares secret, a path inside one, or a container that holds one. The source of the
+  expression alone decides this, before it runs (see ``reads`` in ``expression.analysis``): a branch that is not taken
+  counts, and a computed key counts as every key;
+- a ``SecretText`` comes out of a root, a function or a list while it runs, or lies inside a container that an
+  operator, a builtin or the result uses as a whole.
+
+So it may taint too much, never too little: ``toJSON(Data)`` and ``let d = Data; d.port`` are secret when anything in
+``Data`` is, and ``Data.port`` is not. A tainted number becomes ``SecretText`` too. True, false and nil stay as they
+are: one bit can't be searched for. The error of a tainted evaluation keeps its place and loses its message, because
+messages quote values.
+
+To find the part of a tainted result that depends on secrets, the expression is evaluated again with other secrets of
+the same shape. What both results have in common is public; what differs was made from a secret.
 """
 
 from __future__ import annotations
@@ -10,8 +24,33 @@ import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from reactor.language.expression.secret import SecretText
-from reactor.language.expression.text import text
+from reactor.language.values import to_string
+
+
+class SecretText(str):
+    """Text that no log, event or error may show; ``repr`` does not."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<secret>"
+
+
+def holds_secret(value: Any) -> bool:
+    """Whether a result is secret, or is a list or map with something secret in it."""
+    if isinstance(value, (dict, list)):
+        return any(map(holds_secret, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, SecretText)
+
+
+def paths_of_secrets(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The keys that lead to what is secret in ``values``. A list with something secret in it is secret as a whole."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from ((key, *path) for path in paths_of_secrets(value))
+        elif holds_secret(value):
+            yield (key,)
+
 
 _FEW = 4
 """Characters: fewer that happen to be the same, between or beside others, are no sign of an origin elsewhere."""
@@ -30,15 +69,15 @@ _WORDS = {code: other for cycle in _CYCLES for code, other in _cycle(cycle).item
 _ALL = _WORDS | _cycle(string.punctuation)
 
 
-def blinded(value: Any, marked: Callable[[str], str] | None = None) -> Any:
+def scrambled(value: Any, marked: Callable[[str], str] | None = None) -> Any:
     """A value of the same shape in which every letter and every digit of a text or number is another one.
 
     A text that was made with a secret is what ``marked`` gives for it: not all of it need be secret.
     """
     if isinstance(value, Mapping):
-        return {key: blinded(item, marked) for key, item in value.items()}
+        return {key: scrambled(item, marked) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [blinded(item, marked) for item in value]
+        return [scrambled(item, marked) for item in value]
     if isinstance(value, SecretText) and marked is not None:
         other = marked(value)
         return other if other != value else _other(value)
@@ -47,7 +86,7 @@ def blinded(value: Any, marked: Callable[[str], str] | None = None) -> Any:
     return _other_number(value) if isinstance(value, (int, float)) else _other(str(value))
 
 
-def blinded_names(
+def scramble_paths(
     names: Mapping[str, Any], secrets: Iterable[tuple[str, ...]], marked: Callable[[str], str]
 ) -> dict[str, Any]:
     """``names`` with another value at each of the paths ``secrets``."""
@@ -59,7 +98,7 @@ def blinded_names(
         for key in way:
             holder = holder.get(key) if isinstance(holder, dict) else None
         if isinstance(holder, dict) and last in holder:
-            holder[last] = blinded(holder[last], marked)
+            holder[last] = scrambled(holder[last], marked)
     return found
 
 
@@ -74,16 +113,16 @@ def differing(value: Any, other: Any) -> Iterator[str]:
     elif isinstance(value, str) and isinstance(other, str):
         yield from _in_lines(value.split("\n"), other.split("\n"))
     elif type(value) is not type(other) or value != other:
-        yield from all_texts(value)
+        yield from all_strings(value)
 
 
-def all_texts(value: Any) -> Iterator[str]:
+def all_strings(value: Any) -> Iterator[str]:
     """Every text and number in ``value``, as text."""
     if isinstance(value, (dict, list)):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from all_texts(item)
+            yield from all_strings(item)
     elif value is not None and not isinstance(value, bool):
-        yield text(value)
+        yield to_string(value)
 
 
 def _other_number(value: float) -> float:
