@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_expression
 from reactor.manifest.source import Problems, Source
 from reactor.resource.diagnostic import PropertyPath
 
@@ -15,24 +16,11 @@ if TYPE_CHECKING:
     from reactor.language.expression.template import Template
 
 
-def parse_template(text: str) -> Template | None:
-    """The expressions in ``text``; None when there are none. Raises ExpressionError.
-
-    Most texts have none, and then the expression language is not even imported.
-    """
-    if not ("{{" in text or "${" in text):
-        return None
-
-    return parse_template(text)
-
-
 def bare_expression(text: str) -> Expression:
     """The expression ``text``, without braces. Raises ExpressionError."""
     if text.lstrip().startswith(("{{", "${")):
         hint = "take away what is around it, as in: if: Facts.role == 'db'"
         raise ExpressionError("a condition is written without {{ }} and ${ }", 0, len(text), hint)
-    from reactor.language.expression import parse_expression  # noqa: PLC0415
-
     return parse_expression(text)
 
 

@@ -12,11 +12,12 @@ from functools import cached_property, partial
 from typing import Any
 
 from reactor.language.errors import BriefLimitError, ExpressionError, FunctionError
+from reactor.language.expression import parse_template
 from reactor.language.expression.scope import Scope
 from reactor.language.secrets import SecretText, all_strings, differing, scramble_paths, scrambled
 from reactor.language.values import describe_kind, to_string
 from reactor.manifest.ccm_services import kv_get, registrations
-from reactor.manifest.evaluation import NotYetError, bare_expression, parse_template
+from reactor.manifest.evaluation import NotYetError, bare_expression
 from reactor.manifest.jet_templates import render
 from reactor.manifest.source import LineMap
 from reactor.manifest.template_data import TemplateData

@@ -27,7 +27,7 @@ def render(
     for a file that is not there yet.
     """
     from reactor.language.templates import Absence, TemplateError  # noqa: PLC0415 - few manifests have templates
-    from reactor.language.templates.confined import confined_engine  # noqa: PLC0415
+    from reactor.language.templates.sandbox.engine import confined_engine  # noqa: PLC0415
 
     is_file = body.endswith(SUFFIX)
     source = read_file(body) if is_file else body

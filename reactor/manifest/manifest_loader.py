@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 from reactor.data.resolve import Layer, Resolved
 from reactor.errors import Place
 from reactor.language.errors import ExpressionError, FunctionError
+from reactor.language.expression import parse_template
 from reactor.language.secrets import SecretText, paths_of_secrets
 from reactor.manifest.binding import Binder
 from reactor.manifest.data_sections import data_of, warning
 from reactor.manifest.document import NO_DOCUMENT, Document, Message, is_ccm, read_document
-from reactor.manifest.evaluation import parse_template, report_expression
+from reactor.manifest.evaluation import report_expression
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kind_lookup import Kinds, look_up

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_template
 from reactor.language.secrets import holds_secret
-from reactor.manifest.evaluation import Expressive, parse_template, report_expression
+from reactor.manifest.evaluation import Expressive, report_expression
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
 from reactor.manifest.scalar_types import Shape
 from reactor.manifest.source import Problems

@@ -44,7 +44,7 @@ def workers_of(pid):
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
             if (
                 int(fields[1]) == pid
-                and b"reactor.language.templates.worker" in (entry / "cmdline").read_bytes()
+                and b"reactor.language.templates.sandbox.worker" in (entry / "cmdline").read_bytes()
             ):
                 found[int(entry.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         except OSError:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from reactor.language.errors import BoundFault, Fault, FunctionError
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 
 Functions = Mapping[str, Callable[..., Any]]
 Call = TypeVar("Call", bound=Callable[..., Any])

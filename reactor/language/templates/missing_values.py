@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
-from itertools import islice
 from typing import Any
 
 from reactor.language.errors import Fault, TemplateError, located
-
-_MOST_KEYS = 1000
-"""Of a map, that are compared with one that is missing."""
+from reactor.language.suggestions import closest
 
 
 class Absence:
@@ -29,9 +25,8 @@ class Absence:
 
 def no_such_key(key: Any, known: Iterable[Any], remedy: str) -> Fault:
     """The fault that ``key`` is not among those of a map; ``remedy`` is for one that is not misspelt."""
-    names = [each for each in islice(known, _MOST_KEYS) if isinstance(each, str)]
-    near = get_close_matches(str(key), names, 1)
-    return Fault(f"there is no key '{key}'", f"did you mean {near[0]}?" if near else remedy)
+    near = closest(str(key), known)
+    return Fault(f"there is no key '{key}'", f"did you mean {near}?" if near else remedy)
 
 
 def no_value(remedy: str) -> Fault:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 from reactor.language.templates.literals import escaped, quote
 from reactor.language.templates.values import sorted_keys, text_of, type_name
 from reactor.language.values import float_to_string

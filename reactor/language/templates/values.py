@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 from reactor.language.values import to_string
 
 __all__ = ["Own", "kind_name", "sorted_keys", "spaced", "text_of", "type_name"]

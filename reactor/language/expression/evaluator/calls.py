@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reactor.language.errors import FunctionError
+from reactor.language.expression.access import MISSING
 from reactor.language.expression.analysis import as_warning
 from reactor.language.expression.builtins import BUILTINS, PREDICATES, Builtin
 from reactor.language.expression.builtins.predicates import NO_INITIAL
@@ -18,7 +19,7 @@ from reactor.language.expression.evaluation import (
     evaluate_to_nil,
     with_error_place,
 )
-from reactor.language.expression.gjson.paths import MISSING, get
+from reactor.language.expression.gjson.paths import get
 from reactor.language.expression.nodes import Call, Method, Predicate, walk
 from reactor.language.values import describe_kind, kind
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from reactor.language.errors import FunctionError
+from reactor.language.expression.access import MISSING
 from reactor.language.expression.evaluation import Evaluation
-from reactor.language.expression.gjson.paths import MISSING, get
+from reactor.language.expression.gjson.paths import get
 from reactor.language.expression.scope import Scope
 
 

@@ -9,16 +9,16 @@ each" of ``#`` where ``.`` continues it.
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any
 
 from reactor.language.errors import FunctionError
+from reactor.language.expression.access import MISSING
 from reactor.language.expression.gjson.modifiers import MODIFIERS
 from reactor.language.expression.gjson.queries import holds, parsed, unquoted
 from reactor.language.expression.gjson.syntax import split, wildcard
 from reactor.language.expression.limits import MAX_NESTING, WorkMeter
 from reactor.language.values import kind
 
-MISSING: Final = object()
 _INDEX = re.compile(r"[0-9]{1,9}")
 _SIMPLE_NAME = re.compile(r"[^\[\]{}()#@!|.\"'*?\\<>=%]+")
 _SPECIAL = frozenset("\\*?")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from reactor.language.errors import Fault, located
-from reactor.language.templates.bounds import Bounds, spending
+from reactor.language.suggestions import closest
+from reactor.language.templates.budget import Bounds, spending
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.compiling import parsed
+from reactor.language.templates.engine import Delimiters, Loader, parsed
 from reactor.language.templates.go.functions import FUNCTIONS
 from reactor.language.templates.go.nodes import Tree
 from reactor.language.templates.go.parser import parse
-from reactor.language.templates.go.run import Definition, Run
-from reactor.language.templates.interface import Delimiters, Loader
+from reactor.language.templates.go.renderer import Definition, Run
 from reactor.language.templates.literals import quote
 from reactor.language.templates.missing_values import Absence
 
@@ -35,8 +34,8 @@ class _Templates:
         """Take in what ``tree`` defines. Raises TemplateError when it names a function that is not there."""
         for function, offset in tree.functions.items():
             if function not in self._functions and function not in _LOGIC:
-                near = get_close_matches(function, self._functions, 1)
-                hint = f"did you mean {near[0]}?" if near else ""
+                near = closest(function, self._functions)
+                hint = f"did you mean {near}?" if near else ""
                 fault = Fault(f"function {quote(function)} not defined", hint)
                 raise located(fault, name, tree.source, offset)
         for defined, body in tree.defined.items():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.bounds import Budget
+from reactor.language.templates.budget import Budget
 from reactor.language.templates.calls import ANY, Function, Functions, described, invoke
 from reactor.language.templates.go import nodes
 from reactor.language.templates.missing_values import Absence, no_such_key, no_value

@@ -1,4 +1,4 @@
-"""From the source of a Go template to tokens."""
+"""The lexer of Go templates: from a source to tokens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from functools import lru_cache
 from typing import Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.syntax import SPACES, UNTERMINATED, Token, character_name, trims, trims_after
+from reactor.language.templates.syntax import (
+    Token,
+    action_pattern,
+    character_name,
+    is_space,
+    text_between,
+    trims_after,
+    trims_before,
+    unreadable,
+)
 
 KEYWORDS: Final = frozenset(
     ("block", "break", "continue", "define", "else", "end", "if", "range", "nil", "template", "with")
@@ -17,18 +26,7 @@ _TERMINATORS: Final = frozenset(" \t\r\n.,|:)(")
 _NAMED: Final = frozenset(("word", "field", "variable"))
 
 
-@lru_cache(maxsize=64)
-def _pattern(right: str) -> re.Pattern[str]:
-    """What can stand inside an action that ends with ``right``."""
-    close = re.escape(right)
-    return re.compile(
-        rf"""
-        (?P<close>(?:[ \t\r\n]-)?{close})
-        | (?P<space>[ \t\r\n]+?(?=[ \t\r\n]-{close}|[^ \t\r\n]|\Z))
-        | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
-        | (?P<raw>`[^`]*`)
-        | (?P<char>'(?:[^'\\\n]|\\[^\n])*')
-        | (?P<declare>:=)
+_TOKENS: Final = r"""(?P<declare>:=)
         | (?P<assign>=)
         | (?P<pipe>\|)
         | (?P<left>\()
@@ -40,31 +38,23 @@ def _pattern(right: str) -> re.Pattern[str]:
         | (?P<field>\.\w+)
         | (?P<dot>\.)
         | (?P<word>\w+)
-        | (?P<other>[!\#%&*;<>?@\[\\\]^{{}}~/-])
-        """,
-        re.VERBOSE,
-    )
+        | (?P<other>[!\#%&*;<>?@\[\\\]^{}~/-])"""
+
+
+@lru_cache(maxsize=64)
+def _pattern(right: str) -> re.Pattern[str]:
+    return action_pattern(right, _TOKENS)
 
 
 def tokens(source: str, delimiters: tuple[str, str]) -> Iterator[Token]:
-    """The tokens of ``source``; the last one is ``end``. Raises Fault with an offset."""
+    """Yield the tokens of ``source``; the last one is ``end``. Raises Fault with an offset."""
     left, right = delimiters
     start = 0
     trim = False
-    while True:
-        found = source.find(left, start)
-        text = source[start:] if found < 0 else source[start:found]
-        offset = start
-        if trim:
-            offset += len(text) - len(text.lstrip(SPACES))
-            text = text.lstrip(SPACES)
+    while (found := source.find(left, start)) >= 0:
         inside = found + len(left)
-        trimming = found >= 0 and trims(source, inside)
-        if text := text.rstrip(SPACES) if trimming else text:
-            yield Token("text", text, offset)
-        if found < 0:
-            yield Token("end", "EOF", len(source))
-            return
+        trimming = trims_before(source, inside)
+        yield from text_between(source, start, found, trim_start=trim, trim_end=trimming)
         inside += 2 * trimming
         if source.startswith("/*", inside):
             start, trim = _comment(source, inside, right)
@@ -73,6 +63,8 @@ def tokens(source: str, delimiters: tuple[str, str]) -> Iterator[Token]:
         for token in _action(source, inside, right):
             yield token
             start, trim = token.offset + len(token.text), trims_after(token.text, right)
+    yield from text_between(source, start, len(source), trim_start=trim, trim_end=False)
+    yield Token("end", "EOF", len(source))
 
 
 def _comment(source: str, start: int, right: str) -> tuple[int, bool]:
@@ -83,7 +75,7 @@ def _comment(source: str, start: int, right: str) -> tuple[int, bool]:
     end += 2
     if source.startswith(right, end):
         return end + len(right), False
-    if source[end : end + 1] in tuple(SPACES) and source.startswith(f"-{right}", end + 1):
+    if is_space(source[end : end + 1]) and source.startswith(f"-{right}", end + 1):
         return end + 2 + len(right), True
     raise Fault("comment ends before closing delimiter", f"a comment fills its action: */{right}", start)
 
@@ -95,7 +87,9 @@ def _action(source: str, start: int, right: str) -> Iterator[Token]:
     while True:
         found = pattern.match(source, at)
         if found is None:
-            raise Fault(_complaint(source, at), "", at if at < len(source) else start)
+            raise (
+                Fault("expected :=", "", at) if source.startswith(":", at) else unreadable(source, at, start)
+            )
         kind, text = found.lastgroup or "", found[0]
         if kind == "close":
             if depth:
@@ -120,15 +114,3 @@ def _check_end(source: str, found: re.Match[str], right: str) -> None:
             raise Fault(f'bad number syntax: "{found[0]}{follows}"', "", found.start())
     elif follows and follows not in _TERMINATORS and not source.startswith(right, end):
         raise Fault(f"bad character {character_name(follows)}", "put a space between two words", end)
-
-
-def _complaint(source: str, at: int) -> str:
-    """What is wrong with what stands at ``at``."""
-    if at >= len(source):
-        return "unclosed action"
-    character = source[at]
-    if character == ":":
-        return "expected :="
-    if character in UNTERMINATED:
-        return UNTERMINATED[character]
-    return f"unrecognized character in action: {character_name(character)}"

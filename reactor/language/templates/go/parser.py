@@ -1,4 +1,4 @@
-"""From the tokens of a Go template to its tree."""
+"""The parser of Go templates: from tokens to a tree."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from reactor.language.templates.go import nodes
-from reactor.language.templates.go.pipelines import TEXTS, PipelineParser
+from reactor.language.templates.go.pipelines import PipelineParser
 from reactor.language.templates.literals import quote
-from reactor.language.templates.syntax import Token
+from reactor.language.templates.syntax import STRINGS, Token
 
 _BRANCHES: Final = {"if": nodes.If, "with": nodes.With, "range": nodes.Range}
 
@@ -52,7 +52,7 @@ class _Parser(PipelineParser):
     def _list(self, opener: Token) -> tuple[list[nodes.Node], Token]:
         """The nodes up to the ``end`` or ``else`` that belongs to ``opener``, and that keyword."""
         found: list[nodes.Node] = []
-        with self._nested(opener):
+        with self._nested(opener.offset):
             while self._peek_word().kind != "end":
                 if (node := self._node()) is None:
                     return found, self._next()
@@ -88,7 +88,7 @@ class _Parser(PipelineParser):
         follows = self._peek_word()
         if follows.kind == "keyword" and follows.text == word.text and word.text != "range":
             self._next()
-            with self._nested(follows):
+            with self._nested(follows.offset):
                 return [self._branch(follows)]
         self._expect("close", "else")
         found, end = self._list(word)
@@ -133,7 +133,7 @@ class _Parser(PipelineParser):
 
     def _template_name(self, context: str) -> str:
         token = self._next_word()
-        if token.kind not in TEXTS:
+        if token.kind not in STRINGS:
             raise self._unexpected(token, context)
         return str(self._literal(token))
 

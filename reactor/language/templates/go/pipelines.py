@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Final
 
 from reactor.language.errors import Fault
 from reactor.language.templates.go import nodes
 from reactor.language.templates.go.lexer import tokens
-from reactor.language.templates.literals import number, quote, unquote
-from reactor.language.templates.syntax import Token
+from reactor.language.templates.literals import quote
+from reactor.language.templates.syntax import Token, TokenReader
 
-TEXTS: Final = frozenset(("string", "raw"))
 _STARTS: Final = frozenset(("word", "dot", "variable", "field", "number", "char", "string", "raw", "left"))
 _NOT_EXECUTABLE: Final = (nodes.Literal, nodes.Nil, nodes.Dot)
-_MAX_NESTING: Final = 100
 
 
-class PipelineParser:
+class PipelineParser(TokenReader):
     """Tokens and pipelines, with the variables that are declared so far."""
 
+    nesting_hint = "take it apart with define"
+
     def __init__(self, source: str, delimiters: tuple[str, str]) -> None:
-        self._source = source
-        self._tokens = tokens(source, delimiters)
-        self._ahead: list[Token] = []
+        super().__init__(source, tokens(source, delimiters))
         self._variables = ["$"]
-        self._nesting = 0
         self._functions: dict[str, int] = {}
 
     # Tokens
-
-    def _next(self) -> Token:
-        return self._ahead.pop() if self._ahead else next(self._tokens)
-
-    def _peek(self) -> Token:
-        if not self._ahead:
-            self._ahead.append(next(self._tokens))
-        return self._ahead[-1]
 
     def _next_word(self) -> Token:
         """The next token that is not a space."""
@@ -68,14 +56,6 @@ class PipelineParser:
             else quote(token.text)
         )
         return self._fault(f"unexpected {shown} in {context}", token)
-
-    @contextmanager
-    def _nested(self, token: Token) -> Iterator[None]:
-        self._nesting += 1
-        if self._nesting > _MAX_NESTING:
-            raise self._fault(f"nested deeper than {_MAX_NESTING} levels", token, "take it apart with define")
-        yield
-        self._nesting -= 1
 
     # Pipelines
 
@@ -173,14 +153,8 @@ class PipelineParser:
     def _constant(self, token: Token) -> nodes.Node:
         return nodes.Literal(token.offset, self._literal(token), token.text)
 
-    def _literal(self, token: Token) -> str | float:
-        try:
-            return unquote(token.text) if token.kind in TEXTS else number(token.text)
-        except Fault as fault:
-            raise self._fault(fault.message, token, fault.hint) from fault
-
     def _parenthesis(self, token: Token) -> nodes.Node:
-        with self._nested(token):
+        with self._nested(token.offset):
             return self._pipeline("parenthesized pipeline", "right")
 
     _terms: Final[dict[str, Callable[[PipelineParser, Token], nodes.Node]]] = {

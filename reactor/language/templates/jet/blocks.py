@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from reactor.language.errors import Fault
-from reactor.language.templates.bounds import Budget
+from reactor.language.templates.budget import Budget
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.evaluator import NOTHING, Evaluator, Scope

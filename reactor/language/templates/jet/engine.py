@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.language.errors import Fault, FunctionError, located
-from reactor.language.templates.bounds import Bounds, spending
+from reactor.language.templates.budget import Bounds, spending
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.compiling import parsed
-from reactor.language.templates.interface import Delimiters, Loader
+from reactor.language.templates.engine import Delimiters, Loader, parsed
 from reactor.language.templates.jet.blocks import Defined, Linked, Place
 from reactor.language.templates.jet.functions import FUNCTIONS
 from reactor.language.templates.jet.nodes import Tree
 from reactor.language.templates.jet.parser import parse
-from reactor.language.templates.jet.run import Run
+from reactor.language.templates.jet.renderer import Run
 from reactor.language.templates.missing_values import Absence
 
 DEFAULT_DELIMITERS = ("[[", "]]")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, ClassVar, Final
 
 from reactor.language.errors import BoundFault, Fault, FunctionError
-from reactor.language.templates.bounds import Budget
+from reactor.language.suggestions import closest
+from reactor.language.templates.budget import Budget
 from reactor.language.templates.calls import ANY, Function, Functions, described, invoke
-from reactor.language.templates.escapes import json_text
+from reactor.language.templates.escaping import json_text
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.operators import (
     INVALID,
@@ -95,8 +95,8 @@ class Evaluator:
     def _identifier(self, node: nodes.Identifier) -> Any:
         found = self._resolve(node.name)
         if found is NOTHING:
-            near = get_close_matches(node.name, self._functions, 1)
-            hint = f"did you mean {near[0]}?" if near else "declare it with :=, or test it with isset"
+            near = closest(node.name, self._functions)
+            hint = f"did you mean {near}?" if near else "declare it with :=, or test it with isset"
             raise Fault(f'identifier "{node.name}" not available in current or parent scope', hint)
         return found
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 from reactor.language.errors import Fault
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.lexer import operator, tokens
-from reactor.language.templates.literals import number, unquote
-from reactor.language.templates.syntax import Token
+from reactor.language.templates.syntax import Token, TokenReader
 
 _PRECEDENCE: Final = {
     "||": 1, "&&": 1,
@@ -21,31 +18,17 @@ _PRECEDENCE: Final = {
 }  # fmt: skip
 _COMPARISON: Final = 2
 _TARGETS: Final = (nodes.Identifier, nodes.Field, nodes.Slot)
-_MAX_NESTING: Final = 100
-_TEXTS: Final = frozenset(("string", "raw"))
 
 
-class ExpressionParser:
+class ExpressionParser(TokenReader):
     """Tokens and expressions. As in Jet, ``&&`` and ``||`` bind alike, and ``!a == b`` is ``!(a == b)``."""
 
+    nesting_hint = "take it apart"
+
     def __init__(self, source: str, delimiters: tuple[str, str]) -> None:
-        self._source = source
-        self._tokens = tokens(source, delimiters)
-        self._ahead: list[Token] = []
-        self._end = 0
-        self._nesting = 0
+        super().__init__(source, tokens(source, delimiters))
 
     # Tokens
-
-    def _next(self) -> Token:
-        token = self._ahead.pop() if self._ahead else next(self._tokens)
-        self._end = token.offset + len(token.text)
-        return token
-
-    def _peek(self) -> Token:
-        if not self._ahead:
-            self._ahead.append(next(self._tokens))
-        return self._ahead[-1]
 
     def _at(self, text: str) -> bool:
         """Whether the next token is this operator, keyword or ``close``."""
@@ -75,14 +58,6 @@ class ExpressionParser:
                 token.offset,
             )
         return Fault(f"parsing {context}: {words} (expected {expected})", "", token.offset)
-
-    @contextmanager
-    def _nested(self, offset: int) -> Iterator[None]:
-        self._nesting += 1
-        if self._nesting > _MAX_NESTING:
-            raise Fault(f"nested deeper than {_MAX_NESTING} levels", "take it apart", offset)
-        yield
-        self._nesting -= 1
 
     # Expressions
 
@@ -157,11 +132,9 @@ class ExpressionParser:
         return nodes.Identifier(token.offset, token.text)
 
     def _literal(self, token: Token) -> str | float:
-        """The value of a literal: a text, or a float, for all of Jet's numbers are."""
-        try:
-            return unquote(token.text) if token.kind in _TEXTS else float(number(token.text))
-        except Fault as fault:
-            raise Fault(fault.message, fault.hint, token.offset) from fault
+        """Return the value of a literal: a string, or a float, because all of Jet's numbers are floats."""
+        value = super()._literal(token)
+        return value if isinstance(value, str) else float(value)
 
     def _index(self, base: nodes.Node) -> nodes.Node:
         """An index or a slice, behind its bracket."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.language.errors import Fault
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 from reactor.language.templates.calls import Functions, texts
-from reactor.language.templates.escapes import html, javascript, json_text, url_query
+from reactor.language.templates.escaping import html, javascript, json_text, url_query
 from reactor.language.templates.jet.operators import name_of_type, printed
 from reactor.language.templates.values import Own
 

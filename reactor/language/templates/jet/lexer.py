@@ -1,4 +1,7 @@
-"""From the source of a Jet template to tokens. Spaces inside of actions are dropped: offsets tell who is adjacent."""
+"""The lexer of Jet templates: from a source to tokens.
+
+Spaces inside actions are dropped. Offsets show which tokens are adjacent.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,14 @@ from functools import lru_cache
 from typing import Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.syntax import SPACES, UNTERMINATED, Token, character_name, trims, trims_after
+from reactor.language.templates.syntax import (
+    Token,
+    action_pattern,
+    text_between,
+    trims_after,
+    trims_before,
+    unreadable,
+)
 
 KEYWORDS: Final = frozenset((
     "extends", "import", "include", "block", "end", "yield", "content", "if", "else", "range", "try", "catch", "return", "nil",
@@ -18,24 +28,15 @@ _OPEN_COMMENT: Final = "{*"
 _CLOSE_COMMENT: Final = "*}"
 
 
-@lru_cache(maxsize=64)
-def _pattern(right: str) -> re.Pattern[str]:
-    """What can stand inside an action that ends with ``right``."""
-    close = re.escape(right)
-    return re.compile(
-        rf"""
-        (?P<close>(?:[ \t\r\n]-)?{close})
-        | (?P<space>[ \t\r\n]+?(?=[ \t\r\n]-{close}|[^ \t\r\n]|\Z))
-        | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
-        | (?P<raw>`[^`]*`)
-        | (?P<char>'(?:[^'\\\n]|\\[^\n])*')
-        | (?P<number>(?:0[xX][0-9a-fA-F]*|(?=\.?[0-9])[0-9]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?))
+_TOKENS: Final = r"""(?P<number>(?:0[xX][0-9a-fA-F]*|(?=\.?[0-9])[0-9]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?))
         | (?P<field>\.\w+)
         | (?P<word>\.|\w+)
-        | (?P<operator>:=|==|!=|<=|>=|&&|\|\||[-+*/%<>!=?:|,;()\[\]])
-        """,
-        re.VERBOSE,
-    )
+        | (?P<operator>:=|==|!=|<=|>=|&&|\|\||[-+*/%<>!=?:|,;()\[\]])"""
+
+
+@lru_cache(maxsize=64)
+def _pattern(right: str) -> re.Pattern[str]:
+    return action_pattern(right, _TOKENS)
 
 
 @lru_cache(maxsize=64)
@@ -50,8 +51,8 @@ def tokens(source: str, delimiters: tuple[str, str]) -> Iterator[Token]:
     trim = False
     while (found := _opening(left).search(source, start)) is not None:
         inside = found.end()
-        trimming = found[1] is not None and trims(source, inside)
-        yield from _text(source, start, found.start(), after=trim, before=trimming)
+        trimming = found[1] is not None and trims_before(source, inside)
+        yield from text_between(source, start, found.start(), trim_start=trim, trim_end=trimming)
         if found[1] is None:
             start, trim = _comment(source, inside), False
             continue
@@ -59,20 +60,8 @@ def tokens(source: str, delimiters: tuple[str, str]) -> Iterator[Token]:
         for token in _action(source, inside + 2 * trimming, right):
             yield token
             start, trim = token.offset + len(token.text), trims_after(token.text, right)
-    yield from _text(source, start, len(source), after=trim, before=False)
+    yield from text_between(source, start, len(source), trim_start=trim, trim_end=False)
     yield Token("end", "the end of the template", len(source))
-
-
-def _text(source: str, start: int, end: int, *, after: bool, before: bool) -> Iterator[Token]:
-    """The text between two actions, trimmed as they ask for."""
-    text = source[start:end]
-    if after:
-        text = text.lstrip(SPACES)
-    offset = end - len(text)
-    if before:
-        text = text.rstrip(SPACES)
-    if text:
-        yield Token("text", text, offset)
 
 
 def _comment(source: str, start: int) -> int:
@@ -118,13 +107,7 @@ def _match_brackets(token: Token, open_brackets: list[str]) -> None:
 def _token(source: str, at: int, start: int, pattern: re.Pattern[str]) -> Token:
     found = pattern.match(source, at)
     if found is None:
-        if at >= len(source):
-            raise Fault("unclosed action", "", start)
-        character = source[at]
-        message = UNTERMINATED.get(
-            character, f"unrecognized character in action: {character_name(character)}"
-        )
-        raise Fault(message, "", at)
+        raise unreadable(source, at, start)
     kind, text = found.lastgroup or "", found[0]
     if kind == "number" and (
         source[found.end() : found.end() + 1].isalnum() or source.startswith("_", found.end())

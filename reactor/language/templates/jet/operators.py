@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 from reactor.language.templates.values import text_of, type_name
 from reactor.language.values import wrap_int64
 

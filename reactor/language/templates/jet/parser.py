@@ -1,4 +1,4 @@
-"""From the tokens of a Jet template to its tree."""
+"""The parser of Jet templates: from tokens to a tree."""
 
 from __future__ import annotations
 

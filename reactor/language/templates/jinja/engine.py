@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Mapping
-from difflib import get_close_matches
 from itertools import chain
 from types import TracebackType
 from typing import Any, NoReturn, cast
@@ -12,11 +11,11 @@ from typing import Any, NoReturn, cast
 from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, UndefinedError
 
 from reactor.language.errors import FunctionError, TemplateError, TemplateSourceError
-from reactor.language.templates.bounds import Bounds
+from reactor.language.suggestions import closest
+from reactor.language.templates.budget import Bounds
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.interface import Delimiters, Loader
-from reactor.language.templates.jinja.environment import DEFAULT_DELIMITERS, environment, made
-from reactor.language.templates.jinja.rendering import rendering
+from reactor.language.templates.engine import Delimiters, Loader
+from reactor.language.templates.jinja.environment import DEFAULT_DELIMITERS, environment, made, rendering
 from reactor.language.templates.missing_values import Absence
 
 _OF_JINJA = ("{%", "{#")
@@ -123,8 +122,8 @@ def _hint(error: Exception, variables: Mapping[str, Any]) -> str | None:
     if isinstance(error, UndefinedError) and (found := _UNDEFINED.search(str(error))):
         inner = chain.from_iterable(value for value in variables.values() if isinstance(value, Mapping))
         names = variables if found[1] else [name for name in inner if isinstance(name, str)]
-        near = get_close_matches(found[1] or found[2], names, 1)
-        return f"did you mean {near[0]}?" if near else "give it a default: | default(...)"
+        near = closest(found[1] or found[2], names)
+        return f"did you mean {near}?" if near else "give it a default: | default(...)"
     return None
 
 

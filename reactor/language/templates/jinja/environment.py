@@ -1,7 +1,13 @@
-"""Jinja's environment as we use it: strict, without a way into Python, and with every loop and call counted."""
+"""Jinja's environment as we use it: strict, without a way into Python, and with every loop and call charged.
+
+All renderings share the environment, so the loader of the current rendering is a context variable.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from types import CodeType
 from typing import Any, Literal
@@ -13,9 +19,9 @@ from jinja2.runtime import Context, Macro
 from jinja2.sandbox import SandboxedEnvironment
 
 from reactor.language.errors import Fault
-from reactor.language.templates.bounds import budget
-from reactor.language.templates.interface import Delimiters
-from reactor.language.templates.jinja.bounded import (
+from reactor.language.templates.budget import Bounds, Budget, budget, spending
+from reactor.language.templates.engine import Delimiters, Loader
+from reactor.language.templates.jinja.charged_calls import (
     METHODS,
     bounded,
     calculate,
@@ -23,8 +29,33 @@ from reactor.language.templates.jinja.bounded import (
     count_call,
     weighed,
 )
-from reactor.language.templates.jinja.rendering import load, prints_nil
 from reactor.language.templates.missing_values import no_value
+
+_loader: ContextVar[Loader] = ContextVar("loader")
+_prints_nil: ContextVar[bool] = ContextVar("prints_nil", default=True)
+
+
+def load(name: str) -> str | None:
+    """The source of a template, for the rendering that goes on."""
+    return _loader.get()(name)
+
+
+def prints_nil() -> bool:
+    """Whether nil is printed, as None, in the rendering that goes on."""
+    return _prints_nil.get()
+
+
+@contextmanager
+def rendering(bounds: Bounds, loader: Loader, *, nil: bool = True) -> Iterator[Budget]:
+    """A rendering, for a block. ``nil`` says whether that may be printed."""
+    token, before = _loader.set(loader), _prints_nil.set(nil)
+    try:
+        with spending(bounds) as budget:
+            yield budget
+    finally:
+        _loader.reset(token)
+        _prints_nil.reset(before)
+
 
 DEFAULT_DELIMITERS = ("{{", "}}")
 

@@ -5,28 +5,26 @@ from __future__ import annotations
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.go.functions import (
     builtins,
-    choices,
+    conditions,
     encodings,
     lists,
     maps,
     numbers,
-    patterns,
-    texts,
+    regexes,
+    strings,
     times,
-    urls,
     versions,
 )
 
 FUNCTIONS: Functions = {
     **builtins.FUNCTIONS,
-    **choices.FUNCTIONS,
+    **conditions.FUNCTIONS,
     **encodings.FUNCTIONS,
     **lists.FUNCTIONS,
     **maps.FUNCTIONS,
     **numbers.FUNCTIONS,
-    **patterns.FUNCTIONS,
-    **texts.FUNCTIONS,
+    **regexes.FUNCTIONS,
+    **strings.FUNCTIONS,
     **times.FUNCTIONS,
-    **urls.FUNCTIONS,
     **versions.FUNCTIONS,
 }

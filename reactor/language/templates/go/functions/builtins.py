@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from reactor.language.errors import Fault
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.escapes import html, javascript, url_query
+from reactor.language.templates.escaping import html, javascript, url_query
 from reactor.language.templates.printf import sprintf
 from reactor.language.templates.values import spaced, text_of, type_name
 

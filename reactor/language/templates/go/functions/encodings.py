@@ -1,4 +1,4 @@
-"""Functions for JSON, base64, base32, checksums and paths."""
+"""Functions for JSON, base64, base32, checksums, paths and URLs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import posixpath
 import zlib
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote, unquote, urlsplit
 
 from reactor.language.errors import Fault, FunctionError
 from reactor.language.json_codec import decode
 from reactor.language.templates.calls import Functions, texts
-from reactor.language.templates.escapes import json_text
+from reactor.language.templates.escaping import json_text
 from reactor.language.templates.go.functions.maps import deep_copy
+from reactor.language.templates.values import Own, text_of
 
 
 def from_json(text: str) -> Any:
@@ -59,6 +61,50 @@ _ext = texts(
 )
 _is_abs = texts(lambda path: path.startswith("/"))
 
+
+def url_parse(text: str) -> Own:
+    """The parts of a URL, by the names of sprig; empty where there is none."""
+    try:
+        found = urlsplit(text)
+        hostname = found.hostname or ""
+    except ValueError as error:
+        raise Fault(f"unable to parse url {text!r}: {error}", "write it as https://host/path") from error
+    userinfo, at, host = found.netloc.rpartition("@")
+    is_opaque = bool(found.scheme) and not found.netloc and not found.path.startswith("/")
+    return Own(
+        scheme=found.scheme,
+        userinfo=userinfo if at else "",
+        host=host,
+        hostname=hostname,
+        path="" if is_opaque else unquote(found.path),
+        opaque=found.path if is_opaque else "",
+        query=found.query,
+        fragment=unquote(found.fragment),
+    )
+
+
+def url_join(parts: dict[str, Any]) -> str:
+    """The URL with these parts."""
+    scheme, userinfo, host, path, opaque, query, fragment = (
+        text_of(parts.get(name) or "")
+        for name in ("scheme", "userinfo", "host", "path", "opaque", "query", "fragment")
+    )
+    where = quote(opaque, safe="/:@!$&'()*+,;=%") if opaque else quote(path, safe="/:@!$&'()*+,;=~")
+    if not opaque and (host or userinfo):
+        slash = "/" if where and not where.startswith("/") else ""
+        where = f"//{userinfo}{'@' if userinfo else ''}{host}{slash}{where}"
+    return "".join(
+        (
+            f"{scheme}:" if scheme else "",
+            where,
+            f"?{query}" if query else "",
+            f"#{quote(fragment, safe=_IN_FRAGMENT)}" if fragment else "",
+        )
+    )
+
+
+_IN_FRAGMENT = "/:@!$&'()*+,;=?~"
+
 FUNCTIONS: Functions = {
     "adler32sum": texts(lambda text: str(zlib.adler32(text.encode()))),
     "b32dec": texts(lambda text: _decoded(base64.b32decode, text)),
@@ -86,4 +132,6 @@ FUNCTIONS: Functions = {
     "toJson": _json,
     "toPrettyJson": lambda value: json_text(value, 2),
     "toRawJson": lambda value: json_text(value, raw=True),
+    "urlJoin": url_join,
+    "urlParse": url_parse,
 }

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from reactor.language.errors import Fault
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.go.functions.builtins import part
 from reactor.language.templates.values import kind_name, text_of, type_name

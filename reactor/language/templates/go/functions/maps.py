@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reactor.language.errors import Fault
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.values import Own, sorted_keys, text_of, type_name
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.literals import number
 from reactor.language.templates.values import text_of

@@ -1,16 +1,29 @@
-"""Functions on times. Layouts are Go's; what is no time is a number of seconds since 1970, or now."""
+"""Functions on times. Layouts are Go's. A value that is no time is a number of seconds since 1970, or else now."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from reactor.language.errors import Fault, FunctionError
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.clock import now
 from reactor.language.times import find_timezone, format_time, parse_duration, parse_time
 from reactor.language.values import to_string
+
+_moment: ContextVar[datetime | None] = ContextVar("moment", default=None)
+
+
+def stand_still(moment: float | None) -> None:
+    """Let `now` be ``moment`` from here on, in seconds since 1970; None: the time of each call."""
+    _moment.set(None if moment is None else datetime.fromtimestamp(moment, UTC))
+
+
+def now() -> datetime:
+    """The time in the zone of this host."""
+    return (_moment.get() or datetime.now(UTC)).astimezone()
+
 
 _DAY: Final = "2006-01-02"
 _UNITS: Final = {"y": 31_536_000, "mo": 2_592_000, "d": 86_400, "h": 3600, "m": 60, "s": 1}

@@ -6,9 +6,9 @@ import posixpath
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.interface import Delimiters, Engine
+from reactor.language.templates.engine import Delimiters, Engine
 from reactor.language.templates.missing_values import Absence
 
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from reactor.language.errors import BoundFault
+from reactor.language.errors import BoundFault, Fault, FunctionError, TemplateError, located
 
 _STEPS_BETWEEN_LOOKS = 256
 _HINT = "look for a loop or a recursion that does not end; a template has to be small work"
@@ -35,10 +35,20 @@ class Relief:
     lift: Callable[[], None] = staticmethod(lambda: None)
 
 
-def no_memory() -> BoundFault:
+def _memory_fault() -> BoundFault:
     """What is said where memory ends: only a process with a limit hears of it before the host does."""
     Relief.lift()
     return BoundFault("the template needs more than 100 MB of memory", _HINT)
+
+
+def located_failure(error: Exception, name: str, source: str, offset: int) -> TemplateError:
+    """Return the TemplateError for a FunctionError, MemoryError or RecursionError of a rendering at ``offset``."""
+    if isinstance(error, FunctionError):
+        return located(error, name, source, offset)
+    if isinstance(error, MemoryError):
+        return located(_memory_fault(), name, source, offset)
+    fault = Fault("the template is nested or calls itself too deep", "end the recursion with a condition")
+    return located(fault, name, source, offset)
 
 
 class Budget:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 
 METHODS: Final[Mapping[type, frozenset[str]]] = {
     str: frozenset((

@@ -13,7 +13,7 @@ from typing import Any, Final
 from reactor.language.errors import FunctionError
 from reactor.language.expression.scope import TextMap
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.interface import Loader
+from reactor.language.templates.engine import Loader
 
 Answer = tuple[dict[str, Any], list[str]]
 MISTAKES: Final = (TypeError, ValueError, LookupError, ArithmeticError, OSError)

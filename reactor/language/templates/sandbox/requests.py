@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from reactor.language.errors import Fault, FunctionError
 from reactor.language.expression.scope import TextMap
-from reactor.language.templates.bounds import budget
-from reactor.language.templates.channel import Channel
-from reactor.language.templates.clock import stand_still
+from reactor.language.templates.budget import budget
+from reactor.language.templates.go.functions.times import stand_still
+from reactor.language.templates.sandbox.channel import Channel
 
 _STEPS: Final = 100
 """What a question costs: it takes as long as so many nodes."""
@@ -77,7 +77,7 @@ class Questions:
         return texts[0] if texts else self.decoded(answer["value"])
 
     def decoded(self, encoded: list[Any]) -> Any:
-        """A value as `reactor.language.templates.answers` encodes it."""
+        """A value as `reactor.language.templates.sandbox.responses` encodes it."""
         what, value = encoded
         if what == "map":
             return AskedMap(self, value)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from reactor.language.errors import BoundFault, Fault, FunctionError, TemplateError, located
-from reactor.language.templates.bounds import no_memory
+from reactor.language.templates.budget import located_failure
 from reactor.language.templates.jet import nodes
 from reactor.language.templates.jet.blocks import Blocks, Linked
 from reactor.language.templates.jet.evaluator import NOTHING, Problem, Scope
@@ -23,15 +23,8 @@ class Run(Blocks):
         self._context = context.get(".", context)
         try:
             self._run_template(template)
-        except FunctionError as error:
-            raise located(error, *self._place, self._at) from error
-        except MemoryError as error:
-            raise located(no_memory(), *self._place, self._at) from error
-        except RecursionError as error:
-            fault = Fault(
-                "the template is nested or calls itself too deep", "end the recursion with a condition"
-            )
-            raise located(fault, *self._place, self._at) from error
+        except (FunctionError, MemoryError, RecursionError) as error:
+            raise located_failure(error, *self._place, self._at) from error
         return "".join(self._out)
 
     # Actions

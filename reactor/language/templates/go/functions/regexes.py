@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from reactor.language.regex import compile_pattern
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 from reactor.language.templates.calls import Functions
 
 _REFERENCE: Final = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")

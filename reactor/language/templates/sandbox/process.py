@@ -18,10 +18,10 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from reactor.language.errors import BoundFault, TemplateError, TemplateSourceError
-from reactor.language.templates.answers import Answers, plain
-from reactor.language.templates.bounds import Bounds
-from reactor.language.templates.channel import Channel, ChannelError, Message
-from reactor.language.templates.interface import Delimiters, Loader
+from reactor.language.templates.budget import Bounds
+from reactor.language.templates.engine import Delimiters, Loader
+from reactor.language.templates.sandbox.channel import Channel, ChannelError, Message
+from reactor.language.templates.sandbox.responses import Answers, plain
 
 _READY_SECONDS: Final = 30.0
 _REAPED_SECONDS: Final = 1.0
@@ -232,7 +232,7 @@ def _start_and_reap(
         sys.executable,
         "-I",
         "-m",
-        "reactor.language.templates.worker",
+        "reactor.language.templates.sandbox.worker",
         str(descriptor),
         str(os.getpid()),
     ]

@@ -6,7 +6,7 @@ import urllib.parse
 from typing import Any, Final
 
 from reactor.language.json_codec import encode
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 
 _HTML: Final = str.maketrans(
     {"\0": "\ufffd", '"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}

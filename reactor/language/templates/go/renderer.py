@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from reactor.language.errors import Fault, FunctionError, located
-from reactor.language.templates.bounds import Budget, no_memory
+from reactor.language.errors import Fault, FunctionError
+from reactor.language.templates.budget import Budget, located_failure
 from reactor.language.templates.calls import Functions
 from reactor.language.templates.go import nodes
 from reactor.language.templates.go.evaluator import MISSING, Evaluator
@@ -52,15 +52,8 @@ class Run(Evaluator):
         place, self._place = self._place, (name, source)
         try:
             self._walk(body, dot)
-        except FunctionError as error:
-            raise located(error, name, source, self._at) from error
-        except MemoryError as error:
-            raise located(no_memory(), name, source, self._at) from error
-        except RecursionError as error:
-            fault = Fault(
-                "the template is nested or calls itself too deep", "end the recursion with a condition"
-            )
-            raise located(fault, name, source, self._at) from error
+        except (FunctionError, MemoryError, RecursionError) as error:
+            raise located_failure(error, name, source, self._at) from error
         self._variables, self._place = outer, place
 
     def _walk(self, listed: Iterable[nodes.Node], dot: Any) -> None:

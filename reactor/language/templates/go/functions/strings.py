@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from reactor.language.errors import Fault
-from reactor.language.templates.bounds import budget
+from reactor.language.templates.budget import budget
 from reactor.language.templates.calls import Functions, texts
 from reactor.language.templates.go.functions.lists import strings
 from reactor.language.templates.literals import quote

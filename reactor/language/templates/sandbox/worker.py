@@ -1,4 +1,4 @@
-"""The process that renders templates: ``python -I -m reactor.language.templates.worker DESCRIPTOR PARENT``.
+"""The process that renders templates: ``python -I -m reactor.language.templates.sandbox.worker DESCRIPTOR PARENT``.
 
 It is told a context, and sources to render with it; it answers with texts, or with what is wrong and where. What only
 the parent can know, it asks for: sources of other templates, functions, facts.
@@ -14,13 +14,13 @@ import sys
 from typing import Any, Final
 
 from reactor.language.errors import BoundFault, TemplateError, TemplateSourceError
-from reactor.language.templates.bounds import Bounds, Relief, spending
-from reactor.language.templates.channel import Channel, ChannelError
-from reactor.language.templates.confinement import RECYCLED, Confinement
-from reactor.language.templates.engines import ENGINES, template_engine
+from reactor.language.templates.budget import Bounds, Relief, spending
+from reactor.language.templates.engine import ENGINES, template_engine
 from reactor.language.templates.missing_values import Absence
-from reactor.language.templates.questions import AbortedError, Questions
-from reactor.language.templates.tree import Tree
+from reactor.language.templates.sandbox.channel import Channel, ChannelError
+from reactor.language.templates.sandbox.limits import RECYCLED, Confinement
+from reactor.language.templates.sandbox.requests import AbortedError, Questions
+from reactor.language.templates.sandbox.tree import Tree
 
 _IMPORTED_LATE: Final = (
     "_strptime", "base64", "difflib", "html", "inspect", "jinja2.debug", "logging", "pprint", "re2", "textwrap",

@@ -16,13 +16,12 @@ from functools import cache
 from typing import Any, Final
 
 from reactor.language.errors import TemplateError
-from reactor.language.templates.answers import Answers
-from reactor.language.templates.bounds import DEFAULT_BOUNDS, Bounds
+from reactor.language.templates.budget import DEFAULT_BOUNDS, Bounds
 from reactor.language.templates.calls import Functions
-from reactor.language.templates.engines import ENGINES
-from reactor.language.templates.helper import Helper, HelperError, Made, Work
-from reactor.language.templates.interface import Delimiters, Loader
+from reactor.language.templates.engine import ENGINES, Delimiters, Loader
 from reactor.language.templates.missing_values import Absence
+from reactor.language.templates.sandbox.process import Helper, HelperError, Made, Work
+from reactor.language.templates.sandbox.responses import Answers
 
 _MOST_AT_ONCE: Final = 2
 """Renderings at the same time; one that a function of another one asks for is not counted."""
