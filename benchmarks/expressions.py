@@ -19,9 +19,9 @@ sys.path.insert(0, str(ROOT / "tests" / "expression"))
 from promises_of_expressions import breach, scope
 from random_expressions import HOSTILE, Writer
 
-from reactor.expression.bounds import STEPS
-from reactor.expression.scope import Scope
-from reactor.expression.template import parse
+from reactor.language.expression import parse_template
+from reactor.language.expression.limits import MAX_STEPS
+from reactor.language.expression.scope import Scope
 
 SEED = 4
 SMALL_STEPS = 10_000
@@ -37,7 +37,7 @@ def cost(text: Callable[[int], str]) -> float:
     for batch in range(BATCHES):
         start = time.process_time()
         for number in range(COSTED):
-            template = parse(text(batch * COSTED + number))
+            template = parse_template(text(batch * COSTED + number))
             assert template is not None
             template.render(world)
         batches.append((time.process_time() - start) / COSTED * 1e6)
@@ -50,7 +50,7 @@ def main() -> None:
     wanted = 10_000 if options.quick else options.count
     seen = cost("{{{{ Data.web.port }}}}-{}".format)
     new = cost("{{{{ Data.web.port ?? {} }}}}-17".format)
-    writer, full, small = Writer(random.Random(SEED)), scope(STEPS), scope(SMALL_STEPS)
+    writer, full, small = Writer(random.Random(SEED)), scope(MAX_STEPS), scope(SMALL_STEPS)
     faults: list[str] = []
     slowest, slowest_text = 0.0, ""
     for number in range(wanted):

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests" / "templates"))
 
 from mutated_templates import SECONDS, broken, fault_of
 
-from reactor.templates import ENGINES
+from reactor.language.templates import ENGINES
 
 SEED = 18
 SHOWN = 5
@@ -60,9 +60,9 @@ def main() -> None:
         print(f"slowest: {slowest_source[:100]!r}")
         for fault in faults[:SHOWN]:
             print(f"\n{fault[:2000]}")
-    from reactor.templates import confined  # noqa: PLC0415 - for the processes, which are reaped once they have ended
+    from reactor.language.templates.sandbox.engine import end_all  # noqa: PLC0415 - for the processes, which are reaped once they have ended
 
-    confined.end_all()
+    end_all()
     show(
         "the processes that rendered them",
         [Row("memory of the largest at its peak", _peak(resource.RUSAGE_CHILDREN), "MiB", MEMORY_MIB)],

@@ -9,8 +9,8 @@ The map of the house; data flows down this list, and nothing imports what stands
 - ``resource/``: what a resource is: base class, property types, plan, watch declarations, registry;
 - ``atomic_write``: our own small files, whole or not at all;
 - ``hostfs/``: access to files on the host: opening below untrusted directories, atomic replacement, fsync, diffs;
-- ``expression/``: the language inside ``{{ }}`` and ``${ }``, over JSON-like values; it knows nothing of the project;
-- ``templates/``: whole files from templates, in Jinja2, Go's text/template and Jet, over the same values;
+- ``language/``: expressions inside ``{{ }}`` and ``${ }``, and templates in Jinja2, Go's text/template and Jet; it knows
+  nothing of the project;
 - ``data/``: the data of a manifest: layers, merged as its hierarchy says, and the checks in its comments;
 - ``manifest/``: YAML with positions, diagnostics, binding to typed properties;
 - ``documents``: files that hold values and nothing else;
@@ -50,12 +50,14 @@ if TYPE_CHECKING:
     from reactor.engine.events import Cause, Event, Result
     from reactor.engine.options import RunOptions
     from reactor.errors import Place, ReactorError
-    from reactor.expression.path_lookup import gjson_get
     from reactor.graph.graph import EdgeKind, Graph
     from reactor.http.answer import HttpAnswer
     from reactor.http.client import http_answer
     from reactor.http.errors import ConnectionLostError, HttpError, TooLargeError
     from reactor.http.request import HttpLimits, HttpRequest
+    from reactor.language.errors import TemplateError
+    from reactor.language.expression.gjson import gjson_get
+    from reactor.language.templates.sandbox.engine import confined_engine
     from reactor.loading import LoadedManifest, load
     from reactor.mountinfo import MountInfo, is_shared_mount, read_mounts
     from reactor.resource.base import Meta, Resource
@@ -83,8 +85,6 @@ if TYPE_CHECKING:
         WatchSink,
         WatchState,
     )
-    from reactor.templates.confined import confined_engine
-    from reactor.templates.errors import TemplateError
     from reactor.trust.inputs import open_input, require_input_directory
     from reactor.trust.rule import DistrustedError
     from reactor.unpacking.formats import ARCHIVE_SUFFIXES, archive_format, single_name
@@ -98,7 +98,7 @@ _HOMES = {
     "reactor.engine.events": ("Cause", "Event", "Result"),
     "reactor.engine.options": ("RunOptions",),
     "reactor.errors": ("Place", "ReactorError"),
-    "reactor.expression.path_lookup": ("gjson_get",),
+    "reactor.language.expression.gjson": ("gjson_get",),
     "reactor.graph.graph": ("EdgeKind", "Graph"),
     "reactor.trust.inputs": ("open_input", "require_input_directory"),
     "reactor.trust.rule": ("DistrustedError",),
@@ -125,8 +125,8 @@ _HOMES = {
     "reactor.resource.output": ("emit_note", "emit_output"),
     "reactor.resource.threads": ("in_thread",),
     "reactor.resource.watch": ("ChangedPaths", "PathWatch", "TimerWatch", "Watch", "WatchSink", "WatchState", "Watcher"),
-    "reactor.templates.confined": ("confined_engine",),
-    "reactor.templates.errors": ("TemplateError",),
+    "reactor.language.templates.sandbox.engine": ("confined_engine",),
+    "reactor.language.errors": ("TemplateError",),
     "reactor.unpacking.formats": ("ARCHIVE_SUFFIXES", "archive_format", "single_name"),
     "reactor.unpacking.limits": ("UnpackingLimits", "size_in_words"),
     "reactor.unpacking.members": ("UnpackingError",),

@@ -8,13 +8,13 @@ Every error of the tree has a ``message``, a ``hint`` on how to fix it, a ``plac
     ├── InvalidPropertiesError      reactor.resource     the properties of a resource do not go together
     ├── ResourceError               reactor.resource     a resource could not be observed or changed
     │   └── GroupError              reactor.resource     several could not be changed at once
-    ├── FunctionError               reactor.expression   an operator or a function failed, at a place not known yet
-    │   └── Fault                   reactor.templates    the same in a template
-    │       └── BoundFault          reactor.templates    a template needs too much time, memory or text
-    ├── ExpressionError             reactor.expression   an expression is wrong, or failed
-    │   └── ExpressionSyntaxError   reactor.expression   it can't be parsed
-    ├── TemplateError               reactor.templates    a template failed
-    │   └── TemplateSourceError     reactor.templates    it can't be compiled
+    ├── FunctionError               reactor.language     an operator or a function failed, at a place not known yet
+    │   └── Fault                   reactor.language     the same in a template
+    │       └── BoundFault          reactor.language     a template needs too much time, memory or text
+    ├── ExpressionError             reactor.language     an expression is wrong, or failed
+    │   └── ExpressionSyntaxError   reactor.language     it can't be parsed
+    ├── TemplateError               reactor.language     a template failed
+    │   └── TemplateSourceError     reactor.language     it can't be compiled
     ├── DistrustedError             reactor.trust        somebody else could change what is read; also an OSError
     ├── UnpackingError              reactor.unpacking    an archive is damaged or unsafe
     ├── DownloadError               reactor.source       a manifest or data could not be downloaded

@@ -25,16 +25,15 @@ MAY_IMPORT = {
     "reactor.trust": set(),
     "reactor.resource": {"reactor.mountinfo"},
     "reactor.hostfs": {"reactor.mountinfo", "reactor.atomic_write", "reactor.resource"},
-    "reactor.expression": set(),
-    "reactor.templates": {"reactor.expression"},
+    "reactor.language": set(),
     "reactor.unpacking": set(),
-    "reactor.data": {"reactor.resource", "reactor.expression"},
+    "reactor.data": {"reactor.resource", "reactor.language"},
     "reactor.documents": {"reactor.resource", "reactor.manifest"},
     "reactor.mountinfo": set(),
     "reactor.facts": {"reactor.trust", "reactor.resource", "reactor.data", "reactor.mountinfo"},
     "reactor.backup": {"reactor.resource", "reactor.atomic_write", "reactor.clock"},
     "reactor.manifest": {
-        "reactor.trust", "reactor.resource", "reactor.expression", "reactor.data", "reactor.templates",
+        "reactor.trust", "reactor.resource", "reactor.language", "reactor.data",
     },
     "reactor.graph": {"reactor.resource"},
     "reactor.http": {"reactor.resource"},
@@ -60,7 +59,7 @@ MAY_IMPORT = {
         "reactor.resource", "reactor.manifest", "reactor.graph", "reactor.loading", "reactor.engine",
         "reactor.backup", "reactor.console", "reactor.control", "reactor.journal", "reactor.data",
         "reactor.metrics", "reactor.service", "reactor.ui",
-        "reactor.documents", "reactor.expression", "reactor.facts", "reactor.ensure",
+        "reactor.documents", "reactor.language", "reactor.facts", "reactor.ensure",
         "reactor.atomic_write", "reactor.hostfs", "reactor.trust", "reactor.error_codes",
     },
     "reactor.__main__": {"reactor.cli"},
@@ -153,6 +152,21 @@ def listing():
         text = ast.get_docstring(ast.parse(path.read_text())) or ""
         if "\n- ``" in text:
             yield pytest.param(path.parent, text, id=path.parent.name)
+
+
+WING = {"expression": {"expression"}, "templates": {"expression", "templates"}}
+"""Inside ``reactor.language``: what expressions and templates may import besides the modules at its top."""
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("reactor/language/**/*.py")), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_expressions_know_nothing_of_templates(path):
+    mine = path.relative_to(ROOT / "reactor/language").parts[0]
+    folders = {name.split(".")[2] for name in imports(path) if name.startswith("reactor.language.")} & set(
+        WING
+    )
+    assert folders <= WING.get(mine, set())
 
 
 @pytest.mark.parametrize(("package", "text"), list(listing()))

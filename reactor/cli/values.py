@@ -40,7 +40,7 @@ yaml_option = click.option("--yaml", "form", flag_value="yaml", help="The same a
 
 def found(values: Mapping[str, Any], query: str | None, what: str) -> Any:
     """What the path ``query`` finds in ``values``; without one, all. Ends the command if there is nothing."""
-    from reactor.expression.path_lookup import gjson_get
+    from reactor.language.expression.gjson import gjson_get
     from reactor.resource.properties import did_you_mean
 
     if query is None:

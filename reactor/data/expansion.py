@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from reactor.data.problem import DataProblem, DocumentPath
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope, TextMap
-from reactor.expression.template import parse
+from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_template
+from reactor.language.expression.scope import Scope, TextMap
 
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 
@@ -51,7 +51,7 @@ class Expander:
     def match(self, text: str, path: DocumentPath) -> str | None:
         """The text with its expressions evaluated, or None when none of them gave anything."""
         try:
-            template = parse(text)
+            template = parse_template(text)
             found, matched = (text, text != "") if template is None else template.match(self._scope)
         except ExpressionError as error:
             self._report(error, path)
@@ -62,7 +62,7 @@ class Expander:
 
     def _text(self, text: str, path: DocumentPath) -> Any:
         try:
-            template = parse(text)
+            template = parse_template(text)
             return text if template is None else template.value(self._scope)
         except ExpressionError as error:
             self._report(error, path)
@@ -74,8 +74,8 @@ class Expander:
         self._problems += (_problem(each, path) for each in (error, *error.others))
 
     def _note(self, path: DocumentPath) -> None:
-        self.slips += (_problem(each, path) for each in self._scope.slips.pending)
-        self._scope.slips.pending.clear()
+        self.slips += (_problem(each, path) for each in self._scope.warnings.pending)
+        self._scope.warnings.pending.clear()
 
 
 def _problem(error: ExpressionError, path: DocumentPath) -> DataProblem:

@@ -7,11 +7,11 @@ from typing import Any
 
 from reactor.data.annotations import TAINT, Annotation, Path
 from reactor.data.problem import DataProblem
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope
-from reactor.expression.secret import SecretText
-from reactor.expression.template import expression
-from reactor.expression.text import text
+from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_expression
+from reactor.language.expression.scope import Scope
+from reactor.language.secrets import SecretText
+from reactor.language.values import to_string
 from reactor.resource.properties import did_you_mean
 
 REQUIRE = ("require", "required")
@@ -87,19 +87,19 @@ def _broken(annotation: Annotation, value: Any, *, is_secret: bool) -> str | Non
     if not is_checked or value is None or isinstance(value, (dict, list)):
         return None
     try:
-        passed = _passes(annotation.argument, SecretText(text(value)) if is_secret else text(value))
+        passed = _passes(annotation.argument, SecretText(to_string(value)) if is_secret else to_string(value))
     except ExpressionError as error:
         return f'validation "{annotation.argument}" failed: {error.message}'
     return None if passed else f'failed validation "{annotation.argument}"'
 
 
 def _passes(validation: str, value: str) -> bool:
-    from reactor.expression.validators import VALIDATORS  # noqa: PLC0415 - few data are validated
+    from reactor.language.expression.validators import VALIDATORS  # noqa: PLC0415 - few data are validated
 
     scope = Scope({"value": value, "Value": value}, VALIDATORS)
-    answer = expression(validation).evaluate(scope)
+    answer = parse_expression(validation).evaluate(scope)
     if not isinstance(answer, bool):
-        raise ExpressionError(f"it must give true or false, not {text(answer)}", 0, len(validation))
+        raise ExpressionError(f"it must give true or false, not {to_string(answer)}", 0, len(validation))
     return answer
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from reactor.expression.errors import FunctionError
+from reactor.language.errors import FunctionError
 
 
 def registrations(*arguments: Any) -> NoReturn:

@@ -10,7 +10,7 @@ from reactor.data.annotations import Path
 from reactor.data.problem import DataProblem, DocumentPath
 from reactor.data.resolve import Layer, Resolved, resolve
 from reactor.data.validation import Annotations, ignored, secret_paths
-from reactor.expression.secret import SecretText
+from reactor.language.secrets import SecretText
 from reactor.manifest.annotated_data import annotations_of, annotations_of_values
 from reactor.manifest.document import check_data
 from reactor.manifest.evaluation import offset_in_source

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
-from reactor.expression.errors import ExpressionError, NotBrieflyError
-from reactor.expression.secret import holds_secret
+from reactor.language.errors import BriefLimitError, ExpressionError
+from reactor.language.secrets import holds_secret
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.evaluation import (
     MisplacedError,
@@ -30,8 +30,8 @@ from reactor.resource.output import emit_output
 from reactor.resource.plan import ResourceError
 
 if TYPE_CHECKING:
-    from reactor.expression.scope import Scope
-    from reactor.expression.template import Expression
+    from reactor.language.expression.expression import Expression
+    from reactor.language.expression.scope import Scope
 
 _OUTPUT = "output"
 
@@ -63,7 +63,7 @@ class Condition(NamedTuple):
         except ExpressionError as error:
             raise UndecidedError(error, self) from error
         finally:
-            scope.slips.settle(self.at, self.text)
+            scope.warnings.locate(self.at, self.text)
         if isinstance(value, bool | None):
             return bool(value)
         hint = "compare it with something: x == 'y', x != nil"
@@ -133,7 +133,7 @@ class DeferredBinding(Deferred):
         try:
             with expression_context.expression_functions.reading(outputs, briefly=briefly) as reads:
                 values = {key: evaluated(tree, expression_context.scope) for key, tree in self._trees.items()}
-        except NotBrieflyError as error:
+        except BriefLimitError as error:
             raise TooLongError from error
         except MisplacedError as found:
             spot = found.expressive
@@ -154,7 +154,7 @@ class DeferredBinding(Deferred):
         """The condition that says so, in words."""
         try:
             return self._decide(outputs, briefly=briefly)
-        except NotBrieflyError as found:
+        except BriefLimitError as found:
             raise TooLongError from found
         except UndecidedError as found:
             error = found.error

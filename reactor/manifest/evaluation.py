@@ -5,35 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reactor.expression.errors import ExpressionError
+from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_expression
 from reactor.manifest.source import Problems, Source
 from reactor.resource.diagnostic import PropertyPath
 
 if TYPE_CHECKING:
-    from reactor.expression.scope import Scope
-    from reactor.expression.template import Expression, Template
-
-
-def parse_template(text: str) -> Template | None:
-    """The expressions in ``text``; None when there are none. Raises ExpressionError.
-
-    Most texts have none, and then the expression language is not even imported.
-    """
-    if not ("{{" in text or "${" in text):
-        return None
-    from reactor.expression.template import parse  # noqa: PLC0415
-
-    return parse(text)
+    from reactor.language.expression.expression import Expression
+    from reactor.language.expression.scope import Scope
+    from reactor.language.expression.template import Template
 
 
 def bare_expression(text: str) -> Expression:
     """The expression ``text``, without braces. Raises ExpressionError."""
-    from reactor.expression.template import expression  # noqa: PLC0415
-
     if text.lstrip().startswith(("{{", "${")):
         hint = "take away what is around it, as in: if: Facts.role == 'db'"
         raise ExpressionError("a condition is written without {{ }} and ${ }", 0, len(text), hint)
-    return expression(text)
+    return parse_expression(text)
 
 
 class Expressive(NamedTuple):
@@ -49,7 +37,7 @@ class Expressive(NamedTuple):
         try:
             return self.template.render(scope) if self.as_text else self.template.value(scope)
         finally:
-            scope.slips.settle(self.at, self.text)
+            scope.warnings.locate(self.at, self.text)
 
 
 class NotYetError(Exception):

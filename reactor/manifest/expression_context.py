@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope, TextMap
+from reactor.language.errors import ExpressionError
+from reactor.language.expression.scope import Scope, TextMap
 from reactor.manifest.evaluation import offset_in_source
 from reactor.manifest.expression_functions import ExpressionFunctions
 from reactor.manifest.inputs import Inputs
@@ -65,7 +65,7 @@ class ExpressionContext(NamedTuple):
         """What expressions have missed since the last time, which is no error in CCM: for people, with the places."""
         return [
             f"{self.place(at, text, slip)}: {slip.message}{f'; {slip.hint}' if slip.hint else ''}"
-            for at, text, slip in self.scope.slips.take()
+            for at, text, slip in self.scope.warnings.take_new()
         ]
 
     def place(self, at: int, text: str, error: ExpressionError) -> str:

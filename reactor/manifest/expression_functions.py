@@ -11,14 +11,13 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any
 
-from reactor.expression.errors import ExpressionError, FunctionError, NotBrieflyError
-from reactor.expression.kinds import shown
-from reactor.expression.scope import Scope
-from reactor.expression.secret import SecretText
-from reactor.expression.secret_taint import all_texts, blinded, blinded_names, differing
-from reactor.expression.text import text as text_of
+from reactor.language.errors import BriefLimitError, ExpressionError, FunctionError
+from reactor.language.expression import parse_template
+from reactor.language.expression.scope import Scope
+from reactor.language.secrets import SecretText, all_strings, differing, scramble_paths, scrambled
+from reactor.language.values import describe_kind, to_string
 from reactor.manifest.ccm_services import kv_get, registrations
-from reactor.manifest.evaluation import NotYetError, bare_expression, parse_template
+from reactor.manifest.evaluation import NotYetError, bare_expression
 from reactor.manifest.jet_templates import render
 from reactor.manifest.source import LineMap
 from reactor.manifest.template_data import TemplateData
@@ -49,7 +48,7 @@ def _text(value: Any, function: str) -> str:
     """``value``, which an expression gave to ``function``, as the text that it has to be. Raises FunctionError."""
     if isinstance(value, str):
         return value
-    raise FunctionError(f"{function} requires a string argument, not {shown(value)}")
+    raise FunctionError(f"{function} requires a string argument, not {describe_kind(value)}")
 
 
 class ExpressionFunctions:
@@ -76,7 +75,7 @@ class ExpressionFunctions:
             self._functions,
             secrets=secrets,
             hide=register_secret,
-            blind=self._other_secrets,
+            scrambled=self._other_secrets,
             strict=strict,
         )
         self.scope.moment = self.moment
@@ -88,7 +87,7 @@ class ExpressionFunctions:
         """The text that the Jet template in ``file`` gives; what it makes of secrets is remembered."""
         text = self.jet(file)
         if isinstance(text, SecretText):
-            parts: Iterable[str] = all_texts(text)
+            parts: Iterable[str] = all_strings(text)
             with suppress(FunctionError, NotYetError):  # then all of it counts
                 parts = differing(text, self._blind.jet(file))
             register_secret([*parts])
@@ -97,7 +96,7 @@ class ExpressionFunctions:
     @cached_property
     def _blind(self) -> _Blinded:
         secrets = self.scope.secrets
-        names = blinded_names(self.scope.names, secrets, partial(with_each_secret, make=blinded))
+        names = scramble_paths(self.scope.names, secrets, partial(with_each_secret, make=scrambled))
         return _Blinded(self.base, names, secrets, self.moment)
 
     def _other_secrets(self) -> Scope:
@@ -127,7 +126,7 @@ class ExpressionFunctions:
         """Gives the set of files read while this lasts.
 
         With ``outputs``, a resource is being checked, and they can be had. Without, what is not there yet raises
-        NotYetError: it may be there when the resource is checked. ``briefly``, what takes long raises NotBrieflyError.
+        NotYetError: it may be there when the resource is checked. ``briefly``, what takes long raises BriefLimitError.
         """
         before, self.reads, self._outputs, self._may_wait = self.reads, set(), outputs, outputs is None
         self.scope.is_brief = briefly
@@ -143,7 +142,7 @@ class ExpressionFunctions:
         found = ExpressionFunctions(
             self.base, scope.names, scope.secrets, strict=scope.strict, moment=self.moment
         )
-        found.scope.slips = self.scope.slips.apart()
+        found.scope.warnings = self.scope.warnings.for_thread()
         return found
 
     def read_file(self, path: str) -> str:
@@ -155,7 +154,7 @@ class ExpressionFunctions:
             if not stat.S_ISREG(found.st_mode):
                 raise FunctionError(f'failed to read file "{path}": not a regular file')
             if self.scope.is_brief and found.st_size > _BRIEFLY_READ:
-                raise NotBrieflyError
+                raise BriefLimitError
             with open(full, "rb", opener=open_input) as stream:
                 content = stream.read(MAX_FILE + 1)
         except DistrustedError as error:
@@ -181,7 +180,7 @@ class ExpressionFunctions:
             hint = "give the file a name that ends in .templ, or in .jet for Jet; or read it with file()"
             raise FunctionError(f'template takes "{text}" for a text, not for the name of that file', hint)
         body = self.read_file(text) if is_file else text
-        slips = len(self.scope.slips.pending)
+        slips = len(self.scope.warnings.pending)
         with self._deeper():
             try:
                 if (parsed := parse_template(body)) is None:
@@ -191,7 +190,7 @@ class ExpressionFunctions:
                 what = LineMap.of(text, body).place(error.start) if is_file else "the template"
                 raise FunctionError(f"{what}: {error.message}", error.hint) from error
             finally:
-                self.scope.slips.wrap(slips, text if is_file else "the template")
+                self.scope.warnings.prefix(slips, text if is_file else "the template")
 
     def _no_file_name(self, function: str, text: str) -> str:
         """``text``, which is taken for a template and not for the name of one, unless it is plainly such a name."""
@@ -202,7 +201,9 @@ class ExpressionFunctions:
             raise FunctionError(
                 message, "name a file that ends in .templ, or in .jet for Jet, beside the manifest"
             )
-        self.scope.slips.pending.append(ExpressionError(f"{message}, so it is its own text, as in CCM", 0, 0))
+        self.scope.warnings.pending.append(
+            ExpressionError(f"{message}, so it is its own text, as in CCM", 0, 0)
+        )
         return text
 
     def jet(self, *arguments: str) -> str:
@@ -217,13 +218,13 @@ class ExpressionFunctions:
         if not body.endswith(".jet"):
             self._no_file_name("jet", body)
         if self.scope.is_brief:
-            raise NotBrieflyError
+            raise BriefLimitError
         with self._deeper():
             return render(body, delimiters, self.for_templates(), self.read_file, self._note)
 
     def _note(self, what: str) -> None:
         """Something is missing in a template, which is no error here."""
-        self.scope.slips.pending.append(ExpressionError(f"{what}, so nothing is written, as in CCM", 0, 0))
+        self.scope.warnings.pending.append(ExpressionError(f"{what}, so nothing is written, as in CCM", 0, 0))
 
     def lookup(self, path: str, default: Any = None) -> Any:
         """What stands at a gjson path of the roots: `lookup` of expressions, for templates."""
@@ -265,7 +266,7 @@ class _Blinded(ExpressionFunctions):
         self, base: str, names: Mapping[str, Any], secrets: frozenset[tuple[str, ...]], moment: datetime
     ) -> None:
         super().__init__(base, names, secrets, strict=False, moment=moment)
-        functions = {**self._functions, "secret": lambda value: SecretText(blinded(text_of(value)))}
+        functions = {**self._functions, "secret": lambda value: SecretText(scrambled(to_string(value)))}
         self.scope = Scope(names, functions, secrets=secrets)
         self.scope.moment = moment
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reactor.expression.errors import FunctionError
-from reactor.expression.secret import SecretText
+from reactor.language.errors import FunctionError
+from reactor.language.secrets import SecretText
 from reactor.manifest.evaluation import NotYetError
 from reactor.manifest.template_data import TemplateData
 
@@ -26,8 +26,8 @@ def render(
     because the data are not strict. Raises FunctionError; NotYetError when it may be
     for a file that is not there yet.
     """
-    from reactor.templates import Absence, TemplateError  # noqa: PLC0415 - few manifests have templates
-    from reactor.templates.confined import confined_engine  # noqa: PLC0415
+    from reactor.language.templates import Absence, TemplateError  # noqa: PLC0415 - few manifests have templates
+    from reactor.language.templates.sandbox.engine import confined_engine  # noqa: PLC0415
 
     is_file = body.endswith(SUFFIX)
     source = read_file(body) if is_file else body

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 from reactor.data.resolve import Layer, Resolved
 from reactor.errors import Place
-from reactor.expression.errors import ExpressionError, FunctionError
-from reactor.expression.secret import SecretText, paths_of_secrets
+from reactor.language.errors import ExpressionError, FunctionError
+from reactor.language.expression import parse_template
+from reactor.language.secrets import SecretText, paths_of_secrets
 from reactor.manifest.binding import Binder
 from reactor.manifest.data_sections import data_of, warning
 from reactor.manifest.document import NO_DOCUMENT, Document, Message, is_ccm, read_document
-from reactor.manifest.evaluation import parse_template, report_expression
+from reactor.manifest.evaluation import report_expression
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.kind_lookup import Kinds, look_up
@@ -247,7 +248,7 @@ class ManifestLoader:
             problems.add("R0307", f"resources_jet_file: {error.message}", at, error.hint)
             return None, problems
         finally:
-            expression_context.scope.slips.settle(at, file)
+            expression_context.scope.warnings.locate(at, file)
         name = f"{os.path.join(os.path.dirname(problems.source.file), file)} (rendered)"
         rendered = Problems(Source(name, str(text), isinstance(text, SecretText)))
         self._keep_text(rendered.source)
@@ -274,4 +275,4 @@ def _message(
         report_expression(error, problems, message.at, message.text)
         return message
     finally:
-        expression_context.scope.slips.settle(message.at, message.text)
+        expression_context.scope.warnings.locate(message.at, message.text)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from reactor.expression.errors import ExpressionError
+from reactor.language.errors import ExpressionError
 from reactor.manifest.declaration import Declaration
 from reactor.manifest.deferred import Condition, DeferredBinding, UndecidedError
 from reactor.manifest.evaluation import MisplacedError, bare_expression, report_expression

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NamedTuple
 
-from reactor.expression.errors import ExpressionError, FunctionError
-from reactor.expression.scope import Scope
+from reactor.language.errors import ExpressionError, FunctionError
+from reactor.language.expression.scope import Scope
 
 
 class TemplateData(NamedTuple):
@@ -26,12 +26,12 @@ class TemplateData(NamedTuple):
     def of(cls, scope: Scope, functions: Mapping[str, Callable[..., Any]]) -> TemplateData:
         """The data in ``scope``, and these functions."""
         faulting = {name: _faulting(function) for name, function in functions.items()}
-        return cls({**scope.names, **scope.looked_up}, faulting, bool(scope.secrets), scope.strict)
+        return cls({**scope.names, **scope.lookup_names}, faulting, bool(scope.secrets), scope.strict)
 
 
 def _faulting(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, failing the way a template's functions do."""
-    from reactor.templates import Fault  # noqa: PLC0415 - few manifests have templates
+    from reactor.language.templates import Fault  # noqa: PLC0415 - few manifests have templates
 
     @wraps(function)
     def call(*arguments: Any) -> Any:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from reactor.expression.errors import ExpressionError
-from reactor.expression.secret import holds_secret
-from reactor.manifest.evaluation import Expressive, parse_template, report_expression
+from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_template
+from reactor.language.secrets import holds_secret
+from reactor.manifest.evaluation import Expressive, report_expression
 from reactor.manifest.nodes import INVALID, Mapping, Sequence
 from reactor.manifest.scalar_types import Shape
 from reactor.manifest.source import Problems
 
 if TYPE_CHECKING:
-    from reactor.expression.scope import Scope
+    from reactor.language.expression.scope import Scope
 
 _BARE = frozenset(("control",))
 """What holds expressions without braces, which are read elsewhere."""

@@ -4,8 +4,8 @@ import ccm_cases
 import pytest
 from ccm_wording import matters
 
-from reactor.expression.errors import ExpressionError
-from reactor.manifest.evaluation import parse_template
+from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_template
 from reactor.manifest.expression_context import ExpressionContext
 from reactor.manifest.inputs import Inputs
 from reactor.manifest.source import Source

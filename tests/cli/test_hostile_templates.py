@@ -42,7 +42,10 @@ def workers_of(pid):
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            if int(fields[1]) == pid and b"reactor.templates.worker" in (entry / "cmdline").read_bytes():
+            if (
+                int(fields[1]) == pid
+                and b"reactor.language.templates.sandbox.worker" in (entry / "cmdline").read_bytes()
+            ):
                 found[int(entry.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         except OSError:
             continue

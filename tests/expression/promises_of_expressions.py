@@ -6,9 +6,9 @@ from typing import Any
 
 from random_expressions import DATA
 
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope, TextMap
-from reactor.expression.template import parse
+from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_template
+from reactor.language.expression.scope import Scope, TextMap
 
 LEAVES = (type(None), bool, int, float, str)
 
@@ -35,7 +35,7 @@ def breach(text: str, in_scope: Scope) -> str | None:
     Trap.reached.clear()
     whole = f" ${{ {text} }} "
     try:
-        template = parse(whole)
+        template = parse_template(whole)
         value = None if template is None else template.value(in_scope)
         if template is not None:
             template.match(in_scope)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.expression.delimiters import pieces
-from reactor.expression.errors import ExpressionError
-from reactor.expression.template import parse
+from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_template
+from reactor.language.expression.template import pieces
 
 SPLITS = {
     "plain text": ("no expression {here} $HOME", []),
@@ -40,17 +40,17 @@ def test_a_text_is_split_at_its_expressions(text, expected):
 
 
 def test_a_text_without_an_expression_is_no_template():
-    assert parse("plain") is None
-    assert parse("{{ never closed") is None
-    assert parse("") is None
+    assert parse_template("plain") is None
+    assert parse_template("{{ never closed") is None
+    assert parse_template("") is None
 
 
 def test_openers_without_an_end_are_no_burden():
     start = time.process_time()
-    assert parse("{{ ${ " * 200_000) is None
-    assert parse("{{ ${ " * 200_000 + "x") is None
+    assert parse_template("{{ ${ " * 200_000) is None
+    assert parse_template("{{ ${ " * 200_000 + "x") is None
     with pytest.raises(ExpressionError, match="openers without an end"):
-        parse("{{ " * 200_000 + "`}}")
+        parse_template("{{ " * 200_000 + "`}}")
     assert time.process_time() - start < 5
 
 

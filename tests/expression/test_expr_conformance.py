@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope, TextMap
-from reactor.expression.template import expression
-from reactor.expression.text import text
+from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_expression
+from reactor.language.expression.scope import Scope, TextMap
+from reactor.language.values import to_string
 
 OBSERVED = json.loads((Path(__file__).parent / "observed.json").read_text())
 ROOTS = OBSERVED["environment"]
@@ -17,7 +17,7 @@ SCOPE = Scope({"Facts": ROOTS["facts"], "Data": ROOTS["data"], "Environ": TextMa
 
 def answer(source):
     try:
-        return text(expression(source).evaluate(SCOPE))
+        return to_string(parse_expression(source).evaluate(SCOPE))
     except ExpressionError:
         return None
 

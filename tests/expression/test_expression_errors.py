@@ -2,9 +2,9 @@
 
 import pytest
 
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope
-from reactor.expression.template import expression, parse
+from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_expression, parse_template
+from reactor.language.expression.scope import Scope
 
 SCOPE = Scope(
     {"Data": {"list": [1, 2, 3], "name": "x", "port": 1}, "Facts": {}}, {"readFile": str, "file": str}
@@ -70,7 +70,7 @@ ERRORS = {
 def test_an_error_points_at_its_culprit(text):
     message, culprit, hint = ERRORS[text]
     with pytest.raises(ExpressionError) as caught:
-        parse(text).render(SCOPE)
+        parse_template(text).render(SCOPE)
     error = caught.value
     assert error.message == message
     assert text[error.start : error.end] == culprit
@@ -80,22 +80,22 @@ def test_an_error_points_at_its_culprit(text):
 def test_the_place_of_an_error_counts_the_whole_text():
     text = "first {{ Data.port }}, then {{ Data.nope.x }}"
     with pytest.raises(ExpressionError) as caught:
-        parse(text).value(SCOPE)
+        parse_template(text).value(SCOPE)
     assert (caught.value.start, caught.value.end) == (41, 42)
 
 
 def test_a_bare_expression_counts_from_its_own_start():
     with pytest.raises(ExpressionError) as caught:
-        expression("  Data.nope.x").evaluate(SCOPE)
+        parse_expression("  Data.nope.x").evaluate(SCOPE)
     assert caught.value.start == 12
 
 
 def test_an_unknown_name_is_found_in_the_branch_that_is_not_taken():
     with pytest.raises(ExpressionError, match="unknown name nope"):
-        expression("true ? 1 : nope").evaluate(SCOPE)
+        parse_expression("true ? 1 : nope").evaluate(SCOPE)
 
 
 def test_a_message_never_repeats_a_long_value():
     with pytest.raises(ExpressionError) as caught:
-        expression("int(repeat('x', 100000))").evaluate(SCOPE)
+        parse_expression("int(repeat('x', 100000))").evaluate(SCOPE)
     assert len(caught.value.message) < 250

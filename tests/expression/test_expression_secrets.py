@@ -6,10 +6,10 @@ import pytest
 from random_expressions import DATA as DATA_OF_RANDOM
 from random_expressions import Writer
 
-from reactor.expression.errors import ExpressionError, FunctionError
-from reactor.expression.scope import Scope, TextMap
-from reactor.expression.secret import SecretText
-from reactor.expression.template import expression, parse
+from reactor.language.errors import ExpressionError, FunctionError
+from reactor.language.expression import parse_expression, parse_template
+from reactor.language.expression.scope import Scope, TextMap
+from reactor.language.secrets import SecretText
 
 DATA = {
     "db": {"user": "ann", "password": "s3cret", "pin": 4711},
@@ -45,27 +45,30 @@ CLEAN = [
 
 @pytest.mark.parametrize("source", TAINTED)
 def test_what_touched_a_secret_renders_as_one(source):
-    assert type(parse(f"a {{{{ {source} }}}} b").render(SCOPE)) is SecretText
-    assert type(parse(f"a {{{{ {source} }}}} b").match(SCOPE)[0]) is SecretText
+    assert type(parse_template(f"a {{{{ {source} }}}} b").render(SCOPE)) is SecretText
+    assert type(parse_template(f"a {{{{ {source} }}}} b").match(SCOPE)[0]) is SecretText
 
 
 @pytest.mark.parametrize("source", CLEAN)
 def test_what_touched_no_secret_renders_as_text(source):
-    assert type(parse(f"a {{{{ {source} }}}} b").render(SCOPE)) is str
+    assert type(parse_template(f"a {{{{ {source} }}}} b").render(SCOPE)) is str
 
 
 def test_one_secret_taints_the_whole_text_around_it():
-    assert type(parse("{{ Data.port }} {{ Data.db.password }} {{ Data.port }}").render(SCOPE)) is SecretText
+    assert (
+        type(parse_template("{{ Data.port }} {{ Data.db.password }} {{ Data.port }}").render(SCOPE))
+        is SecretText
+    )
 
 
 def test_a_secret_value_is_marked_in_every_leaf():
-    value = parse("{{ [Data.db.password, Data.db.pin, true, {a: Data.port}] }}").value(SCOPE)
+    value = parse_template("{{ [Data.db.password, Data.db.pin, true, {a: Data.port}] }}").value(SCOPE)
     assert value == ["s3cret", "4711", True, {"a": "8080"}]
     assert [type(value[0]), type(value[1]), type(value[3]["a"])] == [SecretText] * 3
 
 
 def test_a_condition_on_a_secret_stays_a_bool():
-    assert expression("Data.db.password == 's3cret'").evaluate(SCOPE) is True
+    assert parse_expression("Data.db.password == 's3cret'").evaluate(SCOPE) is True
 
 
 @pytest.mark.parametrize(
@@ -80,7 +83,7 @@ def test_an_error_never_quotes_a_secret(source):
     scope = Scope(SCOPE.names, {**SCOPE.functions, "fail": fail}, secrets=SCOPE.secrets)
     text = f"a {{{{ {source} }}}}"
     with pytest.raises(ExpressionError) as caught:
-        parse(text).render(scope)
+        parse_template(text).render(scope)
     error = caught.value
     assert "s3cret" not in f"{error!r} {error} {error.message} {error.hint}"
     assert error.__cause__ is None
@@ -92,7 +95,11 @@ def test_an_error_never_quotes_a_secret(source):
     "source", ["{{ Data.url }} {{ Dat.x }}", "${ Data.url + Dat.x }", "{{ Dat.x }}{{ Data.url }}"]
 )
 def test_a_name_that_nobody_knows_is_told_also_beside_a_secret(source):
-    for evaluate in (parse(source).render, parse(source).value, parse(source).match):
+    for evaluate in (
+        parse_template(source).render,
+        parse_template(source).value,
+        parse_template(source).match,
+    ):
         with pytest.raises(ExpressionError, match="unknown name Dat") as caught:
             evaluate(SCOPE)
         assert caught.value.hint == "did you mean Data?"
@@ -107,7 +114,7 @@ def test_the_representation_of_a_secret_is_not_the_secret():
 def outcome(source, world):
     """The text of ``source``, or what its error says; and whether a secret was told to be in it."""
     try:
-        shown = parse(f"${{ {source} }}").render(world)
+        shown = parse_template(f"${{ {source} }}").render(world)
     except ExpressionError as error:
         return error.message, "touched a secret" in error.message
     return str(shown), type(shown) is SecretText

@@ -2,10 +2,10 @@
 
 import pytest
 
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope
-from reactor.expression.template import expression
-from reactor.expression.validators import VALIDATORS
+from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_expression
+from reactor.language.expression.scope import Scope
+from reactor.language.expression.validators import VALIDATORS
 
 TABLE = {
     "isIP(value)": (["10.0.0.1", "::1", "fe80::1"], ["", "10.0.0", "10.0.0.256", "host", "10.0.0.1/24", "fe80::1%eth0"]),
@@ -25,7 +25,7 @@ TABLE = {
 
 
 def holds(source, value):
-    return expression(source).evaluate(Scope({"value": value, "Value": value}, VALIDATORS))
+    return parse_expression(source).evaluate(Scope({"value": value, "Value": value}, VALIDATORS))
 
 
 @pytest.mark.parametrize("source", TABLE)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reactor.expression.builtins import BUILTINS, PREDICATES
-from reactor.expression.errors import ExpressionError
-from reactor.expression.scope import Scope
-from reactor.expression.template import expression, parse
+from reactor.language.errors import ExpressionError
+from reactor.language.expression import parse_expression, parse_template
+from reactor.language.expression.builtins import BUILTINS, PREDICATES
+from reactor.language.expression.scope import Scope
 
 PAGE = (Path(__file__).parents[2] / "docs" / "expressions.md").read_text()
 ROOTS = yaml.safe_load(re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[1])
@@ -32,13 +32,13 @@ def rows(*heading):
 
 @pytest.mark.parametrize(("text", "expected"), rows("text", "gives"))
 def test_every_text_gives_what_the_page_says(text, expected):
-    template = parse(text)
+    template = parse_template(text)
     assert (text if template is None else template.value(SCOPE)) == json.loads(expected)
 
 
 @pytest.mark.parametrize(("source", "expected"), rows("expression", "value"))
 def test_every_expression_has_the_value_the_page_says(source, expected):
-    value = expression(source).evaluate(SCOPE)
+    value = parse_expression(source).evaluate(SCOPE)
     assert value == json.loads(expected)
     assert type(value) is type(json.loads(expected))
 
@@ -46,7 +46,7 @@ def test_every_expression_has_the_value_the_page_says(source, expected):
 @pytest.mark.parametrize(("source", "message"), rows("expression", "error"))
 def test_every_error_is_the_one_the_page_quotes(source, message):
     with pytest.raises(ExpressionError) as caught:
-        expression(source).evaluate(SCOPE)
+        parse_expression(source).evaluate(SCOPE)
     assert caught.value.message == message
 
 

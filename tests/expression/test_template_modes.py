@@ -2,10 +2,10 @@
 
 import pytest
 
-from reactor.expression.errors import ExpressionError, FunctionError
-from reactor.expression.rendering import expression as cached
-from reactor.expression.scope import Scope, TextMap
-from reactor.expression.template import expression, parse
+from reactor.language.errors import ExpressionError, FunctionError
+from reactor.language.expression import parse_expression, parse_template
+from reactor.language.expression.expression import cached_expression as cached
+from reactor.language.expression.scope import Scope, TextMap
 
 DATA = {"port": 8080, "list": [1, 2], "map": {"k": "v", "n": {"z": 9}}, "none": None, "empty": "", "on": True}
 SCOPE = Scope({"Data": DATA, "Facts": {"os": "linux"}, "Environ": TextMap({"HOME": "/root"})})
@@ -27,7 +27,7 @@ SCOPE = Scope({"Data": DATA, "Facts": {"os": "linux"}, "Environ": TextMap({"HOME
     ],
 )
 def test_in_a_text_every_value_becomes_the_text_that_go_prints(text, expected):
-    assert parse(text).render(SCOPE) == expected
+    assert parse_template(text).render(SCOPE) == expected
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_in_a_text_every_value_becomes_the_text_that_go_prints(text, expected):
     ],
 )
 def test_a_text_that_is_exactly_one_expression_keeps_its_type(text, expected):
-    value = parse(text).value(SCOPE)
+    value = parse_template(text).value(SCOPE)
     assert value == expected
     assert type(value) is type(expected)
 
 
 def test_a_value_shares_nothing_with_the_roots():
-    value = parse("{{ Data.map }}").value(SCOPE)
+    value = parse_template("{{ Data.map }}").value(SCOPE)
     value["n"]["z"] = 10
     assert DATA["map"]["n"]["z"] == 9
 
@@ -68,35 +68,35 @@ def test_a_value_shares_nothing_with_the_roots():
     ],
 )
 def test_an_entry_matches_when_any_expression_gave_something(text, expected):
-    assert parse(text).match(SCOPE) == expected
+    assert parse_template(text).match(SCOPE) == expected
 
 
 def test_lookup_of_a_missing_key_can_be_an_empty_text():
     scope = Scope({"Facts": {}}, missing="empty")
-    assert parse("role:${ lookup('facts.role') }").match(scope) == ("role:", False)
+    assert parse_template("role:${ lookup('facts.role') }").match(scope) == ("role:", False)
 
 
 def test_an_expression_is_parsed_once_however_many_texts_hold_it():
     cached.cache_clear()
     for number in range(100):
-        parse(f"{number} {{{{ Data.port }}}}").render(SCOPE)
+        parse_template(f"{number} {{{{ Data.port }}}}").render(SCOPE)
     assert cached.cache_info().misses == 1
 
 
 def test_calls_are_found_without_running_anything():
     text = 'a {{ output("exec#v").stdout }} b ${ [output(Data.x), "c" | output()] | len() }'
-    calls = parse(text).calls("output")
+    calls = parse_template(text).calls("output")
     assert [call.argument for call in calls] == ["exec#v", None, "c"]
     assert [text[call.start : call.end] for call in calls] == [
         'output("exec#v")',
         "output(Data.x)",
         '"c" | output()',
     ]
-    assert expression("output('x') != nil").calls("output")[0].argument == "x"
+    assert parse_expression("output('x') != nil").calls("output")[0].argument == "x"
 
 
 def test_names_are_roots_and_functions_of_the_host():
-    template = parse(
+    template = parse_template(
         "{{ let a = Data.x; filter(a, # > Facts.n) | len() }} {{ file('x') }} {{ lookup('data.y') }}"
     )
     assert template.names() == {"Data", "Facts", "file", "lookup"}
@@ -104,7 +104,7 @@ def test_names_are_roots_and_functions_of_the_host():
 
 def test_functions_of_the_host_are_called_with_values():
     scope = Scope({"Data": DATA}, {"join_up": lambda *parts: "/".join(map(str, parts))})
-    assert parse("{{ Data.port | join_up(1, 'a') }}").render(scope) == "8080/1/a"
+    assert parse_template("{{ Data.port | join_up(1, 'a') }}").render(scope) == "8080/1/a"
 
 
 def test_a_function_of_the_host_that_fails_points_at_its_call():
@@ -112,7 +112,7 @@ def test_a_function_of_the_host_that_fails_points_at_its_call():
         raise FunctionError(f"no file {path}", "make it")
 
     with pytest.raises(ExpressionError) as caught:
-        parse("a {{ upper(file('x')) }}").render(Scope({}, {"file": file}))
+        parse_template("a {{ upper(file('x')) }}").render(Scope({}, {"file": file}))
     error = caught.value
     assert (error.message, error.hint, error.start, error.end) == ("no file x", "make it", 11, 20)
 
@@ -125,12 +125,12 @@ def test_what_a_function_of_the_host_raises_otherwise_passes():
         raise NotYetError
 
     with pytest.raises(NotYetError):
-        parse("{{ output('a') }}").render(Scope({}, {"output": output}))
+        parse_template("{{ output('a') }}").render(Scope({}, {"output": output}))
 
 
 def test_the_wrong_number_of_arguments_is_an_error_of_the_expression():
     with pytest.raises(ExpressionError, match="wrong number of arguments to call file: 2 given"):
-        parse("{{ file('a', 'b') }}").render(Scope({}, {"file": lambda path: path}))
+        parse_template("{{ file('a', 'b') }}").render(Scope({}, {"file": lambda path: path}))
 
 
 def test_a_lazy_mapping_is_asked_for_nothing_but_what_is_read():
@@ -143,9 +143,9 @@ def test_a_lazy_mapping_is_asked_for_nothing_but_what_is_read():
 
     facts = Lazy({"host": {"os": "linux"}, "slow": {}})
     scope = Scope({"Facts": facts})
-    assert parse("{{ Facts.host.os }}").render(scope) == "linux"
-    assert parse("{{ lookup('facts.host.os') }}").render(scope) == "linux"
-    assert parse("{{ 'slow' in Facts }}").render(scope) == "true"
+    assert parse_template("{{ Facts.host.os }}").render(scope) == "linux"
+    assert parse_template("{{ lookup('facts.host.os') }}").render(scope) == "linux"
+    assert parse_template("{{ 'slow' in Facts }}").render(scope) == "true"
     assert set(facts.asked) == {"host"}
 
 
@@ -155,4 +155,4 @@ def test_a_lazy_mapping_is_asked_for_nothing_but_what_is_read():
 )
 def test_a_value_that_is_not_of_the_language_is_refused_wherever_it_is_used(alien, source):
     with pytest.raises(ExpressionError, match="can't be used in an expression"):
-        parse(f"{{{{ {source} }}}}").value(Scope({"alien": alien}))
+        parse_template(f"{{{{ {source} }}}}").value(Scope({"alien": alien}))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reactor.expression.layout import formatted, parsed
+from reactor.language.times import format_time, parse_time
 
 EAST = timezone(timedelta(hours=5, minutes=30))
 MOMENT = datetime(2023, 8, 4, 15, 6, 7, 120_000, EAST)
@@ -27,15 +27,15 @@ MOMENT = datetime(2023, 8, 4, 15, 6, 7, 120_000, EAST)
     ],
 )
 def test_each_part_is_written_as_go_writes_it(layout, written):
-    assert formatted(MOMENT, layout) == written
+    assert format_time(MOMENT, layout) == written
 
 
 def test_what_has_no_offset_is_zulu():
-    assert formatted(MOMENT.astimezone(UTC), "15:04Z07:00 Z0700 -07:00") == "09:36Z Z +00:00"
+    assert format_time(MOMENT.astimezone(UTC), "15:04Z07:00 Z0700 -07:00") == "09:36Z Z +00:00"
 
 
 def test_a_fraction_of_nothing_is_left_out():
-    assert formatted(MOMENT.replace(microsecond=0), "05.999 05.00") == "07 07.00"
+    assert format_time(MOMENT.replace(microsecond=0), "05.999 05.00") == "07 07.00"
 
 
 @given(
@@ -43,4 +43,4 @@ def test_a_fraction_of_nothing_is_left_out():
     st.sampled_from(["2006-01-02T15:04:05.999999Z07:00", "Jan _2 2006 3:04:05.000000 PM -0700"]),
 )
 def test_what_is_written_reads_back(moment, layout):
-    assert parsed(formatted(moment, layout), layout, UTC) == moment
+    assert parse_time(format_time(moment, layout), layout, UTC) == moment

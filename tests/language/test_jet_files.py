@@ -2,7 +2,7 @@
 
 import pytest
 
-from reactor.expression.errors import FunctionError
+from reactor.language.errors import FunctionError
 from reactor.manifest.evaluation import NotYetError
 from reactor.manifest.expression_functions import ExpressionFunctions
 

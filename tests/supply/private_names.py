@@ -63,18 +63,23 @@ PRIVATE = [
             "Frame",
             "operators",
         ),
-        "reactor/templates/jinja/environment.py",
+        "reactor/language/templates/jinja/environment.py",
     ),
     PrivateUse(
         "jinja2",
         "jinja2.runtime",
         ("BlockReference", "Context", "LoopContext", "Macro", "TemplateReference"),
-        "reactor/templates/jinja/environment.py",
+        "reactor/language/templates/jinja/environment.py",
     ),
-    PrivateUse("jinja2", "jinja2.filters", ("FILTERS",), "reactor/templates/jinja/environment.py"),
-    PrivateUse("jinja2", "jinja2.environment", ("TemplateModule",), "reactor/templates/jinja/environment.py"),
+    PrivateUse("jinja2", "jinja2.filters", ("FILTERS",), "reactor/language/templates/jinja/environment.py"),
     PrivateUse(
-        "jinja2", "jinja2.utils", ("Cycler", "Joiner", "Namespace"), "reactor/templates/jinja/environment.py"
+        "jinja2", "jinja2.environment", ("TemplateModule",), "reactor/language/templates/jinja/environment.py"
+    ),
+    PrivateUse(
+        "jinja2",
+        "jinja2.utils",
+        ("Cycler", "Joiner", "Namespace"),
+        "reactor/language/templates/jinja/environment.py",
     ),
     PrivateUse(
         "prometheus-client", "prometheus_client.utils", ("floatToGoString",), "reactor/metrics/page.py"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import yaml
 from template_worlds import HERE
 
-from reactor.templates import Bounds, TemplateError
-from reactor.templates.confined import confined_engine
+from reactor.language.templates import Bounds, TemplateError
+from reactor.language.templates.sandbox.engine import confined_engine
 
 SECONDS = 1.5
 BOUNDS = Bounds(seconds=SECONDS)

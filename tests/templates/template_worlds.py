@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from reactor.templates import template_engine
+from reactor.language.templates import template_engine
 
 HERE = Path(__file__).parent
 

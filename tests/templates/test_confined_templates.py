@@ -13,11 +13,18 @@ from pathlib import Path
 import pytest
 from mutated_templates import broken, fault_of
 
-from reactor.expression.errors import FunctionError
-from reactor.templates import DEFAULT_BOUNDS, ENGINES, Bounds, TemplateError, confined, template_engine
-from reactor.templates.answers import Answers
-from reactor.templates.confined import confined_engine
-from reactor.templates.helper import Helper
+from reactor.language.errors import FunctionError
+from reactor.language.templates import (
+    DEFAULT_BOUNDS,
+    ENGINES,
+    Bounds,
+    TemplateError,
+    template_engine,
+)
+from reactor.language.templates.sandbox import engine as confined
+from reactor.language.templates.sandbox.engine import confined_engine
+from reactor.language.templates.sandbox.process import Helper
+from reactor.language.templates.sandbox.responses import Answers
 
 BRIEF = Bounds(seconds=0.5)
 IN_C = "{{ ('f' * 4000000)|int(base=16) // ('f' * 2000000)|int(base=16) }}"
@@ -110,7 +117,11 @@ def _busy():
         except OSError:
             continue
         pid = int(status.parent.name)
-        if b"reactor.templates.worker" in words and parent == os.getpid() and pid not in idle:
+        if (
+            b"reactor.language.templates.sandbox.worker" in words
+            and parent == os.getpid()
+            and pid not in idle
+        ):
             yield type("Found", (), {"_process": type("P", (), {"pid": pid})})
 
 
@@ -138,8 +149,8 @@ def test_the_process_has_no_privileges_and_nothing_of_ours_open(helper):
 def test_the_process_never_outlives_its_parent(tmp_path):
     code = (
         "import os, sys, signal, threading\n"
-        "from reactor.templates.helper import Helper\n"
-        "from reactor.templates.confined import confined_engine\n"
+        "from reactor.language.templates.sandbox.process import Helper\n"
+        "from reactor.language.templates.sandbox.engine import confined_engine\n"
         f"source = {IN_C!r}\n"
         "threading.Thread(target=lambda: confined_engine('jinja').compile(source, name='t', delimiters=None,"
         " loader={}.get).render({}, {}), daemon=True).start()\n"

@@ -7,7 +7,7 @@ import time
 import pytest
 from template_worlds import cases, render, rendered
 
-from reactor.templates import TemplateError
+from reactor.language.templates import TemplateError
 
 CONTEXT, CASES = cases("go-cases.yaml")
 

@@ -6,7 +6,7 @@ import math
 import pytest
 from template_worlds import cases, render, rendered
 
-from reactor.templates import TemplateError
+from reactor.language.templates import TemplateError
 
 CONTEXT, CASES = cases("jet-cases.yaml")
 

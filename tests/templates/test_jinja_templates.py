@@ -5,7 +5,7 @@ import copy
 import pytest
 from template_worlds import render
 
-from reactor.templates import TemplateError
+from reactor.language.templates import TemplateError
 
 CONTEXT = {"n": 3, "l": [1, 2], "d": {"a": 1, "items": 5}, "s": "abc", "nul": None}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reactor.templates import Absence, TemplateError, template_engine
+from reactor.language.templates import Absence, TemplateError, template_engine
 
 DATA = {"Data": {"port": 80, "tls": {"cert": "c"}, "none": None, "hosts": ["a"]}, "Facts": {"role": "db"}}
 

@@ -5,7 +5,7 @@ import time
 import pytest
 from template_worlds import render
 
-from reactor.templates import Bounds, TemplateError, template_engine
+from reactor.language.templates import Bounds, TemplateError, template_engine
 
 STEPS, CHARACTERS, DEPTH = "steps", "characters", "too deep"
 

@@ -6,8 +6,8 @@ import sys
 import pytest
 from template_worlds import render
 
-from reactor.expression.errors import FunctionError
-from reactor.templates import ENGINES, Fault, TemplateError, template_engine
+from reactor.language.errors import FunctionError
+from reactor.language.templates import ENGINES, Fault, TemplateError, template_engine
 
 INCLUDING = {
     "jinja": "{% include 'a' %}{% if more %}{% include 'b' %}{% endif %}",
@@ -105,5 +105,5 @@ def test_what_is_wrong_with_a_source_can_be_told_where_data_are_secret(kind, sou
 
 
 def test_templates_cost_nothing_until_one_is_compiled():
-    code = "import sys, reactor.templates; sys.exit('jinja2' in sys.modules or 're2' in sys.modules)"
+    code = "import sys, reactor.language.templates; sys.exit('jinja2' in sys.modules or 're2' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

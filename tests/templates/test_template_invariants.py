@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from template_worlds import render
 
-from reactor.templates import ENGINES, TemplateError, template_engine
-from reactor.templates.literals import quote, unquote
+from reactor.language.templates import ENGINES, TemplateError, template_engine
+from reactor.language.templates.literals import quote, unquote
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{[\r"))
 VALUES = st.recursive(

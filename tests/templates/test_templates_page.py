@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reactor.templates import DEFAULT_BOUNDS
-from reactor.templates.go.functions import FUNCTIONS as GO
-from reactor.templates.jet.functions import FUNCTIONS as JET
+from reactor.language.templates import DEFAULT_BOUNDS
+from reactor.language.templates.go.functions import FUNCTIONS as GO
+from reactor.language.templates.jet.functions import FUNCTIONS as JET
 
 PAGE = (Path(__file__).parents[2] / "docs" / "templates.md").read_text()
 EVALUATED = {"go": {"and", "or"}, "jet": {"isset", "exec", "dump", "includeIfExists"}}

@@ -1,0 +1,46 @@
+"""The expression language of manifests, inside ``{{ }}`` and ``${ }``: Expr (https://expr-lang.org) over JSON-like values.
+
+``parse_template`` takes a string that may contain expressions, ``parse_expression`` a bare expression. The rest is
+imported when the first expression turns up: most values contain none, and so do many manifests.
+
+Each part imports only the parts above it:
+
+- ``limits``: how much work is too much;
+- ``scope``: what the host program provides: roots, functions, secrets, limits;
+- ``lexer``, ``nodes``, ``operands``, ``parser``: from a string to tokens, from tokens to a tree;
+- ``access``, ``operators``, ``builtins/``: members, operators and functions of values;
+- ``analysis``: the paths that an expression may read, and the keys that may be missing, without evaluating it;
+- ``evaluation``: the state of one evaluation; ``gjson/``: the paths of ``lookup``;
+- ``evaluator/``: the tree compiled to Python closures;
+- ``expression``: one expression that can be evaluated; ``template``: a string with expressions in it;
+- ``validators``: the functions of ``@validate`` annotations.
+
+Nothing here reads an attribute of a value: values are reached by subscript only, so no expression can reach Python.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reactor.language.expression.expression import Expression
+    from reactor.language.expression.template import Template
+
+__all__ = ["parse_expression", "parse_template"]
+
+
+def parse_template(text: str) -> Template | None:
+    """The template of ``text``, None when no expression is in it; raises ExpressionError."""
+    if "{{" not in text and "${" not in text:
+        return None
+    from reactor.language.expression.template import Template  # noqa: PLC0415 - see above
+
+    template = Template(text)
+    return template if template.holds else None
+
+
+def parse_expression(text: str) -> Expression:
+    """The bare expression ``text``, as ``if:`` and ``@validate`` have it; raises ExpressionError."""
+    from reactor.language.expression.expression import cached_expression  # noqa: PLC0415 - see above
+
+    return cached_expression(text)

@@ -1,0 +1,208 @@
+"""What can be said about an expression without evaluating it: the paths it may read, and the keys that may be missing.
+
+The paths decide which expressions are secret. A key may be missing before ``??``, before and after ``?.``, and where it
+is compared with ``nil``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reactor.language.errors import ExpressionError, FunctionError
+from reactor.language.expression.access import MISSING, fetch_or_missing
+from reactor.language.expression.nodes import (
+    Binary,
+    Call,
+    Chain,
+    Conditional,
+    Constant,
+    Member,
+    Node,
+    Pointer,
+    Predicate,
+    Root,
+    Variable,
+    children,
+    walk,
+)
+from reactor.language.suggestions import closest
+from reactor.language.values import to_string
+
+Path = tuple[str | None, ...]
+"""Keys from the root on, the root in lower case; None stands for any key."""
+
+_PLAIN_KEY = re.compile(r"[^.|#@*?\\{}\[\]!\"']+")
+
+
+def paths_read(node: Node) -> Iterator[Path]:
+    """The paths that ``node`` may read; each stands for everything under it."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Root):
+            yield (None,) if node.name == "$env" else (node.name.lower(),)
+        elif isinstance(node, Member):
+            yield from _chain(node, waiting)
+        else:
+            waiting.extend(children(node))
+            if isinstance(node, Call) and node.name == "lookup":
+                yield _looked_up(node.arguments[0])
+
+
+def overlaps(path: Path, secret: tuple[str, ...]) -> bool:
+    """Whether one of the two lies on the way to the other."""
+    return all(
+        key is None or key == other
+        for key, other in zip(path, (secret[0].lower(), *secret[1:]), strict=False)
+    )
+
+
+def _chain(node: Node, waiting: list[Node]) -> Iterator[Path]:
+    """The path of ``Data.a[b].c``; keys that are computed read something themselves."""
+    keys: list[str | None] = []
+    while isinstance(node, Member):
+        constant = isinstance(node.key, Constant)
+        keys.append(str(node.key.value) if isinstance(node.key, Constant) else None)
+        if not constant:
+            waiting.append(node.key)
+        node = node.value
+    if not isinstance(node, Root):
+        waiting.append(node)
+    elif node.name == "$env":
+        yield _root(keys.pop()), *reversed(keys)
+    else:
+        yield node.name.lower(), *reversed(keys)
+
+
+def _root(key: str | None) -> str | None:
+    return None if key is None else key.lower()
+
+
+def _looked_up(argument: Node) -> Path:
+    """The plain keys at the beginning of a gjson path."""
+    if not isinstance(argument, Constant) or not isinstance(argument.value, str):
+        return (None,)
+    keys: list[str | None] = []
+    for part in argument.value.split("."):
+        if not _PLAIN_KEY.fullmatch(part):
+            break
+        keys.append(part)
+    return tuple(keys) or (None,)
+
+
+def allow_missing_keys(tree: Node) -> None:
+    """Note in ``tree`` which keys may be missing."""
+    for node in walk(tree):
+        if isinstance(node, Binary) and node.operator == "??":
+            _allow(node.left)
+        elif isinstance(node, Binary) and node.operator in ("==", "!="):
+            for one, other in ((node.left, node.right), (node.right, node.left)):
+                if isinstance(other, Constant) and other.value is None:
+                    _allow(one)
+        elif isinstance(node, Member) and node.optional:
+            _allow(node)
+            _allow(node.value)
+
+
+def _allow(node: Node) -> None:
+    """Nothing is a value of ``node`` that the expression around it expects."""
+    if isinstance(node, Member):
+        node.may_be_missing = True
+    elif isinstance(node, Chain):
+        _allow(node.value)
+    elif isinstance(node, Conditional):
+        _allow(node.yes)
+        _allow(node.no)
+    elif isinstance(node, Binary) and node.operator == "??":
+        _allow(node.right)
+
+
+def certain_members(node: Node) -> Iterator[Member]:
+    """The members of ``node`` that every evaluation reaches for: not those of a branch that may not be taken."""
+    if isinstance(node, Member):
+        yield node
+    if isinstance(node, Conditional):
+        yield from certain_members(node.test)
+    elif isinstance(node, Binary) and node.operator in ("and", "or", "??"):
+        yield from certain_members(node.left)
+    elif isinstance(node, Predicate):
+        yield from certain_members(node.items)
+    elif isinstance(node, Chain):
+        yield from certain_members(_before_the_first_question(node.value))
+    else:
+        for child in children(node):
+            yield from certain_members(child)
+
+
+def _before_the_first_question(node: Node) -> Node:
+    """What is evaluated of a chain, whatever is nil in it."""
+    first = node
+    while isinstance(node, Member):
+        if node.optional:
+            first = node.value
+        node = node.value
+    return first
+
+
+def missing_key_error(member: Member, roots: Mapping[str, Any]) -> ExpressionError | None:
+    """What is wrong with a member that is named from its root on, as far as that can be said without an evaluation."""
+    way: list[Member] = []
+    node: Node = member
+    while isinstance(node, Member):
+        if not (isinstance(node.key, Constant) and isinstance(node.key.value, str)):
+            return None
+        way.append(node)
+        node = node.value
+    if not isinstance(node, Root) or node.name == "$env":
+        return None
+    value = roots[node.name]
+    for step in reversed(way):
+        key = step.key.value if isinstance(step.key, Constant) else None
+        if not isinstance(value, Mapping):
+            return None
+        found = fetch_or_missing(value, key)
+        if found is MISSING:
+            if step.may_be_missing:
+                return None
+            error = no_such_key(step, value, key)
+            return ExpressionError(error.message, step.key.start, step.key.end, error.hint, code=error.code)
+        value = found
+    return None
+
+
+def no_such_key(node: Member, value: Any, key: Any) -> FunctionError:
+    """The error that the map ``value``, which the expression names, has no ``key``."""
+    written = repr(key) if isinstance(key, str) else to_string(key)
+    near = closest(key, value, ignore_case=True) if isinstance(key, str) else None
+    hint = f"did you mean {near}?" if near else _default(node)
+    return FunctionError(f"{_named(node.value) or 'the map'} has no key {written}", hint, code="R0304")
+
+
+def as_warning(error: ExpressionError, found: Any) -> ExpressionError:
+    """The ``error`` as a remark: ``found`` is taken instead."""
+    taken = "nil" if found is None else "an empty text"
+    hint = error.hint if (error.hint or "").startswith("did you mean") else None
+    return ExpressionError(
+        f"{error.message}, so {taken} is taken for it, as in CCM", error.start, error.end, hint
+    )
+
+
+def _default(node: Member) -> str:
+    return f"give what may be missing a default: {_named(node) or 'x'} ?? 'default'"
+
+
+def _named(node: Node) -> str | None:
+    """How ``node`` is written, where it is plain names; for an element of a predicate nothing before the dot."""
+    if isinstance(node, Root | Variable):
+        return node.name
+    if isinstance(node, Call) and len(node.arguments) == 1 and isinstance(node.arguments[0], Constant):
+        return f"{node.name}({node.arguments[0].value!r})"
+    if isinstance(node, Member) and isinstance(node.key, Constant) and isinstance(node.key.value, str):
+        if isinstance(node.value, Pointer):
+            return f"#.{node.key.value}"
+        before = _named(node.value)
+        plain = node.key.value.replace("_", "a").isalnum()
+        return before and (f"{before}.{node.key.value}" if plain else f"{before}[{node.key.value!r}]")
+    return None

@@ -1,0 +1,53 @@
+"""How a builtin is declared: the function, and which kinds of values it takes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from reactor.language.errors import FunctionError
+from reactor.language.values import kind
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A function, the kinds its arguments may have (None is every kind), and how many there may be.
+
+    ``shallow`` says that it looks at no element of a list or map but those it gives, so that the evaluator need not
+    measure all of them. ``cost`` is in steps, beyond the one of every call.
+    """
+
+    function: Callable[..., Any]
+    accepts: tuple[frozenset[str] | None, ...]
+    least: int
+    most: int
+    shallow: bool
+    cost: int
+
+    def check(self, name: str, arguments: list[Any]) -> None:
+        """Raise FunctionError for an argument of a kind that the function does not take."""
+        accepts = self.accepts
+        last = len(accepts) - 1
+        for index, argument in enumerate(arguments):
+            accepted = accepts[min(index, last)]
+            if accepted is not None and kind(argument) not in accepted:
+                expected = " or ".join(sorted(accepted))
+                hint = f"the {_ORDINALS[index]} argument is {expected}" if index < len(_ORDINALS) else None
+                raise FunctionError(f"invalid argument for {name} (type {kind(argument)})", hint)
+
+
+_ORDINALS = ("first", "second", "third", "fourth")
+
+
+def builtin(function: Callable[..., Any], *accepts: str, shallow: bool = False, cost: int = 0) -> Builtin:
+    """Declare ``function``. Each of ``accepts`` is ``kind|kind``; ``?`` ends an optional one, ``*`` any number more."""
+    least = sum(not one.endswith(("?", "*")) for one in accepts)
+    most = sys.maxsize if accepts and accepts[-1].endswith("*") else len(accepts)
+    return Builtin(function, tuple(map(_kinds, accepts)), least, most, shallow, cost)
+
+
+def _kinds(text: str) -> frozenset[str] | None:
+    kinds = text.rstrip("?*").replace("number", "int|float")
+    return None if kinds == "any" else frozenset(kinds.split("|"))

@@ -1,0 +1,210 @@
+"""One expression, parsed and compiled, that can be evaluated in any scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+from reactor.language.errors import ExpressionError, FunctionError
+from reactor.language.expression.analysis import (
+    Path,
+    allow_missing_keys,
+    certain_members,
+    missing_key_error,
+    overlaps,
+    paths_read,
+)
+from reactor.language.expression.builtins import BUILTINS, PREDICATES
+from reactor.language.expression.evaluation import Evaluation
+from reactor.language.expression.evaluator import compiled
+from reactor.language.expression.nodes import Call, Constant, Member, Root, walk
+from reactor.language.expression.parser import parse
+from reactor.language.expression.scope import Scope
+from reactor.language.suggestions import closest
+
+_SIMILARITY = 0.7
+_HIDDEN = "the expression failed; what it says is not shown, because it touched a secret"
+
+
+class CallSite(NamedTuple):
+    """A call in a string: its first argument if that is a literal string, and the span of the call."""
+
+    argument: str | None
+    start: int
+    end: int
+
+
+class report_all_missing:  # noqa: N801 - it is used like a function, and a generator takes five times as long
+    """Around an evaluation: when it fails, raise all missing names and keys, not only the first.
+
+    These are missing whatever the values are, so they are also reported when a deferred value made the evaluation fail.
+    """
+
+    __slots__ = ("_errors", "_scope")
+
+    def __init__(self, errors: Callable[[Scope], Iterable[ExpressionError]], scope: Scope) -> None:
+        self._errors = errors
+        self._scope = scope
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, Exception):
+            raise_first(self._errors(self._scope))
+
+
+class Expression:
+    """One expression, ready to be evaluated in any scope."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        try:
+            self._tree, self._outer = parse(text)
+            allow_missing_keys(self._tree)
+            self._evaluate = compiled(self._tree)
+        except RecursionError:
+            raise ExpressionError("the expression is nested too deeply", 0, len(text), code="R0305") from None
+
+    def evaluate(self, scope: Scope) -> Any:
+        """Return its value in plain lists and maps; strings are SecretText when it touched a secret."""
+        self.check(scope)
+        evaluation = Evaluation(scope)
+        with report_all_missing(self.missing, scope):
+            return guarded(evaluation, lambda: evaluation.export(self.run(evaluation)), len(self.text))
+
+    def check(self, scope: Scope) -> None:
+        """Raise ExpressionError for names that ``scope`` does not have. Names are never secret."""
+        for node in self._outer:
+            if not _known(node, scope):
+                raise_first(self.missing(scope))
+
+    def missing(self, scope: Scope) -> Iterator[ExpressionError]:
+        """Yield an error for each name and key that every evaluation needs and ``scope`` does not have."""
+        unknown = [_unknown(node, scope) for node in self._outer if not _known(node, scope)]
+        yield from unknown
+        if scope.strict and not unknown:
+            found = (self._missing_key(member, scope) for member in self._members)
+            yield from {each.start: each for each in found if each is not None}.values()
+
+    def _missing_key(self, member: Member, scope: Scope) -> ExpressionError | None:
+        found = missing_key_error(member, scope.names)
+        if found is not None and any(
+            _inside(path, secret) for path in paths_read(member) for secret in scope.secrets
+        ):
+            return ExpressionError(found.message, found.start, found.end, code=found.code)
+        return found
+
+    def run(self, evaluation: Evaluation) -> Any:
+        """Return its value as a part of ``evaluation``, whose scope has passed `check`."""
+        scope = evaluation.scope
+        if scope.secrets and any(overlaps(path, secret) for path in self._reads for secret in scope.secrets):
+            evaluation.tainted = True
+        return self._evaluate(evaluation)
+
+    def calls(self, name: str) -> tuple[CallSite, ...]:
+        """Return every call of the function ``name`` in it."""
+        return tuple(_site(node) for node in walk(self._tree) if isinstance(node, Call) and node.name == name)
+
+    def names(self) -> frozenset[str]:
+        """Return the roots and the host functions that it uses, ``lookup`` among them."""
+        return frozenset(node.name for node in self._outer)
+
+    @cached_property
+    def _members(self) -> tuple[Member, ...]:
+        return tuple(certain_members(self._tree))
+
+    @cached_property
+    def _reads(self) -> tuple[Path, ...]:
+        return tuple(paths_read(self._tree))
+
+
+@lru_cache(maxsize=16_384)
+def cached_expression(text: str) -> Expression:
+    """Return the expression ``text``, parsed once however many values contain it; raises ExpressionError."""
+    return Expression(text)
+
+
+def guarded(evaluation: Evaluation, evaluate: Callable[[], Any], length: int) -> Any:
+    """Return the result of ``evaluate``, and hand the scope its warnings.
+
+    An error hides its message when the evaluation touched a secret, and no error of Python gets out.
+    """
+    try:
+        return _with_warnings(evaluation, evaluate())
+    except ExpressionError as failure:
+        error = failure
+    except FunctionError as failure:
+        error = ExpressionError(failure.message, 0, length, failure.hint, code=failure.code)
+    except RecursionError:
+        error = ExpressionError("the value is nested too deeply", 0, length, code="R0305")
+    finally:
+        if evaluation.scope.steps_left is not None:
+            evaluation.scope.steps_left = evaluation.steps_left
+    raise ExpressionError(_HIDDEN, error.start, error.end, code=error.code) if evaluation.tainted else error
+
+
+def raise_first(errors: Iterable[ExpressionError]) -> None:
+    """Raise the first of ``errors``, with the others attached to it."""
+    found = list(errors)
+    if found:
+        found[0].others = tuple(found[1:])
+        raise found[0]
+
+
+def _with_warnings(evaluation: Evaluation, value: Any) -> Any:
+    if evaluation.warnings:
+        warnings = evaluation.warnings
+        evaluation.scope.warnings.pending += map(_redacted, warnings) if evaluation.tainted else warnings
+    return value
+
+
+def _redacted(warning: ExpressionError) -> ExpressionError:
+    """Return ``warning`` without its message, which may quote a secret."""
+    return ExpressionError(
+        "a key is missing, and nothing is taken for it, as in CCM", warning.start, warning.end
+    )
+
+
+def _inside(path: Path, secret: tuple[str, ...]) -> bool:
+    """Whether the map in which ``path`` ends is secret as a whole."""
+    return len(path) > len(secret) and overlaps(path, secret)
+
+
+def _known(node: Root | Call, scope: Scope) -> bool:
+    if isinstance(node, Root):
+        return node.name in scope.names or node.name == "$env"
+    return node.name in scope.functions or node.name == "lookup"
+
+
+def _unknown(node: Root | Call, scope: Scope) -> ExpressionError:
+    functions = (*scope.functions, *BUILTINS, *PREDICATES, "lookup")
+    if isinstance(node, Call):
+        hint = _did_you_mean(node.name, functions)
+    elif node.name in functions:
+        hint = f"it is a function: {node.name}(...)"
+    else:
+        hint = (
+            scope.absent.get(node.name)
+            or _did_you_mean(node.name, (*scope.names, "let", "nil"))
+            or _bare_word(node.name, scope)
+        )
+    return ExpressionError(f"unknown name {node.name}", node.start, node.end, hint, code="R0302")
+
+
+def _bare_word(name: str, scope: Scope) -> str:
+    """Say how to write the string, or the value of the data, that a bare word may stand for."""
+    value = f", and a value of the data Data.{name}" if "Data" in scope.names else ""
+    return f"a text is written {name!r}{value}"
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    close = closest(name, known, _SIMILARITY, ignore_case=True)
+    return f"did you mean {close}?" if close else None
+
+
+def _site(node: Call) -> CallSite:
+    first = node.arguments[0] if node.arguments else None
+    literal = first.value if isinstance(first, Constant) and isinstance(first.value, str) else None
+    return CallSite(literal, node.start, node.end)

@@ -1,0 +1,26 @@
+"""Lookup paths: the path syntax of gjson (https://github.com/tidwall/gjson/blob/master/SYNTAX.md) over values.
+
+``paths`` walks, ``queries`` decides which elements match, ``modifiers`` change what was found, ``syntax`` takes paths
+apart. Keys are visited in sorted order, as they are in the JSON of a Go map.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reactor.language.errors import FunctionError
+from reactor.language.expression.access import MISSING
+from reactor.language.expression.evaluation import Evaluation
+from reactor.language.expression.gjson.paths import get
+from reactor.language.expression.scope import Scope
+
+
+def gjson_get(value: Any, path: str) -> Any:
+    """What ``path`` finds in a JSON-like value. Raises KeyError when that is nothing, ValueError for too much work."""
+    try:
+        answer = get(value, path, Evaluation(Scope({})))
+    except FunctionError as error:
+        raise ValueError(error.message) from error
+    if answer is MISSING:
+        raise KeyError(path)
+    return answer

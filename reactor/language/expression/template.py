@@ -1,0 +1,241 @@
+"""Strings with expressions in them: ``{{ ... }}`` and ``${ ... }``, anywhere in the string, with quotes respected.
+
+``{{`` ends at the first ``}}`` outside quotes. ``${`` counts braces, so that predicates in braces work inside it.
+Quotes are ``"..."`` and ``'...'`` with backslash escapes, and raw backticks. ``${{ x }}`` is a literal ``$`` and
+``{{ x }}``. An opening delimiter without an end is literal text, and the search goes on after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from reactor.language.errors import ExpressionError, ExpressionSyntaxError, FunctionError
+from reactor.language.expression.evaluation import Evaluation
+from reactor.language.expression.expression import (
+    CallSite,
+    Expression,
+    cached_expression,
+    guarded,
+    raise_first,
+    report_all_missing,
+)
+from reactor.language.expression.scope import Scope
+from reactor.language.secrets import all_strings, differing
+from reactor.language.values import kind, to_string
+
+_OPENER = re.compile(r"\{\{|\$\{(?!\{)")
+_QUOTED = r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|`[^`]*+`"""
+_IN_BRACES = re.compile(rf"{_QUOTED}|\}}\}}|[\"'`]", re.DOTALL)
+_IN_DOLLAR = re.compile(rf"{_QUOTED}|[{{}}]|[\"'`]", re.DOTALL)
+_MOST_SEARCHED = 50_000_000
+"""Characters looked through for ends that are not there: quotes may hide all the ends of a long text."""
+
+
+class Piece(NamedTuple):
+    """One expression of a text: the whole with its delimiters is ``[start, end)``, what it says ``[inner, close)``."""
+
+    start: int
+    inner: int
+    close: int
+    end: int
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """The expressions of ``text`` in their order; raises ExpressionError when looking for them would take too long."""
+    position = searched = 0
+    last = text.rfind("}")
+    while (opener := _OPENER.search(text, position, last)) is not None:
+        start, inner = opener.span()
+        braces = text[start] == "{"
+        close = _end_of_braces(text, inner) if braces else _end_of_dollar(text, inner)
+        if close is not None:
+            position = close + (2 if braces else 1)
+            yield Piece(start, inner, close, position)
+            continue
+        position = inner
+        searched += len(text) - inner
+        if searched > _MOST_SEARCHED:
+            raise ExpressionSyntaxError("too many openers without an end", start, inner, "close the quotes")
+
+
+def _end_of_braces(text: str, position: int) -> int | None:
+    for match in _IN_BRACES.finditer(text, position):
+        found = match.group()
+        if found == "}}":
+            return match.start()
+        if len(found) == 1:  # a quote that nothing closes
+            return None
+    return None
+
+
+def _end_of_dollar(text: str, position: int) -> int | None:
+    depth = 0
+    for match in _IN_DOLLAR.finditer(text, position):
+        found = match.group()
+        if found == "{":
+            depth += 1
+        elif found == "}":
+            if depth == 0:
+                return match.start()
+            depth -= 1
+        elif len(found) == 1:
+            return None
+    return None
+
+
+class Template:
+    """A text with at least one expression in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._parts: list[str | tuple[Expression, int]] = []
+        self._expressions: list[tuple[Expression, int]] = []
+        position = 0
+        for piece in pieces(text):
+            found = (_parsed(text[piece.inner : piece.close], piece.inner), piece.inner)
+            self._parts += (text[position : piece.start], found)
+            self._expressions.append(found)
+            position = piece.end
+        self._parts.append(text[position:])
+        self._parts = [part for part in self._parts if part != ""]
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is an expression at all: an opener without an end is plain text."""
+        return bool(self._expressions)
+
+    def render(self, scope: Scope) -> str:
+        """The text with each expression replaced by the text of its value."""
+        self._check(scope)
+        evaluation = Evaluation(scope)
+        with report_all_missing(self._missing, scope):
+            return evaluation.mark_secret(
+                guarded(evaluation, lambda: "".join(self._shown(evaluation)), len(self.text))
+            )
+
+    def value(self, scope: Scope) -> Any:
+        """The value itself if the text is exactly one expression, with spaces around it at most; else the text."""
+        if len(self._expressions) != 1 or any(isinstance(part, str) and part.strip() for part in self._parts):
+            return self.render(scope)
+        self._check(scope)
+        evaluation = Evaluation(scope)
+        expression, start = self._expressions[0]
+        with report_all_missing(self._missing, scope):
+            value = guarded(
+                evaluation, lambda: evaluation.export(_moved(expression, start, evaluation)), len(self.text)
+            )
+        if evaluation.tainted:
+            _hide(expression, value, scope)
+        return value
+
+    def match(self, scope: Scope) -> tuple[str, bool]:
+        """The text, and whether any expression gave something: neither nil nor an empty text."""
+        self._check(scope)
+        evaluation = Evaluation(scope)
+        matched: list[bool] = []
+        with report_all_missing(self._missing, scope):
+            text = guarded(evaluation, lambda: "".join(self._shown(evaluation, matched)), len(self.text))
+        return evaluation.mark_secret(text), any(matched)
+
+    def calls(self, name: str) -> tuple[CallSite, ...]:
+        """Every call of the function ``name``, with its span in the whole text."""
+        return tuple(
+            CallSite(call.argument, call.start + start, call.end + start)
+            for expression, start in self._expressions
+            for call in expression.calls(name)
+        )
+
+    def names(self) -> frozenset[str]:
+        """The roots and the functions of the host that it uses, ``lookup`` among them."""
+        return frozenset().union(*(expression.names() for expression, _ in self._expressions))
+
+    def _check(self, scope: Scope) -> None:
+        """Check all expressions before the first of them touches a secret."""
+        for expression, _ in self._expressions:
+            try:
+                expression.check(scope)
+            except ExpressionError:
+                raise_first(self._missing(scope))
+
+    def _missing(self, scope: Scope) -> Iterator[ExpressionError]:
+        for expression, start in self._expressions:
+            for error in expression.missing(scope):
+                yield error.moved(start)
+
+    def _shown(self, evaluation: Evaluation, matched: list[bool] | None = None) -> Iterator[str]:
+        """The pieces of the result; ``matched`` learns of each expression whether it gave something."""
+        for part in self._parts:
+            if isinstance(part, str):
+                yield part
+                continue
+            touched, evaluation.tainted = evaluation.tainted, False
+            try:
+                shown = self._piece(*part, evaluation, matched)
+            finally:
+                evaluation.tainted |= touched
+            yield shown
+
+    def _piece(
+        self, expression: Expression, start: int, evaluation: Evaluation, matched: list[bool] | None
+    ) -> str:
+        warnings = len(evaluation.warnings)
+        value = _moved(expression, start, evaluation)
+        if matched is not None:
+            matched.append(value is not None and value != "")
+        elif value is None:
+            _note_nil(evaluation, expression, start, known=len(evaluation.warnings) > warnings)
+        try:
+            shown = evaluation.to_string(value)
+        except FunctionError as error:
+            raise ExpressionError(
+                error.message, start, start + len(expression.text), error.hint, code=error.code
+            ) from None
+        if evaluation.tainted and kind(value) not in ("nil", "bool"):
+            _hide(expression, shown, evaluation.scope)
+        return shown
+
+
+def _hide(expression: Expression, value: Any, scope: Scope) -> None:
+    """Tell the scope which parts of ``value``, that ``expression`` has there or the text of that, are made of secrets."""
+    parts = all_strings(value)
+    if scope.scrambled is not None:
+        with suppress(Exception):  # whatever fails with other secrets: all of the value counts then
+            other = expression.evaluate(scope.scrambled())
+            parts = differing(value, to_string(other) if isinstance(value, str) else other)
+    for part in parts:
+        scope.hide(part)
+
+
+def _note_nil(evaluation: Evaluation, expression: Expression, start: int, *, known: bool) -> None:
+    """A text is about to get nil for a piece: an error where the scope is strict."""
+    hint = "give it a default: ... ?? 'default'"
+    end = start + len(expression.text)
+    error = ExpressionError(
+        "the expression gives nil, which would be written <nil>", start, end, hint, code="R0304"
+    )
+    if evaluation.scope.strict:
+        raise error
+    if not known:
+        evaluation.warnings.append(
+            ExpressionError("the expression gives nil, which is written <nil>, as in CCM", start, end)
+        )
+
+
+def _parsed(text: str, start: int) -> Expression:
+    try:
+        return cached_expression(text)
+    except ExpressionError as error:
+        raise error.moved(start) from None
+
+
+def _moved(found: Expression, start: int, evaluation: Evaluation) -> Any:
+    before = len(evaluation.warnings)
+    try:
+        value = found.run(evaluation)
+    except ExpressionError as error:
+        raise error.moved(start) from None
+    evaluation.warnings[before:] = (each.moved(start) for each in evaluation.warnings[before:])
+    return value

@@ -1,0 +1,193 @@
+"""Secret strings, the rule by which secrecy spreads, and which part of a result depends on secrets.
+
+An evaluation is tainted as a whole, or not at all. The result of a tainted evaluation is ``SecretText``. An evaluation
+is tainted when
+
+- it may read a path that the scope declares secret, a path inside one, or a container that holds one. The source of the
+  expression alone decides this, before it runs (see ``reads`` in ``expression.analysis``): a branch that is not taken
+  counts, and a computed key counts as every key;
+- a ``SecretText`` comes out of a root, a function or a list while it runs, or lies inside a container that an
+  operator, a builtin or the result uses as a whole.
+
+So it may taint too much, never too little: ``toJSON(Data)`` and ``let d = Data; d.port`` are secret when anything in
+``Data`` is, and ``Data.port`` is not. A tainted number becomes ``SecretText`` too. True, false and nil stay as they
+are: one bit can't be searched for. The error of a tainted evaluation keeps its place and loses its message, because
+messages quote values.
+
+To find the part of a tainted result that depends on secrets, the expression is evaluated again with other secrets of
+the same shape. What both results have in common is public; what differs was made from a secret.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from reactor.language.values import to_string
+
+
+class SecretText(str):
+    """Text that no log, event or error may show; ``repr`` does not."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<secret>"
+
+
+def holds_secret(value: Any) -> bool:
+    """Whether a result is secret, or is a list or map with something secret in it."""
+    if isinstance(value, (dict, list)):
+        return any(map(holds_secret, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, SecretText)
+
+
+def paths_of_secrets(values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The keys that lead to what is secret in ``values``. A list with something secret in it is secret as a whole."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from ((key, *path) for path in paths_of_secrets(value))
+        elif holds_secret(value):
+            yield (key,)
+
+
+_FEW = 4
+"""Characters: fewer that happen to be the same, between or beside others, are no sign of an origin elsewhere."""
+
+
+def _cycle(characters: str) -> dict[int, str]:
+    """Each of them as the one that is farthest away: so encodings of the two have little in common, too."""
+    half = len(characters) // 2
+    return {
+        ord(one): other for one, other in zip(characters, characters[half:] + characters[:half], strict=True)
+    }
+
+
+_CYCLES = ("0123456789", "abcdef", "ghijklmnopqrstuvwxyz", "ABCDEF", "GHIJKLMNOPQRSTUVWXYZ")
+_WORDS = {code: other for cycle in _CYCLES for code, other in _cycle(cycle).items()}
+_ALL = _WORDS | _cycle(string.punctuation)
+
+
+def scrambled(value: Any, marked: Callable[[str], str] | None = None) -> Any:
+    """A value of the same shape in which every letter and every digit of a text or number is another one.
+
+    A text that was made with a secret is what ``marked`` gives for it: not all of it need be secret.
+    """
+    if isinstance(value, Mapping):
+        return {key: scrambled(item, marked) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [scrambled(item, marked) for item in value]
+    if isinstance(value, SecretText) and marked is not None:
+        other = marked(value)
+        return other if other != value else _other(value)
+    if value is None or isinstance(value, bool):
+        return value
+    return _other_number(value) if isinstance(value, (int, float)) else _other(str(value))
+
+
+def scramble_paths(
+    names: Mapping[str, Any], secrets: Iterable[tuple[str, ...]], marked: Callable[[str], str]
+) -> dict[str, Any]:
+    """``names`` with another value at each of the paths ``secrets``."""
+    found = dict(names)
+    for root in {path[0] for path in secrets}:
+        found[root] = _copied(found[root])
+    for *way, last in secrets:
+        holder: Any = found
+        for key in way:
+            holder = holder.get(key) if isinstance(holder, dict) else None
+        if isinstance(holder, dict) and last in holder:
+            holder[last] = scrambled(holder[last], marked)
+    return found
+
+
+def differing(value: Any, other: Any) -> Iterator[str]:
+    """The texts in ``value`` that are not in ``other``, which the same expression made with other secrets."""
+    if isinstance(value, dict) and isinstance(other, dict) and value.keys() == other.keys():
+        for key, item in value.items():
+            yield from differing(item, other[key])
+    elif isinstance(value, list) and isinstance(other, list) and len(value) == len(other):
+        for one, another in zip(value, other, strict=True):
+            yield from differing(one, another)
+    elif isinstance(value, str) and isinstance(other, str):
+        yield from _in_lines(value.split("\n"), other.split("\n"))
+    elif type(value) is not type(other) or value != other:
+        yield from all_strings(value)
+
+
+def all_strings(value: Any) -> Iterator[str]:
+    """Every text and number in ``value``, as text."""
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from all_strings(item)
+    elif value is not None and not isinstance(value, bool):
+        yield to_string(value)
+
+
+def _other_number(value: float) -> float:
+    if isinstance(value, float):
+        return value * 1.375 + 1
+    digits = str(abs(value)).translate(_WORDS)
+    return int(f"7{digits[1:]}" if digits[0] == "0" else digits) * (-1 if value < 0 else 1)
+
+
+def _other(word: str) -> str:
+    plain = sum(character.isascii() and character.isalnum() for character in word)
+    shifted = word.translate(_WORDS if plain >= _FEW else _ALL)
+    return "".join(character if character.isascii() else "x" for character in shifted)
+
+
+def _copied(value: Any) -> Any:
+    return {key: _copied(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _in_lines(lines: list[str], others: list[str]) -> Iterator[str]:
+    if len(lines) == len(others):
+        for line, other in zip(lines, others, strict=True):
+            if line != other:
+                yield from _in_line(line, other)
+    else:
+        known = set(others)
+        yield from (line for line in lines if line not in known)
+
+
+def _in_line(line: str, other: str) -> Iterator[str]:
+    """What differs, and the same with the few characters beside or between that may be alike by chance."""
+    if len(line) == len(other):
+        places = [at for at, (one, another) in enumerate(zip(line, other, strict=True)) if one != another]
+        spans = list(_runs(places, 1))
+        wide = list(_runs(places, _FEW))
+        if any(end - start < _FEW for start, end in wide):
+            wide = [(places[0], places[-1] + 1)]
+    else:
+        spans, wide = [], [_middle(line, other)]
+    wide += [_widened(line, *span) for span in wide]
+    long_enough = (span for span in spans if span[1] - span[0] >= _FEW)
+    yield from {line[start:end] for start, end in (*long_enough, *wide)}
+
+
+def _runs(places: list[int], gap: int) -> Iterator[tuple[int, int]]:
+    """Where ``places`` lie together, with less than ``gap`` others between them."""
+    start = previous = places[0]
+    for at in places[1:]:
+        if at - previous > gap:
+            yield start, previous + 1
+            start = at
+        previous = at
+    yield start, previous + 1
+
+
+def _middle(line: str, other: str) -> tuple[int, int]:
+    """What is left of ``line`` without the beginning and the end that it has in common with ``other``."""
+    most = min(len(line), len(other))
+    start = next((at for at in range(most) if line[at] != other[at]), most)
+    alike = next((at for at in range(most - start) if line[-1 - at] != other[-1 - at]), most - start)
+    return start, len(line) - alike
+
+
+def _widened(line: str, start: int, end: int) -> tuple[int, int]:
+    """To the ends of the word, if they are near."""
+    before = next((n for n in range(_FEW) if start - n == 0 or not line[start - n - 1].isalnum()), 0)
+    after = next((n for n in range(_FEW) if end + n == len(line) or not line[end + n].isalnum()), 0)
+    return start - before, end + after

@@ -1,0 +1,127 @@
+"""How much one rendering may cost. What a template does is its author's choice, how long it may take is ours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from reactor.language.errors import BoundFault, Fault, FunctionError, TemplateError, located
+
+_STEPS_BETWEEN_LOOKS = 256
+_HINT = "look for a loop or a recursion that does not end; a template has to be small work"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The most that one rendering may use."""
+
+    seconds: float = 5.0
+    steps: int = 2_000_000
+    """Nodes evaluated: actions, operands, turns of a loop."""
+    characters: int = 16_000_000
+    """Text made, also what is thrown away again."""
+
+
+DEFAULT_BOUNDS = Bounds()
+
+
+class Relief:
+    """How a process with a limit of memory gets enough to say what went wrong."""
+
+    lift: Callable[[], None] = staticmethod(lambda: None)
+
+
+def _memory_fault() -> BoundFault:
+    """What is said where memory ends: only a process with a limit hears of it before the host does."""
+    Relief.lift()
+    return BoundFault("the template needs more than 100 MB of memory", _HINT)
+
+
+def located_failure(error: Exception, name: str, source: str, offset: int) -> TemplateError:
+    """Return the TemplateError for a FunctionError, MemoryError or RecursionError of a rendering at ``offset``."""
+    if isinstance(error, FunctionError):
+        return located(error, name, source, offset)
+    if isinstance(error, MemoryError):
+        return located(_memory_fault(), name, source, offset)
+    fault = Fault("the template is nested or calls itself too deep", "end the recursion with a condition")
+    return located(fault, name, source, offset)
+
+
+class Budget:
+    """What one rendering has used so far. Raises BoundFault when that is more than its bounds."""
+
+    __slots__ = ("_bounds", "_characters", "_deadline", "_steps")
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._steps = 0
+        self._characters = 0
+        self._deadline = time.monotonic() + bounds.seconds
+
+    def step(self) -> None:
+        """Count one step of work, and look at the clock now and then."""
+        self._steps += 1
+        if self._steps % _STEPS_BETWEEN_LOOKS == 0:
+            if self._steps > self._bounds.steps:
+                raise BoundFault(f"the template needs more than {self._bounds.steps} steps", _HINT)
+            self.look()
+
+    def look(self) -> None:
+        """Raise when the time is over."""
+        if time.monotonic() > self._deadline:
+            raise BoundFault(f"the template takes longer than {self._bounds.seconds:g} s", _HINT)
+
+    def grow(self, characters: int) -> None:
+        """Count text before it is made."""
+        self._characters += characters
+        if self._characters > self._bounds.characters:
+            raise BoundFault(f"the template makes more than {self._bounds.characters} characters", _HINT)
+
+    def items(self, count: int) -> None:
+        """Count the items of a list before it is made, as so many steps."""
+        self._steps += count
+        if self._steps > self._bounds.steps:
+            raise BoundFault(f"the template needs more than {self._bounds.steps} steps", _HINT)
+
+    def weigh(self, value: Any) -> None:
+        """Count all that is in a list or map, as characters, before it is printed, compared or copied.
+
+        A template can make a list that holds itself, or one twice in the next, sixty times.
+        """
+        waiting = [value]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, str):
+                self.grow(len(item))
+            elif isinstance(item, Mapping):
+                self.grow(2 * len(item))
+                waiting += item.values()
+            elif isinstance(item, list | tuple):
+                self.grow(len(item))
+                waiting += item
+
+
+_current: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+def budget() -> Budget:
+    """The budget of the rendering that goes on."""
+    return _current.get() or Budget(DEFAULT_BOUNDS)
+
+
+@contextmanager
+def spending(bounds: Bounds) -> Iterator[Budget]:
+    """A rendering, for a block. One that another one calls spends from the same budget."""
+    outer = _current.get()
+    if outer is not None:
+        yield outer
+        return
+    token = _current.set(Budget(bounds))
+    try:
+        yield budget()
+    finally:
+        _current.reset(token)

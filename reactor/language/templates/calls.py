@@ -1,0 +1,92 @@
+"""The functions of a template: what they take, and how they are called.
+
+A function is any Python callable. The names of its parameters' types say what it takes: ``str``, ``int``, ``float``,
+``bool``, ``list[Any]``, ``dict[str, Any]``, or ``Any``. What a function can't do it says with a `FunctionError`. One that could make much from
+little counts it in the `budget` before.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+
+from reactor.language.errors import BoundFault, Fault, FunctionError
+from reactor.language.templates.budget import budget
+
+Functions = Mapping[str, Callable[..., Any]]
+Call = TypeVar("Call", bound=Callable[..., Any])
+
+ANY: Final = "any"
+_KINDS: Final = {
+    "str": "string",
+    "int": "int",
+    "float": "float64",
+    "bool": "bool",
+    "list[Any]": "[]interface {}",
+    "dict[str, Any]": "map[string]interface {}",
+}
+_POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_MISTAKES: Final = (TypeError, ValueError, LookupError, ArithmeticError, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """What a callable takes."""
+
+    call: Callable[..., Any]
+    kinds: tuple[str, ...]
+    required: int
+    rest: str | None
+    """What all further arguments are; None when there are none."""
+
+    def kind(self, index: int) -> str:
+        """What the argument at ``index`` is to be."""
+        return self.kinds[index] if index < len(self.kinds) else self.rest or ANY
+
+    def accepts(self, count: int) -> bool:
+        """Whether it can be called with so many arguments."""
+        return count >= self.required and (self.rest is not None or count <= len(self.kinds))
+
+
+def texts(call: Call) -> Call:
+    """Say that all parameters of a short function are texts."""
+    call.__annotations__.update(dict.fromkeys(inspect.signature(call).parameters, "str"))
+    return call
+
+
+@lru_cache(maxsize=1024)
+def described(call: Callable[..., Any]) -> Function:
+    """What ``call`` takes."""
+    parameters = list(inspect.signature(call).parameters.values())
+    taken = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
+    rest = [parameter for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL]
+    return Function(
+        call,
+        tuple(_kind(parameter) for parameter in taken),
+        sum(parameter.default is inspect.Parameter.empty for parameter in taken),
+        _kind(rest[0]) if rest else None,
+    )
+
+
+def _kind(parameter: inspect.Parameter) -> str:
+    annotation = parameter.annotation
+    return _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""), ANY)
+
+
+def invoke(name: str, function: Function, values: Sequence[Any]) -> Any:
+    """Call it. Raises Fault with the name of the function for what it can't do.
+
+    The texts it is given are counted: what most functions make is about as long as what they take.
+    """
+    budget().grow(sum(len(value) for value in values if value.__class__ is str))
+    try:
+        return function.call(*values)
+    except BoundFault:
+        raise
+    except FunctionError as error:
+        raise Fault(f"error calling {name}: {error.message}", error.hint) from error
+    except _MISTAKES as error:
+        raise Fault(f"error calling {name}: {error}") from error

@@ -1,0 +1,82 @@
+"""The engines: what each offers, how it is found by name, and the cache of parsed sources.
+
+An engine compiles a source once, and renders it as often as needed. A template loads others by name through the loader
+that its user passes. The loader is called again in each rendering, for each name: to know which partials a rendering
+used, record the names in the loader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from typing import Any, Protocol, TypeVar
+
+from reactor.language.errors import Fault, TemplateSourceError, located
+from reactor.language.templates.budget import DEFAULT_BOUNDS, Bounds
+from reactor.language.templates.calls import Functions
+from reactor.language.templates.missing_values import Absence
+
+Loader = Callable[[str], str | None]
+"""The source of a template by its name; None when there is none of that name."""
+Delimiters = tuple[str, str]
+
+
+class Compiled(Protocol):
+    """A template that is ready to be rendered."""
+
+    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
+        """The text for these data. Pure, if the functions are. Raises TemplateError.
+
+        ``absence`` says what becomes of values that are missing; without one, what the language has for them.
+        In Go's and Jet's, ``.`` is all of ``context``, or what it has under this name.
+        """
+
+
+class Engine(Protocol):
+    """One language of templates."""
+
+    def compile(self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader) -> Compiled:
+        """``source``, ready to be rendered; ``name`` is for errors. Raises TemplateError."""
+
+
+ENGINES = ("jinja", "go", "jet")
+
+
+@cache
+def template_engine(name: str, bounds: Bounds = DEFAULT_BOUNDS) -> Engine:
+    """The engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
+    if name == "jinja":
+        from reactor.language.templates.jinja.engine import JinjaEngine  # noqa: PLC0415  most manifests have no templates
+
+        return JinjaEngine(bounds)
+    if name == "go":
+        from reactor.language.templates.go.engine import GoEngine  # noqa: PLC0415
+
+        return GoEngine(bounds)
+    if name == "jet":
+        from reactor.language.templates.jet.engine import JetEngine  # noqa: PLC0415
+
+        return JetEngine(bounds)
+    raise ValueError(f"there is no template engine {name!r}: take one of {', '.join(ENGINES)}")
+
+
+Tree = TypeVar("Tree")
+Parse = Callable[[str, Delimiters], Tree]
+
+_TOO_DEEP = "the template is nested too deep"
+
+
+@lru_cache(maxsize=1024)
+def _tree(parse: Parse[Tree], source: str, delimiters: Delimiters) -> Tree:
+    return parse(source, delimiters)
+
+
+def parsed(parse: Parse[Tree], source: str, name: str, delimiters: Delimiters) -> Tree:
+    """The tree of ``source``. Raises TemplateSourceError."""
+    try:
+        tree: Tree = _tree(parse, source, delimiters)
+    except Fault as fault:
+        raise located(fault, name, source, 0, TemplateSourceError) from fault
+    except RecursionError as error:
+        raise located(Fault(_TOO_DEEP), name, source, 0, TemplateSourceError) from error
+    return tree

@@ -1,0 +1,153 @@
+"""The functions that text/template has itself. ``and`` and ``or`` are the evaluator's: they stop early."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from reactor.language.errors import Fault
+from reactor.language.templates.calls import Functions
+from reactor.language.templates.escaping import html, javascript, url_query
+from reactor.language.templates.printf import sprintf
+from reactor.language.templates.values import spaced, text_of, type_name
+
+_BAD_COMPARISON: Final = "invalid type for comparison"
+
+
+def _basic(value: Any) -> type | None:
+    """The kind of a value that can be compared with ``<``."""
+    return next((kind for kind in (bool, int, float, str) if isinstance(value, kind)), None)
+
+
+def eq(first: Any, *others: Any) -> bool:
+    """Whether ``first`` equals one of the others."""
+    if not others:
+        raise Fault("missing argument for comparison")
+    return any(_equal(first, other) for other in others)
+
+
+def _equal(first: Any, other: Any) -> bool:
+    kind = _basic(first)
+    if first is None or other is None:
+        return first is other
+    if kind is not _basic(other):
+        raise Fault(f"incompatible types for comparison: {type_name(first)} and {type_name(other)}")
+    if kind is None:
+        raise Fault(f"non-comparable type {text_of(first)}: {type_name(first)}", "compare what is in it")
+    return bool(first == other)
+
+
+def lt(first: Any, second: Any) -> bool:
+    """Whether ``first`` is less."""
+    kind, other = _basic(first), _basic(second)
+    if kind is None or other is None or kind is other is bool:
+        raise Fault(_BAD_COMPARISON, "only numbers with numbers, or texts with texts")
+    if kind is not other:
+        raise Fault(f"incompatible types for comparison: {type_name(first)} and {type_name(second)}")
+    return bool(first < second)
+
+
+def le(first: Any, second: Any) -> bool:
+    """Whether ``first`` is less or equal."""
+    return lt(first, second) or eq(first, second)
+
+
+def length(value: Any) -> int:
+    """How many items, or bytes of a text."""
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, list | tuple | Mapping):
+        return len(value)
+    raise Fault("len of nil pointer" if value is None else f"len of type {type_name(value)}")
+
+
+def index(value: Any, *keys: Any) -> Any:
+    """``index x 1 "a"`` is x[1]["a"]."""
+    if value is None:
+        raise Fault("index of untyped nil")
+    for key in keys:
+        value = _item(value, key)
+    return value
+
+
+def _item(value: Any, key: Any) -> Any:
+    if value is None:
+        raise Fault("index of nil pointer")
+    if isinstance(value, Mapping):
+        if not isinstance(key, str):
+            raise Fault(
+                "value is nil; should be of type string"
+                if key is None
+                else f"value has type {type_name(key)}; should be string"
+            )
+        return value.get(key)
+    if not isinstance(value, str | list | tuple):
+        raise Fault(f"can't index item of type {type_name(value)}")
+    items = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+    return items[position(key, len(items) - 1)]
+
+
+def position(key: Any, last: int) -> int:
+    """``key`` as a position from 0 to ``last``."""
+    if isinstance(key, bool) or not isinstance(key, int):
+        raise Fault(f"cannot index slice/array with {'nil' if key is None else f'type {type_name(key)}'}")
+    if not 0 <= key <= last:
+        raise Fault(f"index out of range: {key}")
+    return key
+
+
+def part(value: Any, *bounds: Any) -> Any:
+    """``slice x 1 2`` is x[1:2]."""
+    if value is None:
+        raise Fault("slice of untyped nil")
+    if not isinstance(value, str | list | tuple):
+        raise Fault(f"can't slice item of type {type_name(value)}")
+    if len(bounds) > 2:  # noqa: PLR2004  a start and an end
+        raise Fault(f"too many slice indexes: {len(bounds)}")
+    items: bytes | Sequence[Any] = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+    limits = [position(bound, len(items)) for bound in bounds]
+    start, end = (*limits, len(items))[:2] if limits else (0, len(items))
+    if start > end:
+        raise Fault(f"invalid slice index: {start} > {end}")
+    found = items[start:end]
+    return found.decode("utf-8", "replace") if isinstance(found, bytes) else found
+
+
+def _printed(values: Sequence[Any]) -> str:
+    return spaced("<no value>" if value is None else value for value in values)
+
+
+def println(*values: Any) -> str:
+    """The texts of the values with spaces between, and a new line."""
+    return " ".join(map(text_of, values)) + "\n"
+
+
+def printf(pattern: str, *values: Any) -> str:
+    """The values in a pattern, as Go's Sprintf."""
+    return sprintf(pattern, values)
+
+
+def call(function: Any, *_values: Any) -> Any:
+    """Nothing: there are no values that could be called."""
+    raise Fault("call of nil" if function is None else f"non-function of type {type_name(function)}")
+
+
+FUNCTIONS: Functions = {
+    "call": call,
+    "eq": eq,
+    "ge": lambda first, second: not lt(first, second),
+    "gt": lambda first, second: not le(first, second),
+    "html": lambda *values: html(_printed(values)),
+    "index": index,
+    "js": lambda *values: javascript(_printed(values)),
+    "le": le,
+    "len": length,
+    "lt": lt,
+    "ne": lambda first, second: not eq(first, second),
+    "not": lambda value: not value,
+    "print": lambda *values: spaced(values),
+    "printf": printf,
+    "println": println,
+    "slice": part,
+    "urlquery": lambda *values: url_query(_printed(values)),
+}

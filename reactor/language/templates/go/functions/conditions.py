@@ -1,0 +1,55 @@
+"""Functions that choose, ask what a value is, or give up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reactor.language.errors import Fault
+from reactor.language.templates.calls import Functions
+from reactor.language.templates.go.functions.lists import same
+from reactor.language.templates.values import kind_name, type_name
+
+
+def default(fallback: Any, *given: Any) -> Any:
+    """What is given, unless that is empty."""
+    return given[0] if given and given[0] else fallback
+
+
+def ternary(yes: Any, no: Any, condition: bool) -> Any:
+    """One of two values."""
+    return yes if condition else no
+
+
+def coalesce(*values: Any) -> Any:
+    """The first that is not empty."""
+    return next(filter(None, values), None)
+
+
+def fail(message: str) -> str:
+    """End the rendering with an error of the template's own."""
+    raise Fault(message)
+
+
+def _kind(value: Any) -> str:
+    return "invalid" if value is None else kind_name(value)
+
+
+def _type(value: Any) -> str:
+    return "<nil>" if value is None else type_name(value)
+
+
+FUNCTIONS: Functions = {
+    "all": lambda *values: all(values),
+    "any": lambda *values: any(values),
+    "coalesce": coalesce,
+    "default": default,
+    "deepEqual": same,
+    "empty": lambda value: not value,
+    "fail": fail,
+    "kindIs": lambda name, value: _kind(value) == name,
+    "kindOf": _kind,
+    "ternary": ternary,
+    "typeIs": lambda name, value: _type(value) == name,
+    "typeIsLike": lambda name, value: _type(value) in (name, f"*{name}"),
+    "typeOf": _type,
+}

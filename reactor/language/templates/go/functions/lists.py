@@ -1,0 +1,121 @@
+"""Functions on lists. None of them changes the list it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any
+
+from reactor.language.errors import Fault
+from reactor.language.templates.budget import budget
+from reactor.language.templates.calls import Functions
+from reactor.language.templates.go.functions.builtins import part
+from reactor.language.templates.values import kind_name, text_of, type_name
+
+
+def listed(value: Any, doing: str) -> list[Any]:
+    """``value`` as a list. Raises Fault for anything else."""
+    if isinstance(value, list | tuple):
+        return list(value)
+    raise Fault(f"Cannot {doing} on type {kind_name(value)}")
+
+
+def strings(value: Any) -> list[str]:
+    """The texts of the items, without those that are nil; of one value when it is no list."""
+    if value is None:
+        return []
+    if isinstance(value, list | tuple):
+        return [text_of(item) for item in value if item is not None]
+    return [text_of(value)]
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two values are equal and of one type: 1 is not true, and not 1.0."""
+    if type_name(first) != type_name(second):
+        return False
+    budget().weigh(first)
+    return bool(first == second)
+
+
+def uniq(value: Any) -> list[Any]:
+    """Each item once."""
+    found: list[Any] = []
+    for item in listed(value, "find uniq"):
+        if not any(same(item, other) for other in found):
+            found.append(item)
+    return found
+
+
+def without(value: Any, *omitted: Any) -> list[Any]:
+    """The items that are not omitted."""
+    return [item for item in listed(value, "find without") if not any(same(item, one) for one in omitted)]
+
+
+def has(needle: Any, value: Any) -> bool:
+    """Whether the list has it."""
+    return value is not None and any(same(needle, item) for item in listed(value, "find has"))
+
+
+def chunk(size: int, value: Any) -> list[list[Any]]:
+    """Lists of ``size`` items each."""
+    if size < 1:
+        raise Fault("a chunk has at least one item")
+    items = listed(value, "chunk")
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def sort_alpha(value: Any) -> list[str]:
+    """The texts in order."""
+    return sorted(strings(value)) if isinstance(value, list | tuple) else [text_of(value)]
+
+
+def _ends(name: str, take: Callable[[list[Any]], Any]) -> Callable[[Any], Any]:
+    """A function that takes something from a list that is not empty."""
+
+    def end(value: Any) -> Any:
+        items = listed(value, f"find {name}")
+        return take(items) if items else None
+
+    return end
+
+
+def concat(*lists: Any) -> list[Any]:
+    """All items of all lists."""
+    budget().items(sum(len(value) for value in lists if isinstance(value, list | tuple)))
+    return list(chain.from_iterable(listed(value, "concat") for value in lists))
+
+
+def _both(functions: dict[str, Callable[..., Any]]) -> Iterable[tuple[str, Callable[..., Any]]]:
+    """Each function by its name and by its name with ``must``: ours all say what they can't do."""
+    for name, function in functions.items():
+        yield name, function
+        yield f"must{name[0].upper()}{name[1:]}", function
+
+
+FUNCTIONS: Functions = {
+    "concat": concat,
+    "list": lambda *items: list(items),
+    "sortAlpha": sort_alpha,
+    "toStrings": strings,
+    "tuple": lambda *items: list(items),
+    **dict(
+        _both(
+            {
+                "append": lambda value, item: [*listed(value, "push"), item],
+                "chunk": chunk,
+                "compact": lambda value: [item for item in listed(value, "compact") if item],
+                "first": _ends("first", lambda items: items[0]),
+                "has": has,
+                "initial": lambda value: listed(value, "find initial")[:-1],
+                "last": _ends("last", lambda items: items[-1]),
+                "prepend": lambda value, item: [item, *listed(value, "prepend")],
+                "push": lambda value, item: [*listed(value, "push"), item],
+                "rest": lambda value: listed(value, "find rest")[1:],
+                "reverse": lambda value: listed(value, "find reverse")[::-1],
+                "slice": part,
+                "uniq": uniq,
+                "without": without,
+            }
+        )
+    ),
+}

@@ -1,0 +1,141 @@
+"""Functions on maps. Only a map that a template made can be changed: the data of the manifest serves all templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reactor.language.errors import Fault
+from reactor.language.templates.budget import budget
+from reactor.language.templates.calls import Functions
+from reactor.language.templates.values import Own, sorted_keys, text_of, type_name
+
+
+def make(*pairs: Any) -> Own:
+    """A map of keys and values in turn."""
+    values = (*pairs[1::2], *([""] if len(pairs) % 2 else ()))
+    return Own(zip(map(text_of, pairs[::2]), values, strict=True))
+
+
+def own(mapping: dict[str, Any]) -> Own:
+    """``mapping``, if a template made it. Raises Fault for data that other templates see too."""
+    if not isinstance(mapping, Own):
+        raise Fault("can't change data from outside the template", "change a copy of it: deepCopy")
+    return mapping
+
+
+def put(mapping: dict[str, Any], key: str, value: Any) -> Own:
+    """Set a key."""
+    own(mapping)[key] = value
+    return own(mapping)
+
+
+def unset(mapping: dict[str, Any], key: str) -> Own:
+    """Remove a key."""
+    own(mapping).pop(key, None)
+    return own(mapping)
+
+
+def get(mapping: dict[str, Any], key: str) -> Any:
+    """The value of a key, or an empty text."""
+    return mapping.get(key, "")
+
+
+def has_key(mapping: dict[str, Any], key: str) -> bool:
+    """Whether the map has the key."""
+    return key in mapping
+
+
+def keys(*mappings: dict[str, Any]) -> list[str]:
+    """The keys of all maps, each map's in order."""
+    return [key for mapping in mappings for key in sorted_keys(mapping)]
+
+
+def values(mapping: dict[str, Any]) -> list[Any]:
+    """The values in the order of their keys."""
+    return [mapping[key] for key in sorted_keys(mapping)]
+
+
+def pluck(key: str, *mappings: dict[str, Any]) -> list[Any]:
+    """The values that the maps have for one key."""
+    return [mapping[key] for mapping in mappings if key in mapping]
+
+
+def pick(mapping: dict[str, Any], *names: str) -> Own:
+    """Only these keys."""
+    return Own((name, mapping[name]) for name in names if name in mapping)
+
+
+def omit(mapping: dict[str, Any], *names: str) -> Own:
+    """All but these keys."""
+    return Own((key, value) for key, value in mapping.items() if key not in names)
+
+
+def merge(target: dict[str, Any], *sources: dict[str, Any]) -> Own:
+    """``target`` with what it does not have from the sources, also inside of it."""
+    return _merged(target, sources, overwrite=False)
+
+
+def merge_overwrite(target: dict[str, Any], *sources: dict[str, Any]) -> Own:
+    """``target`` with all that the sources have, the last one winning."""
+    return _merged(target, sources, overwrite=True)
+
+
+def _merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, overwrite: bool) -> Own:
+    found = target if isinstance(target, Own) else Own(target)
+    budget().weigh(sources)
+    for source in sources:
+        for key, value in source.items():
+            mine = found.get(key)
+            if isinstance(mine, Mapping) and isinstance(value, Mapping):
+                found[key] = _merged(dict(mine), (dict(value),), overwrite=overwrite)
+            elif not mine or (overwrite and value):
+                found[key] = value
+    return found
+
+
+def deep_copy(value: Any) -> Any:
+    """A copy that the template may change."""
+    budget().weigh(value)
+    return _copied(value)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return Own((key, _copied(item)) for key, item in value.items())
+    return list(map(_copied, value)) if isinstance(value, list | tuple) else value
+
+
+def dig(*path: Any) -> Any:
+    """The value under some keys in turn, or the default: ``dig "a" "b" "default" .map``."""
+    if len(path) < 3:  # noqa: PLR2004  a key, the default and the map
+        raise Fault("dig needs at least three arguments")
+    *names, fallback, value = path
+    for name in names:
+        if not isinstance(value, Mapping):
+            raise Fault(f"can't look for {text_of(name)} in a {type_name(value)}")
+        if name not in value:
+            return fallback
+        value = value[name]
+    return value
+
+
+FUNCTIONS: Functions = {
+    "deepCopy": deep_copy,
+    "dict": make,
+    "dig": dig,
+    "get": get,
+    "hasKey": has_key,
+    "keys": keys,
+    "merge": merge,
+    "mergeOverwrite": merge_overwrite,
+    "mustDeepCopy": deep_copy,
+    "mustMerge": merge,
+    "mustMergeOverwrite": merge_overwrite,
+    "omit": omit,
+    "pick": pick,
+    "pluck": pluck,
+    "set": put,
+    "unset": unset,
+    "values": values,
+}

@@ -1,0 +1,159 @@
+"""Functions that count. Whole numbers have 64 bits and wrap round, as in Go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final
+
+from reactor.language.errors import Fault
+from reactor.language.templates.budget import budget
+from reactor.language.templates.calls import Functions
+from reactor.language.templates.literals import number
+from reactor.language.templates.values import text_of
+from reactor.language.values import wrap_int64
+
+_HALF: Final = 0.5
+
+
+def whole(value: Any) -> int:
+    """``value`` as a whole number; 0 for what is none."""
+    if isinstance(value, float):
+        return wrap_int64(int(value)) if math.isfinite(value) else 0
+    if isinstance(value, int):
+        return int(value)
+    if not isinstance(value, str):
+        return 0
+    digits, point, zeros = value.partition(".")
+    try:
+        found = number(digits if point and not zeros.strip("0") else value)
+    except (Fault, IndexError):
+        return 0
+    return found if isinstance(found, int) else 0
+
+
+def real(value: Any) -> float:
+    """``value`` as a float; 0 for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def add(*values: Any) -> int:
+    """The sum."""
+    return wrap_int64(sum(map(whole, values)))
+
+
+def mul(first: Any, *others: Any) -> int:
+    """The product."""
+    product = whole(first)
+    for other in others:
+        product = wrap_int64(product * whole(other))
+    return product
+
+
+def divided(first: Any, second: Any) -> tuple[int, int]:
+    """Quotient and remainder, rounded towards 0."""
+    dividend, divisor = whole(first), whole(second)
+    if divisor == 0:
+        raise Fault("runtime error: integer divide by zero")
+    quotient = abs(dividend) // abs(divisor) * (1 if (dividend < 0) == (divisor < 0) else -1)
+    return wrap_int64(quotient), dividend - quotient * divisor
+
+
+def rounded(value: Any, places: int, up_from: float = _HALF) -> float:
+    """``value`` with so many places; ``up_from`` is the fraction that counts as one."""
+    power = math.pow(10, places)
+    digits = power * real(value)
+    found = math.ceil(digits) if math.modf(digits)[0] >= up_from else math.floor(digits)
+    return found / power
+
+
+def steps(start: int, stop: int, step: int) -> list[int]:
+    """The numbers from ``start`` up or down to before ``stop``."""
+    if step == 0 or (stop < start) != (step < 0):
+        return []
+    numbers = range(start, stop, step)
+    budget().items(len(numbers))
+    return list(numbers)
+
+
+def until(count: int) -> list[int]:
+    """The numbers from 0 to before ``count``."""
+    return steps(0, count, -1 if count < 0 else 1)
+
+
+def seq(*bounds: int) -> str:
+    """Numbers as the command of that name prints them: end; start and end; start, step and end."""
+    if not 0 < len(bounds) <= 3:  # noqa: PLR2004  as documented
+        return ""
+    start, end = (1, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[-1])
+    towards = -1 if end < start else 1
+    step = bounds[1] if len(bounds) == 3 else towards  # noqa: PLR2004  as documented
+    return " ".join(map(text_of, steps(start, end + towards, step)))
+
+
+def atoi(text: str) -> int:
+    """A decimal number; 0 for anything else."""
+    digits = text.removeprefix("-") if text.startswith("-") else text.removeprefix("+")
+    return int(text) if digits.isascii() and digits.isdigit() else 0
+
+
+def _decimal(operation: Callable[[Decimal, Decimal], Decimal]) -> Callable[..., float]:
+    """A function that calculates with decimal digits, so that 0.1 and 0.2 make 0.3."""
+
+    def calculate(first: Any, *others: Any) -> float:
+        found = Decimal(repr(real(first)))
+        for other in others:
+            found = operation(found, Decimal(repr(real(other))))
+        return float(found)
+
+    return calculate
+
+
+def _divided(first: Decimal, second: Decimal) -> Decimal:
+    if second == 0:
+        raise ValueError("decimal division by 0")
+    return first / second
+
+
+def from_octal(value: Any) -> int:
+    """The number whose octal digits these are; 0 for what is none."""
+    try:
+        number = int(text_of(value), 8)
+    except ValueError:
+        return 0
+    return number if wrap_int64(number) == number else 0
+
+
+FUNCTIONS: Functions = {
+    "toDecimal": from_octal,
+    "add": add,
+    "add1": lambda value: wrap_int64(whole(value) + 1),
+    "add1f": lambda value: _decimal(Decimal.__add__)(value, 1),
+    "addf": lambda *values: _decimal(Decimal.__add__)(0, *values),
+    "atoi": atoi,
+    "biggest": lambda first, *others: max(map(whole, (first, *others))),
+    "ceil": lambda value: float(math.ceil(real(value))),
+    "div": lambda first, second: divided(first, second)[0],
+    "divf": _decimal(_divided),
+    "float64": real,
+    "floor": lambda value: float(math.floor(real(value))),
+    "int": whole,
+    "int64": whole,
+    "max": lambda first, *others: max(map(whole, (first, *others))),
+    "maxf": lambda first, *others: max(map(real, (first, *others))),
+    "min": lambda first, *others: min(map(whole, (first, *others))),
+    "minf": lambda first, *others: min(map(real, (first, *others))),
+    "mod": lambda first, second: divided(first, second)[1],
+    "mul": mul,
+    "mulf": _decimal(Decimal.__mul__),
+    "round": rounded,
+    "seq": seq,
+    "sub": lambda first, second: wrap_int64(whole(first) - whole(second)),
+    "subf": _decimal(Decimal.__sub__),
+    "until": until,
+    "untilStep": steps,
+}

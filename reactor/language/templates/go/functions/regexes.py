@@ -1,0 +1,101 @@
+"""Functions on regular expressions: RE2's, the library and the language that Go's come from; no pattern takes long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from reactor.language.regex import compile_pattern
+from reactor.language.templates.budget import budget
+from reactor.language.templates.calls import Functions
+
+_REFERENCE: Final = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")
+_META: Final = frozenset(r"\.+*?()|[]{}^$")
+
+
+def match(pattern: str, text: str) -> bool:
+    """Whether the pattern is found in the text."""
+    return compile_pattern(pattern).search(text) is not None
+
+
+def find(pattern: str, text: str) -> str:
+    """The first text that the pattern finds, or an empty one."""
+    found = compile_pattern(pattern).search(text)
+    return found[0] if found else ""
+
+
+def find_all(pattern: str, text: str, count: int) -> list[str]:
+    """The texts that the pattern finds, at most ``count``; all when that is negative."""
+    found = [one[0] for one in compile_pattern(pattern).finditer(text)]
+    return found if count < 0 else found[:count]
+
+
+def split(pattern: str, text: str, count: int) -> list[str]:
+    """The parts between what the pattern finds, at most ``count``; all when that is negative."""
+    if count == 0:
+        return []
+    parts: list[str] = []
+    start = end = 0
+    for found in compile_pattern(pattern).finditer(text):
+        if len(parts) + 1 == count:
+            break
+        end = found.start()
+        if found.end() > 0:
+            parts.append(text[start:end])
+        start = found.end()
+    return parts if parts and end == len(text) else [*parts, text[start:]]
+
+
+def replace_all(pattern: str, text: str, replacement: str) -> str:
+    """The text with each find replaced; ``$1`` and ``${name}`` are groups."""
+
+    def expand(found: Any) -> str:
+        return _REFERENCE.sub(lambda reference: _group(found, reference), replacement)
+
+    return _replace(pattern, text, expand)
+
+
+def replace_literal(pattern: str, text: str, replacement: str) -> str:
+    """The text with each find replaced by just this."""
+    return _replace(pattern, text, lambda _found: replacement)
+
+
+def _replace(pattern: str, text: str, expand: Callable[[Any], str]) -> str:
+    def counted(found: Any) -> str:
+        replaced = expand(found)
+        budget().grow(len(replaced))
+        return replaced
+
+    budget().grow(len(text))
+    return str(compile_pattern(pattern).sub(counted, text))
+
+
+def _group(found: Any, reference: re.Match[str]) -> str:
+    name = reference[1] or reference[2]
+    if name is None:
+        return "$"
+    try:
+        return found[int(name) if name.isdigit() else name] or ""
+    except (IndexError, KeyError):
+        return ""
+
+
+def quote_meta(text: str) -> str:
+    """The text as a pattern that finds just it."""
+    return "".join(f"\\{character}" if character in _META else character for character in text)
+
+
+_TWICE: Final[Functions] = {
+    "regexFind": find,
+    "regexFindAll": find_all,
+    "regexMatch": match,
+    "regexReplaceAll": replace_all,
+    "regexReplaceAllLiteral": replace_literal,
+    "regexSplit": split,
+}
+FUNCTIONS: Functions = {
+    **_TWICE,
+    **{f"mustR{name[1:]}": function for name, function in _TWICE.items()},
+    "regexQuoteMeta": quote_meta,
+}

@@ -1,0 +1,220 @@
+"""Functions on texts. Where Go counts bytes, these count characters, so that no text is cut inside of one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from reactor.language.errors import Fault
+from reactor.language.templates.budget import budget
+from reactor.language.templates.calls import Functions, texts
+from reactor.language.templates.go.functions.lists import strings
+from reactor.language.templates.literals import quote
+from reactor.language.templates.values import text_of
+
+_WORD_START: Final = re.compile(r"(?<![\w])\w")
+_WORD_BREAK: Final = re.compile(
+    r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Z])|[\s_-]+"
+)
+_ELLIPSIS: Final = "..."
+
+
+def repeat(count: int, text: str) -> str:
+    """The text so many times."""
+    if count < 0:
+        raise Fault("strings: negative Repeat count")
+    budget().grow(count * len(text))
+    return text * count
+
+
+def indent(spaces: int, text: str) -> str:
+    """Each line moved to the right."""
+    margin = repeat(spaces, " ")
+    budget().grow(len(text) + spaces * text.count("\n"))
+    return margin + text.replace("\n", f"\n{margin}")
+
+
+def nindent(spaces: int, text: str) -> str:
+    """A new line, and each line moved to the right."""
+    return "\n" + indent(spaces, text)
+
+
+def replace(old: str, new: str, text: str) -> str:
+    """``new`` for each ``old``."""
+    budget().grow(len(text) + text.count(old) * max(0, len(new) - len(old)))
+    return text.replace(old, new)
+
+
+def quoted(*values: Any) -> str:
+    """The values, each in double quotes."""
+    return " ".join(quote(text_of(value)) for value in values if value is not None)
+
+
+def squoted(*values: Any) -> str:
+    """The values, each in single quotes."""
+    return " ".join(f"'{text_of(value)}'" for value in values if value is not None)
+
+
+def cat(*values: Any) -> str:
+    """The values with spaces between."""
+    return " ".join(text_of(value) for value in values if value is not None)
+
+
+def join(separator: str, values: Any) -> str:
+    """The texts of a list with a separator between."""
+    parts = strings(values)
+    budget().grow(sum(map(len, parts)) + len(separator) * len(parts))
+    return separator.join(parts)
+
+
+def split_list(separator: str, text: str) -> list[str]:
+    """The parts between the separators; the characters when there is none."""
+    return text.split(separator) if separator else list(text)
+
+
+def numbered(separator: str, text: str) -> dict[str, str]:
+    """The parts as ``_0``, ``_1`` ..."""
+    return {f"_{index}": part for index, part in enumerate(split_list(separator, text))}
+
+
+def numbered_up_to(separator: str, count: int, text: str) -> dict[str, str]:
+    """At most ``count`` parts as ``_0``, ``_1`` ..."""
+    if count == 0:
+        return {}
+    parts = text.split(separator, count - 1) if separator and count > 0 else split_list(separator, text)
+    return {f"_{index}": part for index, part in enumerate(parts)}
+
+
+def trunc(count: int, text: str) -> str:
+    """The first characters; the last ones for a negative count."""
+    if count >= 0:
+        return text[:count]
+    return text[count:] if len(text) + count > 0 else text
+
+
+def substr(start: int, end: int, text: str) -> str:
+    """The characters from ``start`` to before ``end``."""
+    if start < 0:
+        return text[: max(0, end)]
+    return text[start:] if end < 0 else text[start:end]
+
+
+def abbrev(width: int, text: str) -> str:
+    """The text, or its beginning and dots."""
+    fits = width <= len(_ELLIPSIS) or len(text) <= width
+    return text if fits else text[: width - len(_ELLIPSIS)] + _ELLIPSIS
+
+
+def plural(one: str, many: str, count: int) -> str:
+    """The word for one thing or for several."""
+    return one if count == 1 else many
+
+
+def snakecase(text: str) -> str:
+    """Words in lower case with ``_`` between."""
+    return _marked(text, "_")
+
+
+def kebabcase(text: str) -> str:
+    """Words in lower case with ``-`` between."""
+    return _marked(text, "-")
+
+
+def _marked(text: str, mark: str) -> str:
+    return mark.join(filter(None, _WORD_BREAK.sub(" ", text).split(" "))).lower()
+
+
+def camelcase(text: str) -> str:
+    """Words put together, each with a capital."""
+    return "".join(word[:1].upper() + word[1:] for word in re.split(r"[\s_-]+", text))
+
+
+def abbrev_both(left: int, right: int, text: str) -> str:
+    """The part from ``left`` on, at most ``right`` characters, with dots for what is cut off."""
+    dots = len(_ELLIPSIS)
+    if right < 2 * dots - 2 or (left > 0 and right < 2 * dots + 1) or right >= len(text):
+        return text
+    left = min(max(left, 0), len(text))
+    if len(text) - left < right - dots:
+        left = len(text) - (right - dots)
+    if left <= dots + 1:
+        return abbrev(right, text)
+    if left + right - dots < len(text):
+        return _ELLIPSIS + abbrev(right - dots, text[left:])
+    return _ELLIPSIS + text[len(text) - (right - dots) :]
+
+
+def initials(text: str) -> str:
+    """The first letter of each word."""
+    return "".join(word[0] for word in text.split())
+
+
+def wrap(width: int, text: str) -> str:
+    """Lines of at most so many characters, broken at spaces; a longer word has a line of its own."""
+    return _wrapped(width, "\n", text, cuts_words=False)
+
+
+def wrap_with(width: int, separator: str, text: str) -> str:
+    """The same with a text between the lines. Longer words are cut."""
+    return _wrapped(width, separator, text, cuts_words=True)
+
+
+def _wrapped(width: int, separator: str, text: str, *, cuts_words: bool) -> str:
+    width = max(width, 1)
+    budget().grow(len(text) + (len(text) // width + text.count(" ")) * len(separator))
+    lines, start = [], 0
+    while len(text) - start > width:
+        if text[start] == " ":
+            start += 1
+            continue
+        end = text.rfind(" ", start, start + width + 1)
+        if end == -1 and cuts_words:
+            lines.append(text[start : start + width])
+            start += width
+            continue
+        if end == -1 and (end := text.find(" ", start + width)) == -1:
+            break
+        lines.append(text[start:end])
+        start = end + 1
+    return separator.join([*lines, text[start:]])
+
+
+FUNCTIONS: Functions = {
+    "abbrev": abbrev,
+    "abbrevboth": abbrev_both,
+    "camelcase": camelcase,
+    "cat": cat,
+    "contains": texts(lambda part, text: part in text),
+    "hasPrefix": texts(lambda start, text: text.startswith(start)),
+    "hasSuffix": texts(lambda end, text: text.endswith(end)),
+    "indent": indent,
+    "initials": initials,
+    "join": join,
+    "kebabcase": kebabcase,
+    "lower": texts(lambda text: text.lower()),
+    "nindent": nindent,
+    "nospace": texts(lambda text: "".join(text.split())),
+    "plural": plural,
+    "quote": quoted,
+    "repeat": repeat,
+    "replace": replace,
+    "snakecase": snakecase,
+    "split": numbered,
+    "splitList": split_list,
+    "splitn": numbered_up_to,
+    "squote": squoted,
+    "substr": substr,
+    "swapcase": texts(lambda text: text.swapcase()),
+    "title": texts(lambda text: _WORD_START.sub(lambda found: found[0].upper(), text)),
+    "toString": text_of,
+    "trim": texts(lambda text: text.strip()),
+    "trimAll": texts(lambda characters, text: text.strip(characters)),
+    "trimPrefix": texts(lambda start, text: text.removeprefix(start)),
+    "trimSuffix": texts(lambda end, text: text.removesuffix(end)),
+    "trimall": texts(lambda characters, text: text.strip(characters)),
+    "trunc": trunc,
+    "untitle": texts(lambda text: _WORD_START.sub(lambda found: found[0].lower(), text)),
+    "upper": texts(lambda text: text.upper()),
+    "wrap": wrap,
+    "wrapWith": wrap_with,
+}

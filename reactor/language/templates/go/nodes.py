@@ -1,0 +1,135 @@
+"""What a Go template consists of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reactor.language.templates.syntax import Literal, Node, Text
+
+__all__ = [
+    "Action", "Branch", "Break", "Chain", "Command", "Continue", "Dot", "Field", "If", "Literal", "Name", "Nil", "Node",
+    "Pipeline", "Range", "Template", "Text", "Tree", "Variable", "With",
+]  # fmt: skip
+
+
+class Nil(Node):
+    """``nil``."""
+
+    __slots__ = ()
+
+
+class Dot(Node):
+    """``.``."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class Field(Node):
+    """``.a.b``."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Variable(Node):
+    """``$name.a.b``."""
+
+    name: str
+    names: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Chain(Node):
+    """``(pipeline).a.b``."""
+
+    base: Node
+    names: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Name(Node):
+    """The name of a function."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class Command(Node):
+    """One stage of a pipeline: an operand, or a function and its arguments."""
+
+    operands: list[Node]
+
+
+@dataclass(slots=True)
+class Pipeline(Node):
+    """Commands, each given the value of the one before, and the variables that the last value goes to."""
+
+    commands: list[Command]
+    variables: tuple[str, ...]
+    assigns: bool
+    """Whether the variables exist already: ``=``, not ``:=``."""
+
+
+@dataclass(slots=True)
+class Action(Node):
+    """A pipeline whose value is printed, unless it goes to variables."""
+
+    pipeline: Pipeline
+
+
+@dataclass(slots=True)
+class Branch(Node):
+    """What ``if``, ``with`` and ``range`` have in common."""
+
+    pipeline: Pipeline
+    body: list[Node]
+    otherwise: list[Node]
+
+
+class If(Branch):
+    """``if``: one of two lists."""
+
+    __slots__ = ()
+
+
+class With(Branch):
+    """``with``: like ``if``, and the value becomes the dot."""
+
+    __slots__ = ()
+
+
+class Range(Branch):
+    """``range``: the body once for each item."""
+
+    __slots__ = ()
+
+
+class Break(Node):
+    """``break``: the loop ends."""
+
+    __slots__ = ()
+
+
+class Continue(Node):
+    """``continue``: the next item."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class Template(Node):
+    """``template``: another template at this place, with its own dot."""
+
+    name: str
+    pipeline: Pipeline | None
+
+
+@dataclass(slots=True)
+class Tree:
+    """A parsed source: its own nodes, the templates it defines, and the functions it names with the offset of each."""
+
+    source: str
+    root: list[Node]
+    defined: dict[str, list[Node]]
+    functions: dict[str, int]

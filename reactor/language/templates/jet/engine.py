@@ -1,0 +1,110 @@
+"""The engine for Jet templates."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+from reactor.language.errors import Fault, FunctionError, located
+from reactor.language.templates.budget import Bounds, spending
+from reactor.language.templates.calls import Functions
+from reactor.language.templates.engine import Delimiters, Loader, parsed
+from reactor.language.templates.jet.blocks import Defined, Linked, Place
+from reactor.language.templates.jet.functions import FUNCTIONS
+from reactor.language.templates.jet.nodes import Tree
+from reactor.language.templates.jet.parser import parse
+from reactor.language.templates.jet.renderer import Run
+from reactor.language.templates.missing_values import Absence
+
+DEFAULT_DELIMITERS = ("[[", "]]")
+_EXTENSIONS = ("", ".jet", ".html.jet", ".jet.html")
+
+
+def resolve(name: str, sibling: str) -> str:
+    """The name that ``name`` in the template ``sibling`` means: relative to its directory, and never above the root."""
+    return posixpath.normpath(posixpath.join("/", posixpath.dirname(sibling), name)).lstrip("/")
+
+
+class _Templates:
+    """Loads and links the templates of one rendering."""
+
+    def __init__(self, delimiters: Delimiters, loader: Loader) -> None:
+        self._delimiters = delimiters
+        self._loader = loader
+        self._linked: dict[str, Linked] = {}
+        self._linking: list[str] = []
+
+    def __call__(self, name: str, sibling: str) -> Linked | None:
+        resolved = resolve(name, sibling)
+        for extension in _EXTENSIONS:
+            found = resolved + extension
+            if found in self._linked:
+                return self._linked[found]
+            source = self._loader(found)
+            if source is not None:
+                return self.link(found, parsed(parse, source, found, self._delimiters))
+        return None
+
+    def link(self, name: str, tree: Tree) -> Linked:
+        """``tree`` with what it extends and imports. Raises TemplateError."""
+        self._linking.append(name)
+        root, place = tree.root, Place(name, tree.source)
+        blocks: dict[str, Defined] = {}
+        if tree.extends is not None:
+            base = self._needed(place, *tree.extends)
+            root, blocks = base.root, dict(base.blocks)
+            root_place = base.place
+        else:
+            root_place = place
+        for imported in tree.imports:
+            blocks.update(self._needed(place, *imported).blocks)
+        blocks.update((block.name, Defined(block, place)) for block in tree.blocks.values())
+        self._linking.pop()
+        self._linked[name] = Linked(root, root_place, blocks)
+        return self._linked[name]
+
+    def _needed(self, place: Place, name: str, offset: int) -> Linked:
+        if resolve(name, place.name) in self._linking:
+            fault = Fault(f"template {name} extends or imports itself")
+            raise located(fault, *place, offset)
+        try:
+            found = self(name, place.name)
+        except FunctionError as error:
+            raise located(error, *place, offset) from error
+        if found is None:
+            raise located(Fault(f"template {name} could not be found"), *place, offset)
+        return found
+
+
+class JetTemplate:
+    """One compiled Jet template."""
+
+    def __init__(self, name: str, tree: Tree, delimiters: Delimiters, loader: Loader, bounds: Bounds) -> None:
+        self._name = name
+        self._tree = tree
+        self._delimiters = delimiters
+        self._loader = loader
+        self._bounds = bounds
+
+    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
+        """The text for these data. Raises TemplateError."""
+        templates = _Templates(self._delimiters, self._loader)
+        linked = templates.link(self._name, self._tree)
+        with spending(self._bounds) as budget:
+            run = Run({**FUNCTIONS, **functions}, templates, budget, absence or Absence())
+            return run.render(linked, context)
+
+
+class JetEngine:
+    """Compiles Jet templates."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+
+    def compile(
+        self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
+    ) -> JetTemplate:
+        """``source``, ready to be rendered. Raises TemplateError."""
+        chosen = delimiters or DEFAULT_DELIMITERS
+        return JetTemplate(name, parsed(parse, source, name, chosen), chosen, loader, self._bounds)

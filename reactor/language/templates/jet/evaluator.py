@@ -1,0 +1,285 @@
+"""Evaluates the expressions of a Jet template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from reactor.language.errors import BoundFault, Fault, FunctionError
+from reactor.language.suggestions import closest
+from reactor.language.templates.budget import Budget
+from reactor.language.templates.calls import ANY, Function, Functions, described, invoke
+from reactor.language.templates.escaping import json_text
+from reactor.language.templates.jet import nodes
+from reactor.language.templates.jet.operators import (
+    INVALID,
+    calculate,
+    compare,
+    equal,
+    is_number,
+    is_true,
+    member,
+    name_of_type,
+    part,
+    signed,
+    whole,
+)
+
+NOTHING: Final = object()
+"""No value is piped."""
+_LITERAL_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "bool": (bool,),
+    "[]interface {}": (list, tuple),
+    "map[string]interface {}": (Mapping,),
+}
+
+
+class Problem(str):
+    """What ``catch`` gives: the text of the error, which has a method ``Error``."""
+
+    __slots__ = ()
+
+
+class Special(str):
+    """The name of a function that is the evaluator's own."""
+
+    __slots__ = ()
+
+
+class Scope:
+    """Variables, and the blocks that can be seen here."""
+
+    __slots__ = ("blocks", "parent", "variables")
+
+    def __init__(self, parent: Scope | None, blocks: Mapping[str, Any]) -> None:
+        self.parent = parent
+        self.variables: dict[str, Any] = {}
+        self.blocks = blocks
+
+
+class Evaluator:
+    """Values of expressions, with the scope that they see."""
+
+    def __init__(self, functions: Functions, budget: Budget) -> None:
+        self._functions = functions
+        self._budget = budget
+        self._scope = Scope(None, {})
+        self._context: Any = None
+        self._missed: tuple[str, Mapping[str, Any]] | None = None
+        """The last key that a map did not have, and that map."""
+        self._at = 0
+        """The offset of what is being evaluated, for errors."""
+
+    def _expect(self, *values: Any) -> None:
+        """Each of ``values`` is wanted. Raises Fault when one is nothing, and that is an error."""
+        for value in values:
+            if value is None or value is INVALID:
+                self._meet_nothing(None if value is None else self._missed)
+
+    def _meet_nothing(self, missed: tuple[str, Mapping[str, Any]] | None) -> None:
+        raise NotImplementedError
+
+    def _member(self, value: Any, key: Any) -> Any:
+        found = member(value, key)
+        if found is INVALID:
+            self._missed = (str(key), value)
+        return found
+
+    def _value(self, node: nodes.Node) -> Any:
+        self._at = node.offset
+        return self.expressions[node.__class__](self, node)
+
+    # Names
+
+    def _identifier(self, node: nodes.Identifier) -> Any:
+        found = self._resolve(node.name)
+        if found is NOTHING:
+            near = closest(node.name, self._functions)
+            hint = f"did you mean {near}?" if near else "declare it with :=, or test it with isset"
+            raise Fault(f'identifier "{node.name}" not available in current or parent scope', hint)
+        return found
+
+    def _resolve(self, name: str) -> Any:
+        """What a name stands for; NOTHING when it is not known."""
+        if name == ".":
+            return self._context
+        scope: Scope | None = self._scope
+        while scope is not None:
+            if name in scope.variables:
+                return scope.variables[name]
+            scope = scope.parent
+        if name in self.specials:
+            return Special(name)
+        return self._functions.get(name, NOTHING)
+
+    def _field(self, node: nodes.Field) -> Any:
+        if node.base is None:
+            found = self._member(self._context, node.name)
+            if found is INVALID:
+                raise Fault(
+                    f"there is no field or method '{node.name}' in {name_of_type(self._context)}",
+                    "test it with isset",
+                )
+            return found
+        base = self._value(node.base)
+        self._at = node.offset
+        if isinstance(base, Problem) and node.name == "Error":
+            return lambda: str.__str__(base)
+        if base is INVALID and isinstance(node.base, nodes.Field):
+            raise Fault(f"there is no field or method '{node.base.name}'", "test it with isset")
+        if base is None or base is INVALID:
+            raise Fault(
+                f"there is no field or method '{node.name}' in {name_of_type(base)}", "test it with isset"
+            )
+        return self._member(base, node.name)
+
+    def _index(self, node: nodes.Index) -> Any:
+        base, key = self._value(node.base), self._value(node.key)
+        self._at = node.offset
+        return self._member(base, key)
+
+    def _slice(self, node: nodes.Slice) -> Any:
+        base = self._value(node.base)
+        start = None if node.start is None else self._value(node.start)
+        end = None if node.end is None else self._value(node.end)
+        self._at = node.offset
+        return part(base, start, end)
+
+    # Operators
+
+    def _binary(self, node: nodes.Binary) -> Any:
+        self._budget.step()
+        left = self._value(node.left)
+        if node.operator in ("&&", "||"):
+            decided = is_true(left) == (node.operator == "||")
+            return is_true(left) if decided else is_true(self._value(node.right))
+        right = self._value(node.right)
+        self._at = node.offset
+        if not isinstance(node.left, nodes.Nil) and not isinstance(node.right, nodes.Nil):
+            self._expect(left, right)
+        if node.operator in ("==", "!="):
+            return equal(left, right) == (node.operator == "==")
+        if node.operator[0] in "<>":
+            return compare(node.operator, left, right)
+        return calculate(node.operator, left, right)
+
+    def _sign(self, node: nodes.Sign) -> Any:
+        value = self._value(node.operand)
+        self._at = node.offset
+        return signed(node.operator, value)
+
+    def _not(self, node: nodes.Not) -> bool:
+        return not is_true(self._value(node.operand))
+
+    def _ternary(self, node: nodes.Ternary) -> Any:
+        return self._value(node.yes if is_true(self._value(node.condition)) else node.no)
+
+    def _slot(self, _node: nodes.Slot) -> Any:
+        raise Fault("'_' stands for a piped value, and there is none")
+
+    # Calls
+
+    def _call(self, node: nodes.Call) -> Any:
+        return self._called(node, node.base, node.arguments, NOTHING)
+
+    def _called(self, node: nodes.Node, base: nodes.Node, arguments: Sequence[nodes.Node], piped: Any) -> Any:
+        """The value of a call; the piped value goes to its slot, or is the first argument."""
+        self._budget.step()
+        callee = self._value(base)
+        name = base.name if isinstance(base, nodes.Identifier | nodes.Field) else "the function"
+        if isinstance(callee, Special):
+            return self.specials[callee](self, arguments, piped)
+        if not callable(callee):
+            self._at = base.offset
+            raise Fault(f"{name} is {name_of_type(callee)}, not a function")
+        values = self._arguments(arguments, piped)
+        function = described(callee)
+        self._at = node.offset
+        self._check_count(name, function, len(values))
+        taken = [_converted(name, index, value, function.kind(index)) for index, value in enumerate(values)]
+        return invoke(name, function, taken)
+
+    def _arguments(self, arguments: Sequence[nodes.Node], piped: Any) -> list[Any]:
+        slot = any(isinstance(argument, nodes.Slot) for argument in arguments)
+        values = [] if piped is NOTHING or slot else [piped]
+        for argument in arguments:
+            takes_piped = isinstance(argument, nodes.Slot) and piped is not NOTHING
+            values.append(piped if takes_piped else self._value(argument))
+        return values
+
+    @staticmethod
+    def _check_count(name: str, function: Function, count: int) -> None:
+        if function.accepts(count):
+            return
+        if function.rest is None and function.required == len(function.kinds):
+            raise Fault(f"{name} needs {function.required} arguments, but have {count}")
+        raise Fault(f"{name} needs at least {function.required} arguments, but have {count}")
+
+    # Functions that look at names
+
+    def _isset(self, arguments: Sequence[nodes.Node], _piped: Any) -> bool:
+        if not arguments:
+            raise Fault("unexpected number of arguments in a call to isset")
+        return all(map(self._is_set, arguments))
+
+    def _is_set(self, node: nodes.Node) -> bool:
+        if isinstance(node, nodes.Identifier):
+            return self._resolve(node.name) not in (NOTHING, None, INVALID)
+        try:
+            return self._value(node) not in (None, INVALID)
+        except BoundFault:
+            raise
+        except FunctionError:
+            return False
+
+    def _dump(self, arguments: Sequence[nodes.Node], _piped: Any) -> str:
+        """What can be seen here, for whoever writes a template: all of it, or some names."""
+        names = [str(self._value(argument)) for argument in arguments]
+        lines = [f"{name} := {self._shown(self._resolve(name))}" for name in names or sorted(self._visible())]
+        context = [] if names else [f". = {self._shown(self._context)}"]
+        return "\n".join([*context, *lines])
+
+    def _visible(self) -> set[str]:
+        found: set[str] = set()
+        scope: Scope | None = self._scope
+        while scope is not None:
+            found.update(scope.variables)
+            scope = scope.parent
+        return found
+
+    @staticmethod
+    def _shown(value: Any) -> str:
+        return "nothing" if value in (NOTHING, INVALID) else json_text(value, raw=True)
+
+    specials: ClassVar[dict[str, Callable[[Any, Sequence[nodes.Node], Any], Any]]] = {
+        "isset": _isset,
+        "dump": _dump,
+    }
+    expressions: ClassVar[Mapping[type, Callable[[Any, Any], Any]]] = {
+        nodes.Literal: lambda _self, node: node.value,
+        nodes.Nil: lambda _self, _node: INVALID,
+        nodes.Slot: _slot,
+        nodes.Identifier: _identifier,
+        nodes.Field: _field,
+        nodes.Index: _index,
+        nodes.Slice: _slice,
+        nodes.Binary: _binary,
+        nodes.Sign: _sign,
+        nodes.Not: _not,
+        nodes.Ternary: _ternary,
+        nodes.Call: _call,
+    }
+
+
+def _converted(name: str, index: int, value: Any, kind: str) -> Any:
+    """``value`` as the parameter of this kind takes it: numbers become whole or float."""
+    if value is INVALID:
+        raise Fault(f"argument for position {index} in {name} is not a valid value", "test it with isset")
+    if kind == ANY:
+        return value
+    if kind in ("int", "float64") and is_number(value):
+        return whole(value) if kind == "int" else float(value)
+    if isinstance(value, _LITERAL_KINDS.get(kind, ())):
+        return value
+    raise Fault(f"argument {index + 1} of {name} is {name_of_type(value)}, not {kind}")

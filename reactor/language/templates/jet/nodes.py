@@ -1,0 +1,213 @@
+"""What a Jet template consists of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from reactor.language.templates.syntax import Literal, Node, Text
+
+__all__ = [
+    "Action", "Binary", "Block", "Call", "Command", "Content", "Field", "Identifier", "If", "Include", "Index", "Literal", "Nil", "Node",
+    "Not", "Parameter", "Range", "Return", "Set", "Sign", "Slice", "Slot", "Ternary", "Text", "Tree", "Try", "Yield",
+]  # fmt: skip
+
+
+class Nil(Node):
+    """``nil``."""
+
+    __slots__ = ()
+
+
+class Slot(Node):
+    """``_``: where the piped value goes, or a value that goes nowhere."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class Identifier(Node):
+    """A name; ``.`` is the context."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class Field(Node):
+    """``.a`` of the context (no base) or of another expression."""
+
+    base: Node | None
+    name: str
+
+
+@dataclass(slots=True)
+class Index(Node):
+    """``base[key]``."""
+
+    base: Node
+    key: Node
+
+
+@dataclass(slots=True)
+class Slice(Node):
+    """``base[start:end]``."""
+
+    base: Node
+    start: Node | None
+    end: Node | None
+
+
+@dataclass(slots=True)
+class Call(Node):
+    """``base(arguments)``."""
+
+    base: Node
+    arguments: list[Node]
+
+
+@dataclass(slots=True)
+class Binary(Node):
+    """Two expressions and an operator."""
+
+    operator: str
+    left: Node
+    right: Node
+
+
+@dataclass(slots=True)
+class Sign(Node):
+    """``-x`` or ``+x``."""
+
+    operator: str
+    operand: Node
+
+
+@dataclass(slots=True)
+class Not(Node):
+    """``!x``."""
+
+    operand: Node
+
+
+@dataclass(slots=True)
+class Ternary(Node):
+    """``condition ? yes : no``."""
+
+    condition: Node
+    yes: Node
+    no: Node
+
+
+@dataclass(slots=True)
+class Set(Node):
+    """``a, b := 1, 2``; ``declares`` tells ``:=`` from ``=``."""
+
+    targets: list[Node]
+    values: list[Node]
+    declares: bool
+
+
+@dataclass(slots=True)
+class Command(Node):
+    """One stage of a pipeline; ``arguments`` is None unless it is a call: ``f: a, b`` or ``f(a, b)``."""
+
+    base: Node
+    arguments: list[Node] | None
+
+
+@dataclass(slots=True)
+class Action(Node):
+    """An assignment, a pipeline that is printed, or one after the other."""
+
+    set: Set | None
+    commands: list[Command]
+
+
+@dataclass(slots=True)
+class If(Node):
+    """``if``, with an assignment in front of the condition."""
+
+    set: Set | None
+    condition: Node
+    body: list[Node]
+    otherwise: list[Node]
+
+
+@dataclass(slots=True)
+class Range(Node):
+    """``range``; without names the item is the context."""
+
+    set: Set | None
+    expression: Node
+    body: list[Node]
+    otherwise: list[Node]
+
+
+@dataclass(slots=True)
+class Try(Node):
+    """``try``; ``otherwise`` is what follows ``catch``."""
+
+    body: list[Node]
+    name: str | None
+    otherwise: list[Node]
+
+
+@dataclass(slots=True)
+class Parameter:
+    """A parameter of a block or an argument of a ``yield``; ``name`` is empty for a bare argument."""
+
+    name: str
+    value: Node | None
+
+
+@dataclass(slots=True)
+class Block(Node):
+    """``block``: a definition, run where it stands."""
+
+    name: str
+    parameters: list[Parameter]
+    context: Node | None
+    body: list[Node]
+    content: list[Node] | None
+
+
+@dataclass(slots=True)
+class Yield(Node):
+    """``yield``: a block by name."""
+
+    name: str
+    arguments: list[Parameter]
+    context: Node | None
+    content: list[Node] | None
+
+
+@dataclass(slots=True)
+class Content(Node):
+    """``yield content``: what the caller of the block gave."""
+
+    context: Node | None
+
+
+@dataclass(slots=True)
+class Include(Node):
+    """``include``: another template at this place."""
+
+    name: Node
+    context: Node | None
+
+
+@dataclass(slots=True)
+class Return(Node):
+    """``return``: the value for ``exec``."""
+
+    value: Node
+
+
+@dataclass(slots=True)
+class Tree:
+    """A parsed source: its nodes, the blocks it defines, and what it extends and imports with the offset of each."""
+
+    source: str
+    root: list[Node] = field(default_factory=list)
+    blocks: dict[str, Block] = field(default_factory=dict)
+    extends: tuple[str, int] | None = None
+    imports: list[tuple[str, int]] = field(default_factory=list)

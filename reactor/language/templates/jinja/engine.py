@@ -1,0 +1,143 @@
+"""The engine for Jinja2."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping
+from itertools import chain
+from types import TracebackType
+from typing import Any, NoReturn, cast
+
+from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, UndefinedError
+
+from reactor.language.errors import FunctionError, TemplateError, TemplateSourceError
+from reactor.language.suggestions import closest
+from reactor.language.templates.budget import Bounds
+from reactor.language.templates.calls import Functions
+from reactor.language.templates.engine import Delimiters, Loader
+from reactor.language.templates.jinja.environment import DEFAULT_DELIMITERS, environment, made, rendering
+from reactor.language.templates.missing_values import Absence
+
+_OF_JINJA = ("{%", "{#")
+"""What begins statements and comments."""
+
+_UNDEFINED = re.compile(r"'(\w+)' is undefined|has no attribute '(\w+)'")
+
+_Chunks = Generator[str, None, None]
+
+
+class JinjaTemplate:
+    """One compiled Jinja template."""
+
+    def __init__(
+        self, name: str, source: str, delimiters: Delimiters, loader: Loader, bounds: Bounds
+    ) -> None:
+        self._name = name
+        self._source = source
+        self._environment = environment(delimiters, "\r\n" if "\r\n" in source else "\n")
+        self._loader = loader
+        self._bounds = bounds
+        self._template = self._compiled()
+
+    def _compiled(self) -> Template:
+        try:
+            with rendering(self._bounds, self._loader):
+                return made(self._environment, self._source, self._name)
+        except TemplateSyntaxError as error:
+            raise self._syntax_error(error) from error
+        except RecursionError as error:
+            raise TemplateSourceError("the template is nested too deep", self._name, 1, 1) from error
+        except TemplateError:
+            raise
+        except Exception as error:  # noqa: BLE001  Jinja calculates what is constant at once
+            self._explain(error, {})
+
+    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
+        """The text for these data. Raises TemplateError."""
+        variables = {**functions, **context}
+        nil = absence is None or not absence.strict
+        with rendering(self._bounds, self._loader, nil=nil) as budget:
+            chunks: list[str] = []
+            try:
+                root = cast(_Chunks, self._template.root_render_func(self._template.new_context(variables)))
+                for chunk in root:
+                    if not isinstance(chunk, str):  # thrown in, the error has the place of the block
+                        root.throw(TypeError(f"this block comes to a {type(chunk).__name__}, not to text"))
+                    budget.grow(len(chunk))
+                    chunks.append(chunk)
+            except TemplateError:
+                raise
+            except Exception as error:  # noqa: BLE001  a template can raise whatever its operators raise
+                self._explain(error, variables)
+            return "".join(chunks)
+
+    def _explain(self, error: Exception, variables: Mapping[str, Any]) -> NoReturn:
+        """Raise the error with its place."""
+        if isinstance(error, TemplateSyntaxError):
+            raise self._syntax_error(error) from error
+        name, line = self._place(error.__traceback__)
+        raise TemplateError(
+            _words(error), name, line, self._column(name, line), _hint(error, variables)
+        ) from error
+
+    def _place(self, trace: TracebackType | None) -> tuple[str, int]:
+        """The innermost template that the error passed through, and its line."""
+        found = (self._name, 1)
+        while trace is not None:
+            template = trace.tb_frame.f_globals.get("__jinja_template__")
+            if isinstance(template, Template):
+                found = (template.name or self._name, template.get_corresponding_lineno(trace.tb_lineno))
+            trace = trace.tb_next
+        return found
+
+    def _syntax_error(self, error: TemplateSyntaxError) -> TemplateError:
+        name = error.name or self._name
+        return TemplateSourceError(
+            error.message or "this is no template", name, error.lineno, self._column(name, error.lineno)
+        )
+
+    def _column(self, name: str, line: int) -> int:
+        """Where the line's first tag begins: Jinja knows lines only."""
+        source = self._source if name == self._name else self._loader(name) or ""
+        text = "".join(source.splitlines()[line - 1 : line])
+        starts = [text.find(mark) for mark in (self._environment.variable_start_string, "{%", "{#")]
+        return 1 + min((start for start in starts if start >= 0), default=0)
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "the template is nested or calls itself too deep"
+    if isinstance(error, TemplateNotFound):
+        return f"template {error.name} could not be found"
+    if isinstance(error, FunctionError):
+        return error.message
+    return str(error) or type(error).__name__
+
+
+def _hint(error: Exception, variables: Mapping[str, Any]) -> str | None:
+    if isinstance(error, RecursionError):
+        return "end the recursion with a condition"
+    if isinstance(error, FunctionError):
+        return error.hint
+    if isinstance(error, UndefinedError) and (found := _UNDEFINED.search(str(error))):
+        inner = chain.from_iterable(value for value in variables.values() if isinstance(value, Mapping))
+        names = variables if found[1] else [name for name in inner if isinstance(name, str)]
+        near = closest(found[1] or found[2], names)
+        return f"did you mean {near}?" if near else "give it a default: | default(...)"
+    return None
+
+
+class JinjaEngine:
+    """Compiles Jinja templates."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+
+    def compile(
+        self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
+    ) -> JinjaTemplate:
+        """``source``, ready to be rendered. Raises TemplateError."""
+        if delimiters is not None and delimiters[0] in _OF_JINJA:
+            words = f"{delimiters[0]} can't begin an expression: it begins something else in Jinja"
+            raise TemplateError(words, name, 1, 1, "choose other delimiters, such as << and >>")
+        return JinjaTemplate(name, source, delimiters or DEFAULT_DELIMITERS, loader, self._bounds)

@@ -1,0 +1,188 @@
+"""Jinja's environment as we use it: strict, without a way into Python, and with every loop and call charged.
+
+All renderings share the environment, so the loader of the current rendering is a context variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from types import CodeType
+from typing import Any, Literal
+
+from jinja2 import BaseLoader, Environment, StrictUndefined, Template, TemplateNotFound, Undefined, nodes
+from jinja2.compiler import CodeGenerator, Frame, operators
+from jinja2.filters import FILTERS
+from jinja2.runtime import Context, Macro
+from jinja2.sandbox import SandboxedEnvironment
+
+from reactor.language.errors import Fault
+from reactor.language.templates.budget import Bounds, Budget, budget, spending
+from reactor.language.templates.engine import Delimiters, Loader
+from reactor.language.templates.jinja.charged_calls import (
+    METHODS,
+    bounded,
+    calculate,
+    concatenated,
+    count_call,
+    weighed,
+)
+from reactor.language.templates.missing_values import no_value
+
+_loader: ContextVar[Loader] = ContextVar("loader")
+_prints_nil: ContextVar[bool] = ContextVar("prints_nil", default=True)
+
+
+def load(name: str) -> str | None:
+    """The source of a template, for the rendering that goes on."""
+    return _loader.get()(name)
+
+
+def prints_nil() -> bool:
+    """Whether nil is printed, as None, in the rendering that goes on."""
+    return _prints_nil.get()
+
+
+@contextmanager
+def rendering(bounds: Bounds, loader: Loader, *, nil: bool = True) -> Iterator[Budget]:
+    """A rendering, for a block. ``nil`` says whether that may be printed."""
+    token, before = _loader.set(loader), _prints_nil.set(nil)
+    try:
+        with spending(bounds) as budget:
+            yield budget
+    finally:
+        _loader.reset(token)
+        _prints_nil.reset(before)
+
+
+DEFAULT_DELIMITERS = ("{{", "}}")
+
+
+class _Generator(CodeGenerator):
+    """Writes a step of the budget into every loop, and counts what ``~`` makes."""
+
+    def visit_For(self, node: nodes.For, frame: Frame) -> None:  # noqa: N802  Jinja calls it by this name
+        step = nodes.ExprStmt(nodes.EnvironmentAttribute("step"), lineno=node.lineno)
+        node.body.insert(0, step)
+        super().visit_For(node, frame)
+
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
+        self.write("environment.concat((")
+        for part in node.nodes:
+            self.visit(part, frame)
+            self.write(", ")
+        self.write("))")
+
+    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:  # noqa: N802
+        self.write("(")
+        self._visit_weighed(node.expr, frame)
+        for operand in node.ops:
+            self.write(f" {operators[operand.op]} ")
+            self._visit_weighed(operand.expr, frame)
+        self.write(")")
+
+    def _visit_weighed(self, node: nodes.Expr, frame: Frame) -> None:
+        """Write ``node`` so that its value is weighed: lists are compared item by item."""
+        self.write("environment.weighed(")
+        self.visit(node, frame)
+        self.write(")")
+
+
+class _Loader(BaseLoader):
+    """Gives what the loader of the current rendering gives, compiled once per source."""
+
+    def load(self, environment: Environment, name: str, globals: Any = None) -> Template:  # noqa: A002, ARG002  Jinja's signature
+        source = load(name)
+        if source is None:
+            raise TemplateNotFound(name)
+        return made(environment, source, name)
+
+
+class BoundedEnvironment(SandboxedEnvironment):
+    """Data only: no attribute but the harmless methods of texts, maps and lists."""
+
+    code_generator_class = _Generator
+    intercepted_binops = frozenset(("*", "**", "+", "%"))
+    concat = staticmethod(concatenated)
+    weighed = staticmethod(weighed)
+
+    @property
+    def step(self) -> None:
+        """Count one turn of a loop."""
+        budget().step()
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ARG002  Jinja's signature
+        """Whether a template may ask for it."""
+        if isinstance(obj, _OWN):
+            return not attr.startswith("_")
+        return any(isinstance(obj, kind) and attr in names for kind, names in METHODS.items())
+
+    def wrap_str_format(self, value: Any) -> None:  # noqa: ARG002
+        """No ``str.format``: it could pad to any width. There is ``%``, whose widths are counted."""
+        return
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ARG002
+        """``left operator right``, counted."""
+        return calculate(operator, self.binop_table[operator], left, right)
+
+    def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call a macro, a method or a function, counted."""
+        budget().step()
+        count_call(function, args)
+        return super().call(context, function, *args, **kwargs)
+
+
+def _printable(value: Any) -> Any:
+    """``value``, unless it is a function, which prints as an address, or nil, which is no text."""
+    if value is None and not prints_nil():
+        raise no_value("give it a default: | default('text', true)")
+    if (
+        isinstance(value, str | int | float)
+        or value is None
+        or not callable(value)
+        or isinstance(value, Undefined)
+    ):
+        return weighed(value)
+    raise Fault("can't print a function", "call it: add ()")
+
+
+def _own_types() -> tuple[type, ...]:
+    """Jinja's own objects, whose public attributes are for templates: ``loop.index``, ``namespace``, ``self.block``."""
+    from jinja2.environment import TemplateModule  # noqa: PLC0415
+    from jinja2.runtime import BlockReference, LoopContext, TemplateReference  # noqa: PLC0415
+    from jinja2.utils import Cycler, Joiner, Namespace  # noqa: PLC0415
+
+    return (BlockReference, Cycler, Joiner, LoopContext, Macro, Namespace, TemplateModule, TemplateReference)
+
+
+_OWN = _own_types()
+
+
+@lru_cache(maxsize=16)
+def environment(delimiters: Delimiters, newline: Literal["\n", "\r\n"]) -> BoundedEnvironment:
+    """The environment for these delimiters around expressions, and these ends of lines."""
+    made_for = BoundedEnvironment(
+        variable_start_string=delimiters[0],
+        variable_end_string=delimiters[1],
+        newline_sequence=newline,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        finalize=_printable,
+        loader=_Loader(),
+        cache_size=0,
+    )
+    made_for.filters = bounded(FILTERS)
+    del made_for.globals["lipsum"]
+    return made_for
+
+
+@lru_cache(maxsize=1024)
+def _code(of: Environment, source: str, name: str) -> CodeType:
+    return of.compile(source, name, name)
+
+
+def made(of: Environment, source: str, name: str) -> Template:
+    """A template of this source. Raises jinja2.TemplateSyntaxError."""
+    return Template.from_code(of, _code(of, source, name), of.make_globals(None))

@@ -1,0 +1,236 @@
+"""The engines for templates of manifests: each rendering runs in a process of its own kind, with limits.
+
+No template can hold this process up, or take its memory, whatever it says. The processes are started when the first
+template is rendered, and kept. Rendering blocks: it belongs into a thread.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cache
+from typing import Any, Final
+
+from reactor.language.errors import TemplateError
+from reactor.language.templates.budget import DEFAULT_BOUNDS, Bounds
+from reactor.language.templates.calls import Functions
+from reactor.language.templates.engine import ENGINES, Delimiters, Loader
+from reactor.language.templates.missing_values import Absence
+from reactor.language.templates.sandbox.process import Helper, HelperError, Made, Work
+from reactor.language.templates.sandbox.responses import Answers
+
+_MOST_AT_ONCE: Final = 2
+"""Renderings at the same time; one that a function of another one asks for is not counted."""
+_MOST_IN_A_MESSAGE: Final = 64
+_CHARACTERS_IN_A_MESSAGE: Final = 1 << 18
+
+
+class _Pool:
+    """The processes that are there."""
+
+    def __init__(self) -> None:
+        self._slots = threading.BoundedSemaphore(_MOST_AT_ONCE)
+        self._lock = threading.Lock()
+        self._idle: list[Helper] = []
+        self._own = threading.local()
+
+    @contextmanager
+    def helper(self, answers: Answers) -> Iterator[Helper]:
+        """One of them, best one that knows ``answers``. Raises HelperError."""
+        is_nested = getattr(self._own, "renders", False)
+        if not is_nested:
+            self._slots.acquire()
+        try:
+            self._own.renders = True
+            found = self._idling(answers) or Helper()
+            try:
+                yield found
+            finally:
+                self._keep(found)
+        finally:
+            self._own.renders = is_nested
+            if not is_nested:
+                self._slots.release()
+
+    def _idling(self, answers: Answers) -> Helper | None:
+        with self._lock:
+            self._idle = [each for each in self._idle if each.owner == os.getpid()]
+            self._idle.sort(key=lambda each: each.knows(answers))
+            return self._idle.pop() if self._idle else None
+
+    def _keep(self, helper: Helper) -> None:
+        with self._lock:
+            if helper.is_alive and len(self._idle) < _MOST_AT_ONCE:
+                self._idle.append(helper)
+                return
+        if helper.is_alive:
+            helper.end()
+
+    def end(self) -> None:
+        """End those that have nothing to do."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for each in idle:
+            each.end()
+            each.wait()
+
+
+_pool = _Pool()
+
+
+@atexit.register
+def end_all() -> None:
+    """End the processes that have nothing to do; a rendering starts another one."""
+    _pool.end()
+
+
+class ConfinedTemplate:
+    """One template. It is compiled when it is rendered."""
+
+    def __init__(
+        self, engine: ConfinedEngine, name: str, source: str, delimiters: Delimiters | None, loader: Loader
+    ) -> None:
+        self._engine = engine
+        self._template = (name, source)
+        self._delimiters = delimiters
+        self._loader = loader
+
+    def render(self, context: Mapping[str, Any], functions: Functions, absence: Absence | None = None) -> str:
+        """The text for these data. Raises TemplateError, and what a function raises that is no mistake.
+
+        ``absence`` says what becomes of values that are missing; without one, what the language has for them.
+        """
+        made: list[Made] = []
+        answers, strict = Answers(context, functions), None if absence is None else absence.strict
+        self._engine.render(
+            [self._template], answers, self._loader, self._delimiters, made.append, strict=strict
+        )
+        if absence is not None:
+            absence.told += made[0].missing
+        return made[0].text
+
+
+class ConfinedTree:
+    """A tree of templates with the same names and functions, and ``render`` and ``write`` besides."""
+
+    def __init__(
+        self,
+        engine: ConfinedEngine,
+        answers: Answers,
+        delimiters: Delimiters | None,
+        loader: Loader,
+        *,
+        strict: bool | None,
+    ) -> None:
+        self._engine = engine
+        self._answers = answers
+        self._strict = strict
+        self._delimiters = delimiters
+        self._loader = loader
+
+    def render(self, templates: Sequence[tuple[str, str]], received: Callable[[Made], None]) -> None:
+        """Render ``templates``, paths and sources, in their order; ``received`` takes what each makes.
+
+        It is called before the next one asks for a source or calls a function. Raises TemplateError for the first
+        that can't be rendered.
+        """
+        self._engine.render(
+            templates,
+            self._answers,
+            self._loader,
+            self._delimiters,
+            received,
+            is_tree=True,
+            strict=self._strict,
+        )
+
+
+class ConfinedEngine:
+    """Renders templates of one language."""
+
+    def __init__(self, name: str, bounds: Bounds) -> None:
+        self._name = name
+        self._bounds = bounds
+
+    def compile(
+        self, source: str, *, name: str, delimiters: Delimiters | None, loader: Loader
+    ) -> ConfinedTemplate:
+        """``source``, ready to be rendered; ``name`` is for errors."""
+        return ConfinedTemplate(self, name, source, delimiters, loader)
+
+    def tree(
+        self,
+        context: Mapping[str, Any],
+        functions: Functions,
+        *,
+        delimiters: Delimiters | None,
+        loader: Loader,
+        strict: bool | None = None,
+        moment: datetime | None = None,
+    ) -> ConfinedTree:
+        """Templates that see these names and functions, and each other through ``loader``.
+
+        ``strict`` says whether a missing value is an error; None stands for what the language has for it. ``moment`` is
+        what time it is to them; None: the time of each call.
+        """
+        answers = Answers(context, functions, moment)
+        return ConfinedTree(self, answers, delimiters, loader, strict=strict)
+
+    def render(
+        self,
+        templates: Sequence[tuple[str, str]],
+        answers: Answers,
+        loader: Loader,
+        delimiters: Delimiters | None,
+        received: Callable[[Made], None],
+        *,
+        is_tree: bool = False,
+        strict: bool | None = None,
+    ) -> None:
+        """Render ``templates``, names and sources, in their order, and hand what each makes to ``received``.
+
+        In a tree they have ``render`` and ``write`` too. Raises TemplateError for the first that can't be rendered.
+        """
+        waiting = list(templates)
+        while waiting:
+            count = _fitting(waiting)
+            work = Work(
+                self._name,
+                self._bounds,
+                delimiters,
+                answers,
+                loader,
+                is_tree,
+                waiting[:count],
+                received,
+                strict,
+            )
+            try:
+                with _pool.helper(answers) as helper:
+                    done = helper.render(work)
+            except HelperError as error:
+                words = f"the process that renders templates can't be started: {error}"
+                raise TemplateError(words, waiting[0][0], 1, 1) from error
+            del waiting[:done]
+
+
+def _fitting(templates: Sequence[tuple[str, str]]) -> int:
+    """How many of ``templates``, at least one, go into one message."""
+    room = _CHARACTERS_IN_A_MESSAGE
+    for index, (_, source) in enumerate(templates[:_MOST_IN_A_MESSAGE]):
+        room -= len(source)
+        if room < 0:
+            return max(index, 1)
+    return min(len(templates), _MOST_IN_A_MESSAGE)
+
+
+@cache
+def confined_engine(name: str, bounds: Bounds = DEFAULT_BOUNDS) -> ConfinedEngine:
+    """The engine ``jinja``, ``go`` or ``jet``. Raises ValueError for any other name."""
+    if name not in ENGINES:
+        raise ValueError(f"there is no template engine {name!r}: take one of {', '.join(ENGINES)}")
+    return ConfinedEngine(name, bounds)

@@ -1,0 +1,136 @@
+"""What the process that renders templates asks its parent: sources, functions, and maps that are read as needed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from reactor.language.errors import Fault, FunctionError
+from reactor.language.expression.scope import TextMap
+from reactor.language.templates.budget import budget
+from reactor.language.templates.go.functions.times import stand_still
+from reactor.language.templates.sandbox.channel import Channel
+
+_STEPS: Final = 100
+"""What a question costs: it takes as long as so many nodes."""
+
+
+class AbortedError(BaseException):
+    """The parent does not want the rendering any more. Nothing in a template or an engine may catch it."""
+
+
+class Questions:
+    """Asks the parent. An answer about a source or a map counts until `forget`."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._sources: dict[str, str | None] = {}
+        self._read: dict[tuple[str, ...], Any] = {}
+        self.functions: dict[str, Callable[..., Any]] = {}
+        """Each asks the parent for what it gives."""
+
+    def context(self, message: dict[str, Any]) -> dict[str, Any]:
+        """The names of a context as the parent tells of them; its functions and its time are in force from now on."""
+        values = [TextMap(value) if empty else value for value, empty in message["values"]]
+        stand_still(message["moment"])
+        maps = {name: AskedMap(self, [name]) for name in message["maps"]}
+        self.functions = {name: self._function(name, taken) for name, taken in message["functions"].items()}
+        return {**{name: values[index] for name, index in message["names"].items()}, **maps}
+
+    def forget(self) -> None:
+        """Ask again: another rendering begins."""
+        self._sources.clear()
+        self._read.clear()
+
+    def load(self, name: str) -> str | None:
+        """The source of a template; None when there is none of that name."""
+        if name not in self._sources:
+            self._sources[name] = self.ask({"load": name})
+        return self._sources[name]
+
+    def read(self, path: list[str], key: str) -> Any:
+        """What the map at ``path`` has for ``key``. Raises KeyError."""
+        place = (*path, key)
+        if place not in self._read:
+            self._read[place] = self.ask({"read": path, "key": key})
+        found = self._read[place]
+        if not found:
+            raise KeyError(key)
+        return found[0]
+
+    def ask(self, question: dict[str, Any]) -> Any:
+        """The answer to one. Raises FunctionError or ValueError as the parent says, and AbortedError."""
+        budget().items(_STEPS)
+        try:
+            self._channel.send(question, default=_plain)
+        except (TypeError, RecursionError) as error:
+            raise Fault(f"these values can't be given to a function: {error}") from error
+        answer, texts = self._channel.receive()
+        if "fault" in answer:
+            raise FunctionError(*answer["fault"])
+        if "mistake" in answer:
+            raise ValueError(answer["mistake"])
+        if "aborted" in answer:
+            raise AbortedError
+        return texts[0] if texts else self.decoded(answer["value"])
+
+    def decoded(self, encoded: list[Any]) -> Any:
+        """A value as `reactor.language.templates.sandbox.responses` encodes it."""
+        what, value = encoded
+        if what == "map":
+            return AskedMap(self, value)
+        return [self.decoded(item) for item in value] if what == "list" else value
+
+    def _function(self, name: str, taken: list[list[Any]]) -> Callable[..., Any]:
+        """A function with the parameters that the parent's has."""
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            budget().weigh([*arguments, *named.values()])
+            return self.ask({"call": name, "arguments": arguments, "named": named})
+
+        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter(
+                    parameter,
+                    inspect._ParameterKind(kind),  # noqa: SLF001 - an enumeration that has no other name
+                    default=None if has_default else inspect.Parameter.empty,
+                    annotation=annotation,
+                )
+                for parameter, kind, has_default, annotation in taken
+            ]
+        )
+        return call
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON has not, as one that it has."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    str(value)  # what is undefined says so itself
+    raise TypeError(f"there is {type(value).__name__} in them")
+
+
+class AskedMap(Mapping[str, Any]):
+    """A map that the parent has: each key is asked for when it is first read."""
+
+    def __init__(self, questions: Questions, path: list[str]) -> None:
+        self._questions = questions
+        self._path = path
+
+    def __getitem__(self, key: str) -> Any:
+        if not isinstance(key, str):
+            raise KeyError(key)
+        return self._questions.read(self._path, key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._questions.ask({"keys": self._path}))
+
+    def __len__(self) -> int:
+        return len(self._questions.ask({"keys": self._path}))
+
+    def __repr__(self) -> str:
+        return repr(dict(self))

@@ -1,0 +1,111 @@
+"""What the process that renders templates is told: a context, and the answers to what it asks.
+
+What it says is not trusted: it names a function, a source or a map of those that were given, or it gets an error.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from reactor.language.errors import FunctionError
+from reactor.language.expression.scope import TextMap
+from reactor.language.templates.calls import Functions
+from reactor.language.templates.engine import Loader
+
+Answer = tuple[dict[str, Any], list[str]]
+MISTAKES: Final = (TypeError, ValueError, LookupError, ArithmeticError, OSError)
+"""What a function raises that can't do what it was asked; anything else ends the rendering."""
+
+
+class Answers:
+    """The names and functions of templates, on behalf of a process that renders them; ``moment`` is what time it is to them.
+
+    It may be kept as long as these stay what they are: a process that was told of it once knows it again.
+    """
+
+    def __init__(
+        self, context: Mapping[str, Any], functions: Functions, moment: datetime | None = None
+    ) -> None:
+        self._functions = functions
+        self._moment = moment
+        self._plain: dict[str, Any] = {}
+        self._maps: dict[str, Mapping[Any, Any]] = {}
+        for name, value in context.items():
+            if isinstance(value, Mapping) and type(value) not in (dict, TextMap):
+                self._maps[name] = value
+            else:
+                self._plain[name] = value
+
+    def introduction(self) -> dict[str, Any]:
+        """The message about all of it. A value with two names is sent once, and maps that are no plain ones not at all."""
+        distinct = {id(value): value for value in self._plain.values()}
+        places = {identity: index for index, identity in enumerate(distinct)}
+        return {
+            "values": [[value, isinstance(value, TextMap)] for value in distinct.values()],
+            "names": {name: places[id(value)] for name, value in self._plain.items()},
+            "maps": [*self._maps],
+            "moment": None if self._moment is None else self._moment.timestamp(),
+            "functions": {name: _parameters(function) for name, function in self._functions.items()},
+        }
+
+    def answer(self, question: Mapping[str, Any], load: Loader) -> Answer:
+        """The answer to one. Raises what a function raises, unless that is a mistake in what it was given."""
+        try:
+            value = self._value(question, load)
+        except FunctionError as error:
+            return {"fault": [error.message, error.hint]}, []
+        except MISTAKES as error:
+            return {"mistake": str(error)}, []
+        return ({}, [value]) if isinstance(value, str) else ({"value": value}, [])
+
+    def _value(self, question: Mapping[str, Any], load: Loader) -> Any:
+        if "load" in question:
+            found = load(str(question["load"]))
+            return found if isinstance(found, str) else ["plain", None]
+        if "call" in question:
+            value = self._functions[question["call"]](*question["arguments"], **question["named"])
+            return value if isinstance(value, str) else _encoded(value, None)
+        path: list[Any] = question["read"] if "read" in question else question["keys"]
+        found_map = self._map(path)
+        if "keys" in question:
+            return ["plain", list(found_map)]
+        try:
+            value = found_map[question["key"]]
+        except KeyError:
+            return ["plain", []]
+        return ["list", [_encoded(value, [*path, question["key"]])]]
+
+    def _map(self, path: list[Any]) -> Mapping[Any, Any]:
+        found: Any = self._maps[path[0]]
+        for key in path[1:]:
+            found = found[key]
+        return found if isinstance(found, Mapping) else {}
+
+
+def _encoded(value: Any, path: list[Any] | None) -> list[Any]:
+    """``value``, and whether it is a map at ``path`` that is asked for its keys one by one."""
+    if path is not None and isinstance(value, Mapping) and type(value) is not dict:
+        return ["map", path]
+    if path is not None and isinstance(value, list | tuple):
+        return ["list", [_encoded(item, [*path, index]) for index, item in enumerate(value)]]
+    return ["plain", value]
+
+
+def _parameters(function: Any) -> list[list[Any]]:
+    """The parameters of ``function``: name, kind, whether there is a default, and the type that is written."""
+    return [
+        [each.name, int(each.kind), each.default is not each.empty, _written(each.annotation)]
+        for each in inspect.signature(function).parameters.values()
+    ]
+
+
+def _written(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+
+
+def plain(value: Any) -> Any:
+    """What JSON has not, as it has it, for messages with values of a manifest."""
+    return dict(value) if isinstance(value, Mapping) else str(value)

@@ -1,0 +1,153 @@
+"""The process that renders templates: ``python -I -m reactor.language.templates.sandbox.worker DESCRIPTOR PARENT``.
+
+It is told a context, and sources to render with it; it answers with texts, or with what is wrong and where. What only
+the parent can know, it asks for: sources of other templates, functions, facts.
+"""
+
+from __future__ import annotations
+
+import codecs
+import importlib
+import os
+import socket
+import sys
+from typing import Any, Final
+
+from reactor.language.errors import BoundFault, TemplateError, TemplateSourceError
+from reactor.language.templates.budget import Bounds, Relief, spending
+from reactor.language.templates.engine import ENGINES, template_engine
+from reactor.language.templates.missing_values import Absence
+from reactor.language.templates.sandbox.channel import Channel, ChannelError
+from reactor.language.templates.sandbox.limits import RECYCLED, Confinement
+from reactor.language.templates.sandbox.requests import AbortedError, Questions
+from reactor.language.templates.sandbox.tree import Tree
+
+_IMPORTED_LATE: Final = (
+    "_strptime", "base64", "difflib", "html", "inspect", "jinja2.debug", "logging", "pprint", "re2", "textwrap",
+    "unicodedata", "zoneinfo",
+)  # fmt: skip
+_CODECS: Final = (
+    "ascii",
+    "idna",
+    "latin-1",
+    "punycode",
+    "raw-unicode-escape",
+    "unicode-escape",
+    "utf-16",
+    "utf-32",
+)
+"""What the engines and the library import when they need it, which they can't any more as nobody."""
+_MOST_MISSING: Final = 1000
+"""Places of one template with a missing value that are told."""
+_NO_MEMORY = "the template needs more than 100 MB of memory"
+_HINT = "look for a loop that makes ever longer texts or lists; a template has to be small work"
+
+
+class Worker:
+    """Serves one parent."""
+
+    def __init__(self, channel: Channel, confinement: Confinement) -> None:
+        self._channel = channel
+        self._confinement = confinement
+        self._questions = Questions(channel)
+        self._context: dict[str, Any] = {}
+
+    def serve(self) -> None:
+        """Do what is asked until the parent has gone."""
+        while True:
+            message, texts = self._channel.receive()
+            if "values" in message:
+                self._confinement.lift()
+                self._context = self._questions.context(message)
+                self._channel.send({"taken": True})
+            else:
+                self._render_all(message, texts)
+
+    def _render_all(self, message: dict[str, Any], sources: list[str]) -> None:
+        """Render one source after the other, up to the first that can't be."""
+        for name, source in zip(message["names"], sources, strict=True):
+            bounds = Bounds(*message["bounds"])
+            self._confinement.allow(bounds.seconds)
+            self._questions.forget()
+            try:
+                answer, texts = self._rendered(message, name, source, bounds)
+            except TemplateError as error:
+                answer, texts = _failure(error), []
+            except AbortedError:
+                answer, texts = {"aborted": True}, []
+            except Exception as error:  # noqa: BLE001 - one template fails, the process stays
+                answer, texts = _failure(_unexpected(error, name)), []
+            self._confinement.lift()  # the answer is as long as the bounds allow
+            if self._confinement.data_bytes > RECYCLED:
+                answer["last"] = True
+            self._channel.send(answer, texts)
+            if "made" not in answer or "last" in answer:
+                return
+
+    def _rendered(
+        self, message: dict[str, Any], name: str, source: str, bounds: Bounds
+    ) -> tuple[dict[str, Any], list[str]]:
+        delimiters = tuple(message["delimiters"]) if message["delimiters"] else None
+        engine = template_engine(message["engine"], bounds)
+        functions = self._questions.functions
+        absence = None if message["strict"] is None else Absence(strict=message["strict"])
+        with spending(bounds):
+            if message["tree"]:
+                tree = Tree(engine, delimiters, self._questions, self._context, absence)
+                texts = [tree.render(name, source), *tree.written.values()]
+                answer = {"made": True, "used": sorted(tree.used), "written": [*tree.written]}
+            else:
+                compiled = engine.compile(
+                    source, name=name, delimiters=delimiters, loader=self._questions.load
+                )
+                texts = [compiled.render(self._context, functions, absence)]
+                answer = {"made": True}
+        if absence is not None and absence.told:
+            answer["missing"] = [_spelt(each) for each in absence.told[:_MOST_MISSING]]
+        return answer, texts
+
+
+def _unexpected(error: Exception, name: str) -> TemplateError:
+    """What no engine has a place for. Raised with its cause, as the engines do."""
+    found = TemplateError(f"the template failed: {type(error).__name__}: {error}", name, 1, 1)
+    found.__cause__ = error
+    return found
+
+
+def _failure(error: TemplateError) -> dict[str, Any]:
+    cause = error.__cause__
+    message = _NO_MEMORY if isinstance(cause, MemoryError) else error.message
+    hint = _HINT if isinstance(cause, MemoryError) else error.hint
+    code = BoundFault.code if isinstance(cause, MemoryError) else error.code
+    return {
+        "failed": [message, *_spelt(error)[1:4], hint, code],
+        "is_source": isinstance(error, TemplateSourceError),
+    }
+
+
+def _spelt(error: TemplateError) -> list[Any]:
+    """The arguments of an equal one."""
+    return [error.message, error.name, error.line, error.column, error.hint, error.code]
+
+
+def main() -> None:
+    """Serve the parent at the other end of the descriptor, until it has gone."""
+    descriptor, parent = map(int, sys.argv[1:])
+    for module in _IMPORTED_LATE:
+        importlib.import_module(module)
+    for codec in _CODECS:
+        codecs.lookup(codec)
+    for name in ENGINES:
+        template_engine(name)
+    confinement = Confinement(parent)
+    Relief.lift = confinement.lift
+    channel = Channel(socket.socket(fileno=descriptor))
+    try:
+        channel.send({"ready": os.getpid()})
+        Worker(channel, confinement).serve()
+    except ChannelError:
+        pass  # the parent has gone
+
+
+if __name__ == "__main__":
+    main()
