@@ -20,17 +20,17 @@ from reactor import (
     ResourceError,
     Watch,
 )
-from reactor.resources.accounts import shadow
+from reactor.resources.accounts import commands
 from reactor.resources.accounts.database import GROUP, GroupLine, find_group
-from reactor.resources.accounts.membership import Membership, groups_of, members_of, moves
-from reactor.resources.accounts.names import (
+from reactor.resources.accounts.planner import Membership, groups_of, members_of, moves
+from reactor.resources.accounts.preflight import refuse_group
+from reactor.resources.accounts.properties import (
     AccountId,
     AccountName,
     AccountNames,
     accounts_named,
     irreversible,
 )
-from reactor.resources.accounts.preflight import refuse_group
 
 
 class Group(Resource, kind="group"):
@@ -147,5 +147,5 @@ class Group(Resource, kind="group"):
         return (self._step(" and ".join(words), "gpasswd", "--members", ",".join(due.after)),)
 
     def _step(self, words: str, program: str, *options: str) -> Action:
-        run = partial(shadow.change, program, *options, "--", self.name)
+        run = partial(commands.change, program, *options, "--", self.name)
         return Action(f"Would have {words}", words, run, is_proof=True)

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 
 from reactor import Action, Plan, ResourceError
 from reactor.hostfs import Change, attributes_diff
-from reactor.resources.accounts import shadow
+from reactor.resources.accounts import commands
 from reactor.resources.accounts.database import PasswdLine, ShadowLine
-from reactor.resources.accounts.membership import moves
 
 if TYPE_CHECKING:
     from reactor.resources.accounts.user import User
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+Membership = Literal["minimum", "inclusive"]
+"""Whether others may be there, too: `minimum` leaves them, `inclusive` takes them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ def _bring_group(user: User, state: UserState, account: PasswdLine) -> Plan:
         words = f"changed group from {account.gid} to {user.name}"
         return (_step(user, words, "usermod", ["--gid", user.name]),)
     words = f"created the missing group {user.name}"
-    run = partial(shadow.change, "groupadd", "--gid", str(account.gid), "--", user.name)
+    run = partial(commands.change, "groupadd", "--gid", str(account.gid), "--", user.name)
     return (Action(f"Would have {words}", words, run, is_proof=True),)
 
 
@@ -124,7 +128,7 @@ def _set_password(user: User, state: UserState) -> Plan:
         return ()
     line = f"{user.name}:{user.password}\n".encode()
     words = "set the password"
-    run = partial(shadow.change, "chpasswd", "--encrypted", input=line)
+    run = partial(commands.change, "chpasswd", "--encrypted", input=line)
     return (Action(f"Would have {words}", words, run, is_proof=True),)
 
 
@@ -191,8 +195,36 @@ def _step(
     return Action(
         would=f"Would have {words}",
         did=words,
-        run=partial(shadow.change, program, *options, "--", user.name),
+        run=partial(commands.change, program, *options, "--", user.name),
         diff=partial(attributes_diff, user.ref, shown, created=program == "useradd") if shown else None,
         is_proof=is_proof,
         reads_back=not is_proof,
     )
+
+
+class Moves(NamedTuple):
+    """Names that ``come`` and ``go``, and all that are there ``after`` that. It is false when none does."""
+
+    come: list[str]
+    go: list[str]
+    after: list[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.come or self.go)
+
+
+def moves(found: Sequence[str], wanted: Sequence[str], membership: Membership) -> Moves:
+    """What makes the names ``found`` those ``wanted``."""
+    come = [name for name in wanted if name not in found]
+    go = [name for name in found if name not in wanted and membership == "inclusive"]
+    return Moves(come, go, [name for name in found if name not in go] + come)
+
+
+def members_of(group: str) -> str:
+    """The space of claims on who is in ``group``, whose keys are users."""
+    return f"members of the group {group}"
+
+
+def groups_of(user: str) -> str:
+    """The space of claims on what ``user`` is in, whose keys are groups."""
+    return f"groups of the user {user}"

@@ -38,16 +38,15 @@ from reactor.resources.accounts.database import (
     is_date,
     users,
 )
-from reactor.resources.accounts.membership import Membership, groups_of, members_of
-from reactor.resources.accounts.names import (
+from reactor.resources.accounts.planner import Membership, UserState, groups_of, members_of, plan_user
+from reactor.resources.accounts.preflight import refuse_user
+from reactor.resources.accounts.properties import (
     AccountId,
     AccountName,
     AccountNames,
     accounts_named,
     irreversible,
 )
-from reactor.resources.accounts.planner import UserState, plan_user
-from reactor.resources.accounts.preflight import refuse_user
 
 # crypt(5): a method, maybe parameters, salt and hash; ! in front locks it, and ! or * alone is no password at all.
 _HASH = re.compile(r"!{0,2}(\$[a-z0-9-]+\$[./A-Za-z0-9$=,+_-]+)|[!*]{1,2}")

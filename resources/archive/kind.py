@@ -28,13 +28,12 @@ from reactor import (
     single_name,
 )
 from reactor.hostfs import Explaining, Parent, accounts_of, checksum_of, first_made, names_of
-from reactor.resources.archive.directory import may_be_directory
 from reactor.resources.archive.observer import Observer
 from reactor.resources.archive.planner import plan_archive
 from reactor.resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size, UnpackedMode
+from reactor.resources.archive.staging import may_be_directory
 from reactor.resources.archive.state import ArchiveState, Desired
-from reactor.resources.download.properties import Checksum
-from reactor.resources.download.source import Source, split_credentials
+from reactor.resources.download.source import Checksum, Source, split_credentials
 from reactor.resources.file.kind import Account, parse_mode
 
 

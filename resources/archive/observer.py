@@ -21,9 +21,8 @@ from reactor.hostfs import (
 )
 from reactor.resources.archive.staging import staging_path
 from reactor.resources.archive.state import ArchiveState, Desired
-from reactor.resources.download.digest import digest_of
 from reactor.resources.download.download_origin import Origin, fingerprint
-from reactor.resources.download.partial_download import partial_path
+from reactor.resources.download.partial_download import digest_of, partial_path
 
 
 class Observer:

@@ -12,9 +12,8 @@ from functools import partial
 
 from reactor import Action, Plan, ResourceError
 from reactor.hostfs import FileType
-from reactor.resources.archive import ownership
-from reactor.resources.archive.content import Expected
-from reactor.resources.archive.download import download
+from reactor.resources.archive import archive_file
+from reactor.resources.archive.archive_file import Expected, download
 from reactor.resources.archive.extraction import extract
 from reactor.resources.archive.state import ArchiveState, Desired
 
@@ -33,7 +32,7 @@ def _absent(desired: Desired, state: ArchiveState) -> Plan:
     plan = _tidy(desired) if state.partial or state.interrupted else ()
     if state.type is FileType.ABSENT:
         return plan
-    return (*plan, _step("Would have removed", "removed the archive", partial(ownership.remove, desired)))
+    return (*plan, _step("Would have removed", "removed the archive", partial(archive_file.remove, desired)))
 
 
 def _present(desired: Desired, state: ArchiveState) -> Plan:
@@ -48,13 +47,13 @@ def _present(desired: Desired, state: ArchiveState) -> Plan:
     elif state.partial:
         plan.extend(_tidy(desired))
     if has_archive and not (downloading or state.is_owned or desired.cleanup):
-        run = partial(ownership.give_anew, desired.path, state.wanted)
+        run = partial(archive_file.give_anew, desired.path, state.wanted)
         plan.append(_step("Would have updated attributes", "changed owner and group of the archive", run))
     if extracting:
         run = partial(extract, desired, state.wanted, expected)
         plan.append(_step("Would have extracted", f"unpacked it into {desired.extract_parent}", run))
     if has_archive and desired.cleanup:
-        run = partial(ownership.clean_up, desired)
+        run = partial(archive_file.clean_up, desired)
         plan.append(_step("Would have cleaned up", "removed the archive after unpacking", run))
     return tuple(plan)
 
@@ -77,7 +76,7 @@ def _download(desired: Desired, state: ArchiveState, expected: Expected) -> Acti
 
 def _tidy(desired: Desired) -> Plan:
     words = "removed what an interrupted run left"
-    return (_step(f"Would have {words}", words, partial(ownership.tidy, desired)),)
+    return (_step(f"Would have {words}", words, partial(archive_file.tidy, desired)),)
 
 
 def _step(would: str, did: str, run: Callable[[], Awaitable[None]]) -> Action:

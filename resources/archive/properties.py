@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from reactor import ARCHIVE_SUFFIXES, AbsolutePath, archive_format, register_header_secrets, single_name
-from reactor.resources.download.properties import http_filename
+from reactor.resources.download.source import http_filename
 from reactor.resources.file.kind import parse_mode
 
 _ENDS = f"{', '.join(ARCHIVE_SUFFIXES[:-1])} or {ARCHIVE_SUFFIXES[-1]}"

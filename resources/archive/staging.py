@@ -16,10 +16,28 @@ from contextlib import contextmanager, suppress
 
 from reactor import ResourceError
 from reactor.hostfs import Parent, flush_directory, make_missing
-from reactor.resources.archive.directory import opened_directory
 
+_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PARENT_MODE = 0o755
 _TREE = "tree"
+
+
+@contextmanager
+def opened_directory(path: str, within: int | None = None) -> Iterator[int]:
+    """A descriptor of the directory at ``path``, from the directory open at ``within`` on, for a block.
+
+    A symlink there is an error. Raises OSError.
+    """
+    descriptor = os.open(path, _FLAGS, dir_fd=within)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def may_be_directory(path: str) -> bool:
+    """Whether ``path`` is a directory, or nothing that keeps one from being made there."""
+    return os.path.isdir(path) or not os.path.lexists(path)
 
 
 def staging_path(extract_parent: str, archive: str) -> str:

@@ -22,11 +22,17 @@ from reactor import (
 )
 from reactor.resources.download.download_origin import Origin, fingerprint
 from reactor.resources.download.partial_download import Partial
-from reactor.resources.download.progress import Progress
 from reactor.resources.download.source import Source
 
 if TYPE_CHECKING:
     from reactor import HttpAnswer
+import os
+import time
+from collections.abc import Callable
+
+from reactor import emit_output
+from reactor.hostfs import Explaining, Parent
+from reactor.resources.download.source import split_credentials
 
 _SILENCE = 30.0
 """Seconds that a server may take for its next byte."""
@@ -40,6 +46,9 @@ _HINTS = {
     HTTPStatus.NOT_FOUND: "check the url",
     HTTPStatus.GONE: "check the url",
 }
+_PRIVATE = 0o600
+_INTERVAL = 1.0
+"""Seconds. What takes less says nothing."""
 
 
 async def fetch(source: Source, partial: Partial, known: Origin | None) -> bool:
@@ -177,3 +186,44 @@ def _status_in_words(status: int) -> tuple[str, str | None]:
 
 def _failed(reason: str, hint: str | None = None) -> ResourceError:
     return ResourceError(f"download failed: {reason}", hint)
+
+
+async def fetch_to(url: str, path: str, *, max_size: int, patience: float) -> None:
+    """Fetch what is at ``url`` to ``path``, in a directory that is ours alone; nothing is remembered of it.
+
+    ``max_size`` is in bytes, ``patience`` in seconds. Raises ResourceError.
+    """
+    bare, credentials = split_credentials(url)
+    source = Source(bare, {}, credentials, max_size, patience)
+    with (
+        Explaining(f"download {source.shown}"),
+        Parent(path) as (directory, _),
+        Partial(directory, path) as partial,
+    ):
+        await fetch_in_time(source, partial, None)
+        partial.origin = None
+        await partial.place((os.geteuid(), os.getegid()), _PRIVATE)
+
+
+async def fetch_in_time(source: Source, partial: Partial, known: Origin | None) -> bool:
+    """Fetch as `fetch` does, within the timeout of ``source``. Raises ResourceError, also when that has passed."""
+    timeout = source.timeout
+    with trio.move_on_after(timeout or math.inf):
+        return await fetch(source, partial, known)
+    hint = "raise the timeout; what has come is gone on with, if the server can do that"
+    raise ResourceError(f"download failed: it took longer than its timeout of {timeout:g} s", hint)
+
+
+class Progress:
+    """Says at most one line in `_INTERVAL` seconds, by way of ``speak``."""
+
+    def __init__(self, speak: Callable[[str], None] = emit_output) -> None:
+        self._speak = speak
+        self._next = time.monotonic() + _INTERVAL
+
+    def __call__(self, line: Callable[[], str]) -> None:
+        """Say ``line``, if it is time to."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _INTERVAL
+            self._speak(line())

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 from urllib.parse import unquote, urlsplit, urlunsplit
+
+from pydantic import AfterValidator, ValidationInfo
+
+from reactor import register_url_secrets
+
+_CHECKSUM = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +46,57 @@ def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
     if parts.username is None:
         return bare, None
     return bare, (unquote(parts.username), unquote(parts.password or ""))
+
+
+def check_url(text: str) -> str:
+    """``text``, if it is an http or https URL; the credentials in it are secrets from then on.
+
+    Raises ValueError.
+    """
+    if not text:
+        raise ValueError("it must not be empty: write where it comes from")
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError as error:
+        raise ValueError(f"this is no URL: {error}") from None
+    register_url_secrets(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("the url must be absolute, and start with http:// or https://")
+    if not text.isprintable() or " " in text:
+        raise ValueError("the url must not hold spaces or control characters: write them as %20")
+    return text
+
+
+def is_url(source: str) -> bool:
+    """Whether a source is on a server, and not on this host."""
+    return "://" in source
+
+
+def http_filename(text: str) -> str:
+    """The last name in the path of an http or https URL. Raises ValueError for any other text."""
+    if not (filename := urlsplit(check_url(text)).path.rpartition("/")[2]):
+        raise ValueError("the url must have a filename in the path")
+    return filename
+
+
+def resolve_source(path: str, info: ValidationInfo) -> str:
+    """The absolute path of a source: a relative one starts at the directory of the manifest. Raises ValueError."""
+    base = (info.context or {}).get("base")
+    if not path or "\0" in path:
+        raise ValueError("source cannot be empty, nor hold a NUL character: write the path to copy from")
+    if not path.startswith("/") and base is None:
+        raise ValueError("the path must be absolute: there is no manifest for it to be relative to")
+    return "/" + os.path.normpath(os.path.join(base or "/", path)).lstrip("/")
+
+
+def _check_checksum(text: str) -> str:
+    if not _CHECKSUM.fullmatch(lowered := text.lower()):
+        raise ValueError("a checksum is the 64 hexadecimal digits of a SHA-256: see sha256sum")
+    return lowered
+
+
+Checksum = Annotated[str, AfterValidator(_check_checksum)]
+
+
+"""A SHA-256 in hex."""

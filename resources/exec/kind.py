@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -25,12 +26,8 @@ from reactor import (
     fragile_mounts,
 )
 from reactor.hostfs import Explaining, accounts_of
-from reactor.resources.exec.posix import Posix
 from reactor.resources.exec.properties import ExitCodes, Location, SearchPath, Umask, Variable
-from reactor.resources.exec.provider import Provider
-from reactor.resources.exec.shell import Shell
-from reactor.resources.exec.shell_syntax import shell_syntax
-from reactor.resources.exec.state import ExecState
+from reactor.resources.exec.providers import Posix, Provider, Shell, shell_syntax
 from reactor.resources.file.kind import Account, parse_mode
 from reactor.resources.process import (
     ENVIRONMENT,
@@ -44,6 +41,26 @@ from reactor.resources.process import (
 )
 
 _PROVIDERS: Final[dict[str, Provider]] = {"posix": Posix(), "shell": Shell()}
+
+
+@dataclass(frozen=True, slots=True)
+class ExecState:
+    """The answers of the guards; None where there is no such guard, or an earlier one had decided.
+
+    ``ran`` tells that the command has succeeded in this generation of the manifest, ``fruitless`` that it has without
+    making what it ``creates``, which has not been there since.
+    """
+
+    creates_exists: bool | None = None
+    onlyif_ok: bool | None = None
+    unless_ok: bool | None = None
+    ran: bool = False
+    fruitless: bool = False
+
+    @property
+    def declined(self) -> bool:
+        """Whether a guard says that there is nothing to run."""
+        return self.creates_exists is True or self.onlyif_ok is False or self.unless_ok is True
 
 
 class Exec(Resource, kind="exec", providers=tuple(_PROVIDERS)):

@@ -40,7 +40,7 @@ from reactor.hostfs import (
     refuse_foreign_link,
     refuse_read_only,
 )
-from reactor.resources.download.properties import Checksum, check_url, is_url, resolve_source
+from reactor.resources.download.source import Checksum, check_url, is_url, resolve_source
 from reactor.resources.file.observer import Observer
 from reactor.resources.file.planner import plan_file, stores
 from reactor.resources.file.state import Desired, FileState

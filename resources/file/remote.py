@@ -15,10 +15,9 @@ import trio
 
 from reactor import ResourceError, in_thread
 from reactor.hostfs import Explaining, copy, opened_downloads
-from reactor.resources.download.digest import digest_of
 from reactor.resources.download.download_origin import Origin, fingerprint
 from reactor.resources.download.fetching import fetch
-from reactor.resources.download.partial_download import Partial
+from reactor.resources.download.partial_download import Partial, digest_of
 from reactor.resources.download.source import Source
 
 _MOST_OF_AN_ANSWER = 30.0

@@ -9,9 +9,9 @@ import os
 
 from reactor import ResourceError, fragile_mounts
 from reactor.hostfs import Explaining
+from reactor.resources.mount.comparison import is_bind
 from reactor.resources.mount.fstab import Entry
-from reactor.resources.mount.mount_point import mount_point
-from reactor.resources.mount.options import is_bind
+from reactor.resources.mount.mount_table import mount_point
 from reactor.resources.mount.state import Desired, MountState
 
 

@@ -11,12 +11,16 @@ from contextlib import ExitStack, suppress
 from reactor import ResourceError, fragile_mounts
 from reactor.hostfs import Explaining, Parent, is_changeable
 from reactor.resources import textfile
-from reactor.resources.mount.devices import is_same
+from reactor.resources.mount.comparison import for_remount, is_bind, is_same, learn
 from reactor.resources.mount.fstab import FSTAB, Entry
-from reactor.resources.mount.mount_point import Operand, bind_source, mount_point, unmount_in
-from reactor.resources.mount.mount_table import Mounted, mounts_at
-from reactor.resources.mount.option_aliases import learn
-from reactor.resources.mount.options import for_remount, is_bind
+from reactor.resources.mount.mount_table import (
+    Mounted,
+    Operand,
+    bind_source,
+    mount_point,
+    mounts_at,
+    unmount_in,
+)
 from reactor.resources.mount.state import Desired
 from reactor.resources.process import perform
 from reactor.resources.service.systemd_dbus import dbus_systemd

@@ -15,8 +15,7 @@ from pydantic import AfterValidator, ValidationInfo
 
 from reactor import DistrustedError, ResourceError, in_thread, open_input
 from reactor.hostfs import Attributes, Explaining, checksum_of, open_source, private_copy, private_directory
-from reactor.resources.download.properties import http_filename, is_url, resolve_source
-from reactor.resources.download.source import shown_url
+from reactor.resources.download.source import http_filename, is_url, resolve_source, shown_url
 from reactor.resources.package.planner import Change, Changes, Compare, Desired, Refusals
 
 SUFFIXES: Final = {"apt": ".deb", "dnf": ".rpm"}
@@ -180,7 +179,7 @@ def _opened(path: str, has_checksum: bool) -> int:
 
 async def _fetch(url: str, path: str) -> str:
     """Put what is at ``url`` to ``path``, fetched as an archive is, and return that. Raises ResourceError."""
-    from reactor.resources.download.to_file import fetch_to  # noqa: PLC0415 - most packages come from repositories
+    from reactor.resources.download.fetching import fetch_to  # noqa: PLC0415 - most packages come from repositories
 
     await fetch_to(url, path, max_size=_MAX_SIZE, patience=_TIMEOUT)
     return path

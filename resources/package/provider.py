@@ -11,17 +11,29 @@ from typing import Final, NamedTuple
 import trio
 
 from reactor import GroupError, ResourceError, emit_output
-from reactor.resources.download.properties import is_url
-from reactor.resources.package.catalog import Catalog
+from reactor.resources.download.source import is_url
+from reactor.resources.package.catalog import Catalog, choose
+from reactor.resources.package.commands import released
 from reactor.resources.package.database import Database, Stamp, stamp_of, stamps_of
 from reactor.resources.package.error_lines import complaint
-from reactor.resources.package.locks import released
 from reactor.resources.package.package_files import PackageFiles
-from reactor.resources.package.planner import Change, Changes, Desired, Refusals, Step, plan_package
-from reactor.resources.package.preflight import Preflight
-from reactor.resources.package.state import PackageState
-from reactor.resources.package.transaction import NOTHING, Others, Versions, beginning, others_between
-from reactor.resources.package.version_choice import choose
+from reactor.resources.package.planner import (
+    Change,
+    Changes,
+    Desired,
+    PackageState,
+    Refusals,
+    Step,
+    plan_package,
+)
+from reactor.resources.package.transaction import (
+    NOTHING,
+    Others,
+    Preflight,
+    Versions,
+    beginning,
+    others_between,
+)
 from reactor.resources.process import Completed, missing_rights
 
 _MARKS: Final = (Step.HOLD, Step.RELEASE)

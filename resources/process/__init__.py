@@ -5,12 +5,18 @@ what that is, `reaper_client` has a `reaper` end it when we can't, `files` take 
 that, `quoting` makes words of its text, `identity` is who it runs as.
 """
 
-from reactor.resources.process.command import ENVIRONMENT, Command, Completed, require_startable, run
-from reactor.resources.process.files import memory_file
+from reactor.resources.process.command import (
+    ENVIRONMENT,
+    Command,
+    Completed,
+    missing_rights,
+    perform,
+    require_startable,
+    run,
+)
 from reactor.resources.process.identity import Identity, identity_of
-from reactor.resources.process.output import output_tail
+from reactor.resources.process.output import memory_file, output_tail
 from reactor.resources.process.quoting import pieces, split_words
-from reactor.resources.process.system_command import missing_rights, perform
 
 __all__ = [
     "ENVIRONMENT",

@@ -22,11 +22,10 @@ import trio
 
 from reactor import ResourceError, fragile_mounts, left_alone
 from reactor.hostfs import open_directory
-from reactor.resources.process.files import follow, memory_file
-from reactor.resources.process.group import end_group
 from reactor.resources.process.identity import Identity
-from reactor.resources.process.output import TAIL_BYTES, Output, output_tail
-from reactor.resources.process.reaper_client import ensure_reaper, killed_with_us
+from reactor.resources.process.output import TAIL_BYTES, Output, follow, memory_file, output_tail
+from reactor.resources.process.process_tree import end_group
+from reactor.resources.process.reaper import ensure_reaper, killed_with_us
 
 ENVIRONMENT: Final = {
     "PATH": "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin",
@@ -34,14 +33,10 @@ ENVIRONMENT: Final = {
     "LC_ALL": "C",
 }
 """All that a command sees besides its own variables: it must not matter who started reactor, or from where."""
-
 UMASK: Final = 0o022
 """What new files of a command are not given, whatever the umask of reactor is."""
-
 _DRAIN_GRACE = 0.25  # what a daemon left behind writes to inherited pipes is not the command's output
-
 _LONGEST_FIRST_LINE = 256  # bytes of a script that Linux looks at: BINPRM_BUF_SIZE
-
 _MAY_ENTER = "run as root, or as a user who may enter every directory of the path"
 
 
@@ -311,6 +306,8 @@ _EXHAUSTED = {
     errno.EMFILE: "let fewer run at once, with --jobs, or raise the limit of open files, `ulimit -n`",
     errno.EAGAIN: "let fewer run at once, with --jobs, or raise the limit of processes, `ulimit -u`",
 }
+
+
 """What to do when a limit is reached."""
 
 
@@ -363,3 +360,18 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:  # a real-time signal
         return f"signal {number}"
+
+
+async def perform(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - as subprocess.run calls it
+    """Run a program that must succeed; it reads ``input``. Raises ResourceError with its last words otherwise."""
+    completed = await run(Command(arguments, "/", ENVIRONMENT, input=input))
+    if completed.exit_code != 0:
+        words = output_tail(completed.stdout, completed.stderr)
+        raise ResourceError(
+            f"{arguments[0]} failed with exit code {completed.exit_code}{words}", missing_rights()
+        )
+
+
+def missing_rights() -> str | None:
+    """The hint for a program of the system that has failed for somebody other than root."""
+    return None if os.geteuid() == 0 else "run as root"

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import FileIO
+from typing import Final
+
+import trio
 
 TAIL_BYTES = 64 * 1024
 """So much of each stream is kept; it is also the longest line passed on in one piece."""
-
 _WORDS_LINES = 3
 _WORDS_WIDTH = 200
+INTERVAL: Final = 0.1
+"""Seconds between two looks: the kernel tells nobody that such a file grows."""
 
 
 class Output:
@@ -52,3 +60,37 @@ def output_tail(stdout: str, stderr: str) -> str:
     """The last lines of a command for an error text, each on a line of its own; those of stderr, if any."""
     lines = [line.rstrip() for line in (stderr if stderr.strip() else stdout).splitlines() if line.strip()]
     return "".join(f"\n  {line[:_WORDS_WIDTH]}" for line in lines[-_WORDS_LINES:])
+
+
+@contextmanager
+def memory_file() -> Iterator[FileIO]:
+    """A new one, to write to its end. It takes no more once this is over: a daemon may have kept it, to write for ever."""
+    fd = os.memfd_create("output", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    with FileIO(fd, "r+") as file:
+        fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)  # who opens /dev/stderr empties it
+        try:
+            yield file
+        finally:
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
+
+
+async def follow(file: FileIO, output: Output) -> None:
+    """Pass on what is written to ``file``, until cancelled."""
+    place = 0
+    try:
+        while True:
+            place = _pass_on(file, place, output)
+            await trio.sleep(INTERVAL)
+    finally:
+        _pass_on(file, place, output)
+
+
+def _pass_on(file: FileIO, place: int, output: Output) -> int:
+    """What was written from ``place`` until now; returns where that ends."""
+    end = os.fstat(file.fileno()).st_size
+    if end < place:  # somebody has emptied it
+        place = 0
+    while place < end and (chunk := os.pread(file.fileno(), min(TAIL_BYTES, end - place), place)):
+        output.feed(chunk)
+        place += len(chunk)
+    return place

@@ -9,6 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+import trio
+
+TERM_GRACE = 2.0
+"""Seconds between SIGTERM and SIGKILL."""
+_KILL_GRACE = 1.0  # a process that waits for the kernel does not even take SIGKILL; it must not hold us
+_PAUSE = 0.02
+
 
 class Process(NamedTuple):
     """A process. Its number and the time it was started at, in ticks since boot, are together no other's."""
@@ -80,3 +87,30 @@ def _send(process: Process, number: int) -> None:
                 signal.pidfd_send_signal(pidfd, number)
         finally:
             os.close(pidfd)
+
+
+async def end_group(group: int) -> None:
+    """End all processes of a group whose leader is a child not yet reaped, and all that descend from them.
+
+    That keeps the number from becoming a stranger's. Every member has `TERM_GRACE` to clean up, also when the
+    leader goes first.
+    """
+    family = ProcessTree(group)
+    for number, grace in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, _KILL_GRACE)):
+        family.send(number)
+        with trio.move_on_after(grace):
+            while members := family.alive():
+                for each in members:
+                    await _wait_for_exit(each.pid)
+
+
+async def _wait_for_exit(pid: int) -> None:
+    try:
+        pidfd = os.pidfd_open(pid)
+    except OSError:  # gone meanwhile, or no descriptor is left: look again soon
+        await trio.sleep(_PAUSE)
+        return
+    try:
+        await trio.lowlevel.wait_readable(pidfd)
+    finally:
+        os.close(pidfd)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 
 import trio
@@ -23,6 +24,7 @@ from reactor.hostfs import (
     attributes_diff,
     content_diff,
     is_changeable,
+    lock_temporary,
     make_missing,
     open_path,
     private_directory,
@@ -30,10 +32,10 @@ from reactor.hostfs import (
     write,
 )
 from reactor.resources.process import ENVIRONMENT, Command, output_tail, require_startable, run
-from reactor.resources.scaffold.pending_commands import note_of, noted
 from reactor.resources.scaffold.state import Difference, ScaffoldState
 from reactor.resources.scaffold.target import TargetTree
 
+_NOTE = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PLACEHOLDER = "{}"
 _PERMISSIONS = 0o777
 _AT_ONCE = 32
@@ -41,8 +43,28 @@ _AT_ONCE = 32
 same time share one flush."""
 _SHOWN = 100
 """Files whose diff is shown; of the others their number is."""
-
 _writers: trio.lowlevel.RunVar[trio.CapacityLimiter] = trio.lowlevel.RunVar("writers")
+
+
+def note_of(path: str) -> str:
+    """Where the note is: beside the file at ``path``, named as a temporary file and litter once nobody holds it."""
+    directory, base = os.path.split(path)
+    return f"{directory}/.post.{blake2b(os.fsencode(base), digest_size=6).hexdigest()}.reactor"
+
+
+@contextmanager
+def noted(path: str) -> Iterator[None]:
+    """Owe the commands for the file at ``path`` from now on, and no longer once the block has ended without an error."""
+    with Parent(note_of(path)) as (directory, name):
+        with Explaining(f"write {note_of(path)}"):
+            fd = os.open(name, _NOTE, 0o600, dir_fd=directory)
+        try:
+            lock_temporary(fd)
+            yield
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=directory)
+        finally:
+            os.close(fd)
 
 
 @dataclass(frozen=True, slots=True)

@@ -375,14 +375,14 @@ async def test_a_redirect_from_https_to_http_is_refused(server, path, tls, trust
 
 
 async def test_a_long_download_says_how_far_it_is_but_not_all_the_time(server, path, monkeypatch):
-    monkeypatch.setattr("reactor.resources.download.progress._INTERVAL", 0.0)
+    monkeypatch.setattr("reactor.resources.download.fetching._INTERVAL", 0.0)
     body = os.urandom(3 << 20)
     server.serve(body)
     lines = await said(make(path, server.url()))
     assert 1 <= len(lines) <= 3
     assert all(line.startswith("downloaded ") and " of 3 MiB (" in line for line in lines)
     path.unlink()
-    monkeypatch.setattr("reactor.resources.download.progress._INTERVAL", 60.0)
+    monkeypatch.setattr("reactor.resources.download.fetching._INTERVAL", 60.0)
     assert await said(make(path, server.url())) == []
 
 

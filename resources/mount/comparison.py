@@ -6,10 +6,16 @@ It tells of flags always, of other options only if it likes to, and then in word
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from reactor import fragile_mounts
+from reactor.hostfs import NormalForms
 from reactor.resources.accounts.database import gid_of, uid_of
+from reactor.resources.mount.fstab import is_tag, node_of
+from reactor.resources.mount.mount_table import Mounted, mounts_at
+from reactor.resources.mount.state import Desired
 
 _FLAGS = {
     "ro": "rw",
@@ -20,10 +26,8 @@ _FLAGS = {
     "nodiratime": "diratime",
 }
 """What a flag is called when it is set, and when it is not."""
-
 _ACCESS_TIMES = ("noatime", "relatime", "strictatime")
 """One of them holds. The kernel shows nothing for the last."""
-
 _IMPLIED = {
     "user": ("nosuid", "nodev", "noexec"),
     "users": ("nosuid", "nodev", "noexec"),
@@ -32,14 +36,17 @@ _IMPLIED = {
     "atime": ("relatime",),
 }
 """What mount(8) makes of options that the kernel does not know."""
-
 _READ_ONLY = {"cramfs", "erofs", "iso9660", "romfs", "squashfs"}
-
 _OCTAL = {"mode", "umask", "fmask", "dmask"}
 _ACCOUNTS: Mapping[str, Callable[[str], int | None]] = {"uid": uid_of, "gid": gid_of}
 """The options that name an account, which the kernel shows as numbers; who is not in the files is taken for granted."""
 _NUMBER = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_FAMILIES = {"nfs4": "nfs", "fuseblk": "fuse"}
+_DEVICE = "device"
+"""What the normal form of the device is called; those of options have their names before an equals sign."""
+_HOST_ENDS = ":"
+"""In the name of what a server has. What else a device is called is looked up, and not compared."""
 
 
 def is_bind(options: Iterable[str]) -> bool:
@@ -127,3 +134,82 @@ def _number(text: str, base: int) -> int | None:
 def _split(option: str) -> tuple[str, str]:
     key, _, value = option.partition("=")
     return key, value
+
+
+async def is_same(device: str, fstype: str, options: frozenset[str], mounted: Mounted, point: str) -> bool:
+    """Whether ``mounted``, at ``point``, shows what ``device`` does. What can't be told is taken for granted.
+
+    Raises ResourceError when a directory that is bound is where nothing answers.
+    """
+    if is_bind(options):
+        for path in (device, point):
+            await fragile_mounts().ask(path)
+        return _is_same_place(device, point)
+    if fstype != "auto" and _family(fstype) != _family(mounted.fstype):
+        return False
+    if device.startswith("/dev/") or is_tag(device):
+        return _is_same_node(device, mounted.source)
+    if mounted.source.startswith("/dev/"):
+        # That of a loop device for a file, whose name the kernel does not tell here.
+        return True
+    if "/" in device or ":" in device:
+        return device.rstrip("/") == mounted.source.rstrip("/") or _family(fstype) == "fuse"
+    return True  # a mere label, as of tmpfs
+
+
+def _family(fstype: str) -> str:
+    return _FAMILIES.get(fstype, fstype).partition(".")[0]
+
+
+def _is_same_place(device: str, point: str) -> bool:
+    try:
+        return os.path.samefile(device, point)
+    except FileNotFoundError:
+        return False
+
+
+def _is_same_node(device: str, source: str) -> bool:
+    path = node_of(device)
+    if not os.path.exists(path):  # udev has not made it, or spells it in another way
+        return True
+    return os.path.realpath(path) == os.path.realpath(source)
+
+
+def is_known(device: str, top: Mounted, forms: NormalForms) -> bool:
+    """Whether ``top`` is ``device`` of a server, as the kernel was seen to write it down."""
+    return _HOST_ENDS in device and forms.agrees(_DEVICE, device, top.source)
+
+
+def in_words_of(options: Iterable[str], top: Mounted, forms: NormalForms) -> Mounted:
+    """``top``, its options as they are in ``options`` where both are the same value."""
+    shown = parameters(top.options)
+    alike = {
+        option: f"{key}={shown[key]}"
+        for key, option in ((each.partition("=")[0], each) for each in options if "=" in each)
+        if key in shown and _option_aliases_agrees(forms, option, shown[key])
+    }
+    return top._replace(options=top.options.difference(alike.values()) | alike.keys())
+
+
+def learn(desired: Desired, before: Mounted | None) -> None:
+    """What ``desired`` asks for was mounted, or remounted, where ``before`` was: remember how it is shown."""
+    mounts = mounts_at(desired.entry.point)
+    if desired.forms is None or not mounts:
+        return
+    top, former = mounts[-1], parameters(before.options) if before is not None else {}
+    if before is None and _HOST_ENDS in desired.entry.device:
+        desired.forms.learn(_DEVICE, desired.entry.device, None, top.source)
+    shown = parameters(top.options)
+    for key, _, value in (option.partition("=") for option in desired.options if "=" in option):
+        if key in shown:
+            desired.forms.learn(f"{key}=", value, former.get(key), shown[key])
+
+
+def parameters(options: Iterable[str]) -> dict[str, str]:
+    """The options that have values, by name."""
+    return {key: value for key, sign, value in (option.partition("=") for option in options) if sign}
+
+
+def _option_aliases_agrees(forms: NormalForms, option: str, shown: str) -> bool:
+    key, _, value = option.partition("=")
+    return forms.agrees(f"{key}=", value, shown) or value.lstrip("/") == shown.lstrip("/")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ipaddress
 import struct
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from reactor.resources.network.routes import MAIN_TABLE, found_route
-from reactor.resources.network.rtnetlink import RtnetlinkSocket, message
+from reactor.resources.network.routing_table import MAIN_TABLE, found_route
+from reactor.resources.network.rtnetlink import NLM_F_CREATE, NLM_F_REPLACE, RtnetlinkSocket, message
 from reactor.watchers.netlink_socket import Frame, attributes
+from reactor.watchers.netlink_topics import RTM_NEWROUTE
 
 _RTM_GETROUTE: Final = 26
 _LOCAL_TABLE, _RTPROT_KERNEL, _RTM_F_CLONED = 255, 2, 0x200
@@ -71,3 +72,14 @@ def _is_of_somebody(entry: RouteEntry) -> bool:
     flags = int.from_bytes(entry.frame.body[8:12], sys.byteorder)
     is_made = entry.frame.body[5] == _RTPROT_KERNEL or entry.table == _LOCAL_TABLE
     return not is_made and not flags & _RTM_F_CLONED
+
+
+async def routes_from(kernel: RtnetlinkSocket, family: int, packed: bytes) -> list[RouteEntry]:
+    """Those from the address of these bytes. Raises OSError as the kernel does."""
+    return [route for route in await all_routes(kernel, family) if route.source == packed]
+
+
+async def set_source_again(kernel: RtnetlinkSocket, routes: Sequence[RouteEntry]) -> None:
+    """Have ``routes`` as they were found. Raises OSError as the kernel does."""
+    for route in routes:
+        await kernel.change(Frame(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, 0, route.frame.body))

@@ -1,0 +1,172 @@
+"""Brings an archive to its path: fetched beside it, compared with its checksum, and only then put in place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from reactor import ResourceError, emit_output, in_thread
+from reactor.hostfs import (
+    Attributes,
+    Explaining,
+    Parent,
+    PreviousContent,
+    Source,
+    flush_directory,
+    is_litter,
+    is_only_ours,
+    open_content,
+    set_attributes,
+    store,
+)
+from reactor.resources.archive import staging
+from reactor.resources.archive.staging import staging_path
+from reactor.resources.archive.state import Desired
+from reactor.resources.download.download_origin import Origin, fingerprint
+from reactor.resources.download.fetching import fetch_in_time
+from reactor.resources.download.partial_download import Partial, digest_of, partial_path
+
+_COPY = os.O_RDWR | os.O_CLOEXEC
+MODE = 0o640
+"""Of an archive: nobody but its owner and its group needs to read it, and it may have been got with a password."""
+
+
+async def download(desired: Desired, owner: tuple[int, int], expected: Expected) -> None:
+    """Have the archive at its path, owned by ``owner`` (ids), as the server has it. Raises ResourceError.
+
+    One that is there already, and that the server still has, is not fetched again. If it is to be unpacked, that is
+    owed from the moment it is in place, whatever happens to this process. Then ``expected`` is what it holds.
+    """
+    source = desired.source
+    with Explaining(f"download {source.shown} to {desired.path}"), Parent(desired.path) as (directory, base):
+        known = await _known(desired)
+        with Partial(directory, desired.path) as partial:
+            await partial.recall(fingerprint(source.url))
+            if not await fetch_in_time(source, partial, known):
+                partial.restart(None)
+                emit_output("the server still has the same archive: it is not fetched again")
+                expected.checksum = known.checksum if known is not None else None
+                await give(desired.path, owner)
+                return
+            if desired.checksum not in (None, partial.checksum):
+                found = partial.checksum
+                partial.restart(None)
+                words = f'download failed: checksum mismatch, expected "{desired.checksum}" got "{found}"'
+                raise ResourceError(words, "correct the checksum, if that is the archive you want")
+            expected.checksum = partial.checksum
+            if desired.extract_parent is not None:
+                await staging.owe(desired.extract_parent, desired.path, owner)
+            with PreviousContent(desired.path, desired.ref, directory, base) as former:
+                await partial.place(owner, MODE)
+                await former.keep()
+
+
+async def _known(desired: Desired) -> Origin | None:
+    """What is recorded of the archive at the path, if that is still what we fetched, and nobody else can write to it."""
+    origin = Origin.recorded(desired.path)
+    if desired.checksum is not None or origin is None or origin.url != fingerprint(desired.source.url):
+        return None
+    if not origin.etag and not origin.last_modified:
+        return None
+    found = await in_thread(digest_of_ours, desired.path)
+    return origin if found == origin.checksum else None
+
+
+@dataclass(slots=True)
+class Expected:
+    """The SHA-256 of the archive that is to be unpacked, in hex; None until it is known."""
+
+    checksum: str | None
+
+
+def digest_of_ours(path: str) -> str | None:
+    """The SHA-256 of the archive at ``path`` if nobody else can have written to it, else None. Blocking. Raises OSError."""
+    try:
+        fd = open_content(path)
+    except (FileNotFoundError, ResourceError):
+        return None
+    try:
+        return digest_of(fd) if is_only_ours(os.fstat(fd)) else None
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def verified(path: str, checksum: str | None, staging: int) -> Iterator[str]:
+    """A path that leads to the bytes of the archive at ``path``, which have this SHA-256, for a block.
+
+    Where others may write to the archive, they are those of a copy in the directory open at ``staging``, which is ours.
+    Blocking. Raises ResourceError when the archive holds something else by now, and OSError.
+    """
+    fd = open_content(path)
+    try:
+        if is_only_ours(os.fstat(fd)):
+            found = digest_of(fd) if checksum is not None else None
+        else:
+            original, fd = fd, _unnamed(staging)
+            try:
+                found = digest_of(original, fd)
+            finally:
+                os.close(original)
+        if checksum is not None and found != checksum:
+            hint = "see who may write to it; the next attempt fetches it again"
+            raise ResourceError(f"{path} was changed after it had been verified", hint)
+        yield f"/proc/self/fd/{fd}"
+    finally:
+        os.close(fd)
+
+
+def _unnamed(directory: int) -> int:
+    """A new file without a name in the directory: a crash leaves nothing of it."""
+    with suppress(OSError):  # not every file system has O_TMPFILE
+        return os.open(".", _COPY | os.O_TMPFILE, 0o600, dir_fd=directory)
+    fd = os.open("copy", _COPY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600, dir_fd=directory)
+    os.unlink("copy", dir_fd=directory)
+    return fd
+
+
+async def give(path: str, owner: tuple[int, int]) -> None:
+    """Let the archive at ``path``, which only we can write to, belong to ``owner``."""
+    await set_attributes(path, Attributes(*owner, MODE))
+
+
+async def give_anew(path: str, owner: tuple[int, int]) -> None:
+    """The same for one that others may have open for writing: a new file takes its place."""
+    await store(path, Source(path), Attributes(*owner, MODE))
+
+
+async def remove(desired: Desired) -> None:
+    """Remove the archive; what it held is kept, as of any file that goes for good."""
+    with (
+        Explaining(f"remove {desired.path}"),
+        Parent(desired.path) as (directory, base),
+        PreviousContent(desired.path, desired.ref, directory, base) as former,
+    ):
+        await _unlink(directory, base)
+        await former.keep()
+        Origin.forget(desired.path)
+
+
+async def clean_up(desired: Desired) -> None:
+    """Remove the archive, which has been unpacked and can be fetched again."""
+    with Explaining(f"remove {desired.path}"), Parent(desired.path) as (directory, base):
+        await _unlink(directory, base)
+
+
+async def tidy(desired: Desired) -> None:
+    """Remove what an interrupted run left and nobody will go on with."""
+    with Explaining(f"remove what an interrupted run left of {desired.path}"):
+        with Parent(partial_path(desired.path)) as (directory, base):
+            if is_litter(base, os.geteuid(), directory):
+                os.unlink(base, dir_fd=directory)
+        if desired.extract_parent is not None and desired.ensure == "absent":
+            with suppress(FileNotFoundError):
+                await in_thread(staging.discard, staging_path(desired.extract_parent, desired.path))
+
+
+async def _unlink(directory: int, base: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(base, dir_fd=directory)
+    await flush_directory(directory)
