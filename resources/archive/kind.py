@@ -34,7 +34,7 @@ from reactor.resources.archive.properties import ArchivePath, ArchiveUrl, Count,
 from reactor.resources.archive.staging import may_be_directory
 from reactor.resources.archive.state import ArchiveState, Desired
 from reactor.resources.download.source import Checksum, Source, split_credentials
-from reactor.resources.file.kind import Account, parse_mode
+from reactor.resources.file.properties import Account, parse_mode
 
 
 class Archive(Resource, kind="archive", providers=("http",)):

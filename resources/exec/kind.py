@@ -28,7 +28,7 @@ from reactor import (
 from reactor.hostfs import Explaining, accounts_of
 from reactor.resources.exec.properties import ExitCodes, Location, SearchPath, Umask, Variable
 from reactor.resources.exec.providers import Posix, Provider, Shell, shell_syntax
-from reactor.resources.file.kind import Account, parse_mode
+from reactor.resources.file.properties import Account, parse_mode
 from reactor.resources.process import (
     ENVIRONMENT,
     Command,

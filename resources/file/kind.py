@@ -5,10 +5,10 @@ from __future__ import annotations
 import os.path
 import stat
 from collections.abc import Collection, Coroutine, Iterable, Mapping
-from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal, Self
+from functools import cached_property
+from typing import Any, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import Field
 
 from reactor import (
     AbsolutePath,
@@ -23,100 +23,38 @@ from reactor import (
     in_thread,
 )
 from reactor.hostfs import (
-    MAX_ID,
     Content,
-    Explaining,
     FileType,
     Inline,
-    Parent,
     Source,
     accounts_of,
     checksum_of,
-    first_made,
-    is_id,
     keep_for_undo,
     names_of,
-    open_path,
-    refuse_foreign_link,
-    refuse_read_only,
 )
-from reactor.resources.download.source import Checksum, check_url, is_url, resolve_source
+from reactor.resources.download.source import Checksum, is_url, split_credentials
+from reactor.resources.download.source import Source as Download
 from reactor.resources.file.observer import Observer
-from reactor.resources.file.planner import plan_file, stores
+from reactor.resources.file.planner import plan_file
+from reactor.resources.file.preflight import preflight
+from reactor.resources.file.properties import (
+    MAX_MODE,
+    Account,
+    Mode,
+    SourcePath,
+    Text,
+    enterable,
+    mode_properties,
+    parse_mode,
+    special_bits,
+)
 from reactor.resources.file.state import Desired, FileState
 from reactor.resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
 
-_MAX_MODE = 0o777
 _LARGEST = 4 << 30
 """Bytes of a file on a server."""
 _PATIENCE = 600.0
 """Seconds that a download may take."""
-
-
-@lru_cache(maxsize=64)
-def parse_mode(text: str) -> int:
-    """The permission bits in ``0644``, ``644``, ``0o644`` or ``0O644``. Raises ValueError for anything else."""
-    digits = text[2:] if text[:2] in ("0o", "0O") else text
-    if not digits or not set(digits) <= set("01234567"):
-        raise ValueError(f"mode {text!r} is not a valid octal number: write it as 0644")
-    mode = int(digits, 8)
-    if mode > _MAX_MODE:
-        raise ValueError(
-            f"mode {text!r} exceeds the maximum 0777: write setgid: true or sticky: true; setuid can't be set"
-        )
-    return mode
-
-
-def _enterable(mode: int) -> int:
-    """The mode of a directory: whoever may read or write in it may enter it too, as in CCM."""
-    return mode | (mode & 0o444) >> 2 | (mode & 0o222) >> 1
-
-
-def _special(setgid: bool | None, sticky: bool | None) -> int:
-    """The bits of the mode."""
-    return (stat.S_ISGID if setgid else 0) | (stat.S_ISVTX if sticky else 0)
-
-
-def _in_words(mode: int) -> dict[str, Any]:
-    """All twelve bits, as properties have them; those of the special ones that are set."""
-    special = {"setuid": stat.S_ISUID, "setgid": stat.S_ISGID, "sticky": stat.S_ISVTX}
-    return {"mode": f"{mode & _MAX_MODE:04o}", **{name: True for name, bit in special.items() if mode & bit}}
-
-
-def _check_mode(text: str) -> str:
-    parse_mode(text)
-    return text
-
-
-def _check_account(name: str) -> str:
-    if not name:
-        raise ValueError("it must not be empty: write a name or a numeric id")
-    if "\0" in name:
-        raise ValueError("it must not hold a NUL character: write a name or a numeric id")
-    if is_id(name) and int(name) > MAX_ID:
-        raise ValueError(f"{name} is not an id: the highest is {MAX_ID}")
-    return name
-
-
-def _check_content(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"character {error.start + 1} can't be written as UTF-8: use source for binary content"
-        ) from None
-    return text
-
-
-def _resolve_source(path: str, info: ValidationInfo) -> str:
-    return check_url(path) if is_url(path) else resolve_source(path, info)
-
-
-SourcePath = Annotated[str, AfterValidator(_resolve_source)]
-"""Where to copy from: a URL, or an absolute path in one spelling; a relative one starts at the directory of the manifest."""
-
-Account = Annotated[str, AfterValidator(_check_account)]
-"""The name of a user or group, or its id in decimal digits."""
 
 
 class File(Resource, kind="file", providers=("posix",)):
@@ -131,7 +69,7 @@ class File(Resource, kind="file", providers=("posix",)):
 
     name: AbsolutePath
     ensure: Literal["present", "absent", "directory"]
-    content: Annotated[str, AfterValidator(_check_content)] | None = None
+    content: Text | None = None
     """What the file holds, as text."""
     source: SourcePath | None = None
     """A file to copy, relative to the directory of the manifest; or an http or https URL."""
@@ -141,7 +79,7 @@ class File(Resource, kind="file", providers=("posix",)):
     """The user it belongs to: a name, or an id in digits."""
     group: Account | None = None
     """The group it belongs to: a name, or an id in digits."""
-    mode: Annotated[str, AfterValidator(_check_mode)] | None = None
+    mode: Mode | None = None
     """Permissions in octal, at most 0777. Who may read or write a directory may also enter it: 0640 is 0750 there."""
     setgid: Flag | None = None
     """The setgid bit: what is made in a directory belongs to its group. Unset, a directory keeps it and a file loses it."""
@@ -162,7 +100,7 @@ class File(Resource, kind="file", providers=("posix",)):
         except (OSError, ValueError):
             mode = "0755" if ensure == "directory" else "0644"
             return {"owner": str(os.geteuid()), "group": str(os.getegid()), "mode": mode}
-        mode = f"{found.st_mode & _MAX_MODE:04o}"
+        mode = f"{found.st_mode & MAX_MODE:04o}"
         return {"owner": str(found.st_uid), "group": str(found.st_gid), "mode": mode}
 
     async def present(self) -> Mapping[str, Any]:
@@ -177,7 +115,7 @@ class File(Resource, kind="file", providers=("posix",)):
             "owner": owner,
             "group": group,
         }
-        found |= _in_words(state.mode)
+        found |= mode_properties(state.mode)
         if state.type is FileType.FILE:
             found["checksum"] = (await self.outputs())["checksum"]
         return found
@@ -253,41 +191,7 @@ class File(Resource, kind="file", providers=("posix",)):
 
     async def preflight(self, state: FileState) -> None:
         """Look whether there is something to copy, a validator, and a directory where something can be changed."""
-        desired = self._observer.desired
-        if stores(desired, state) and desired.content is not None:
-            if desired.validator is not None:
-                await desired.validator.require_startable()
-            with Explaining(f"write {self.name}"):
-                await desired.content.prepare()
-                desired.content.head(0)
-        made = (
-            first_made(self.name)
-            if self.ensure == "directory" and state.type is FileType.ABSENT
-            else self.name
-        )
-        with Explaining(f"{self._doing(state)} {self.name}"), Parent(made) as (directory, _):
-            refuse_read_only(directory)
-        if state.type is not FileType.ABSENT:
-            self._rehearse_attributes(state)
-
-    def _doing(self, state: FileState) -> str:
-        """What the change is called when it fails."""
-        if self.ensure == "absent":
-            return "remove"
-        if state.type is (FileType.DIRECTORY if self.ensure == "directory" else FileType.FILE):
-            return "write" if stores(self._observer.desired, state) else "set the attributes of"
-        return "create the directory" if self.ensure == "directory" else "write"
-
-    def _rehearse_attributes(self, state: FileState) -> None:
-        """Look whether owner, group and mode may be set on the file that is there, where they are all that is managed."""
-        found = (state.uid, state.gid, state.mode)
-        if state.shared and self._observer.desired.content is None and found != state.wanted:
-            with Explaining(f"set the attributes of {self.name}"):
-                fd = open_path(self.name)
-                try:
-                    refuse_foreign_link(fd, self.name)
-                finally:
-                    os.close(fd)
+        await preflight(self._observer.desired, state)
 
     async def reversal(self, state: FileState) -> Self:
         """The file or directory that was found, with its content if that is managed; or nothing at the path."""
@@ -301,7 +205,7 @@ class File(Resource, kind="file", providers=("posix",)):
             words = f"the setuid or sticky bit of {self.name} could not be brought back"
             raise ResourceError(words, "take it away yourself, or remove reverse")
         found: dict[str, Any] = {"owner": str(state.uid), "group": str(state.gid)}
-        found |= _in_words(state.mode)
+        found |= mode_properties(state.mode)
         if state.type is FileType.DIRECTORY:
             return type(self)(
                 name=self.name, ensure="directory", **{"setgid": False, "sticky": False} | found
@@ -357,7 +261,7 @@ class File(Resource, kind="file", providers=("posix",)):
         """The path, with all that is managed of it."""
         wishes: dict[str, object] = {"ensure": self.ensure}
         if self.ensure != "absent":
-            wishes.update(owner=self.owner, group=self.group, mode=self._permissions & _MAX_MODE)
+            wishes.update(owner=self.owner, group=self.group, mode=self._permissions & MAX_MODE)
             special = {"setgid": self.setgid, "sticky": self.sticky}
             wishes.update({name: wish for name, wish in special.items() if wish is not None})
             if self.content is not None:
@@ -376,7 +280,7 @@ class File(Resource, kind="file", providers=("posix",)):
         if self.owner is None or self.group is None or self.mode is None or self.ensure == "absent":
             return Desired(self.name, "absent", force=self.force)
         validator = None if self.validate_with is None else Validator(self.validate_with)
-        special = _special(self.setgid is not None, self.sticky is not None)
+        special = special_bits(self.setgid is not None, self.sticky is not None)
         content, mode = self._wanted_content(), self._permissions
         return Desired(
             self.name,
@@ -394,8 +298,8 @@ class File(Resource, kind="file", providers=("posix",)):
     def _permissions(self) -> int:
         """All twelve bits."""
         mode = parse_mode(self.mode or "0")
-        special = _special(self.setgid, self.sticky)
-        return special | (_enterable(mode) if self.ensure == "directory" else mode)
+        special = special_bits(self.setgid, self.sticky)
+        return special | (enterable(mode) if self.ensure == "directory" else mode)
 
     def _wanted_content(self) -> Content | None:
         if self.content is not None:
@@ -405,9 +309,7 @@ class File(Resource, kind="file", providers=("posix",)):
         return self._remote(self.source) if is_url(self.source) else Source(self.source)
 
     def _remote(self, url: str) -> Content:
-        from reactor.resources.download.source import Source as Download  # noqa: PLC0415 - few files come from a server
-        from reactor.resources.download.source import split_credentials  # noqa: PLC0415
-        from reactor.resources.file.remote import Remote  # noqa: PLC0415
+        from reactor.resources.file.remote import Remote  # noqa: PLC0415 - few files come from a server
 
         bare, credentials = split_credentials(url)
         download = Download(bare, {}, credentials, _LARGEST, _PATIENCE)
