@@ -11,13 +11,13 @@ import trio
 from reactor import Diff, ResourceError
 from reactor.hostfs import (
     Attributes,
-    Explaining,
+    ErrorContext,
     Inline,
     content_diff,
-    find_litter,
+    find_stale_temporaries,
     open_source,
-    remove_litter,
-    store,
+    remove_stale_temporaries,
+    write_file,
 )
 
 _MODE = 0o644
@@ -31,7 +31,7 @@ Change = Callable[[str], str]
 
 def read(path: str) -> str | None:
     """What the file at ``path`` holds; None when there is none. Raises ResourceError when it can't be read."""
-    with Explaining(f"read {path}"):
+    with ErrorContext(f"read {path}"):
         try:
             # Neither the kind of its newlines nor anything else may get lost between reading and writing.
             with open(path, encoding="utf-8", newline="", opener=_opened) as file:
@@ -56,9 +56,9 @@ async def edit(path: str, change: Change) -> None:
         if after != before:
             attributes = _attributes(path)
             directory, base = os.path.split(path)
-            litter = await find_litter(directory, base, attributes.uid)
-            await remove_litter(path, litter, attributes.uid)
-            await store(path, Inline(after), attributes)
+            stale_temporaries = await find_stale_temporaries(directory, base, attributes.uid)
+            await remove_stale_temporaries(path, stale_temporaries, attributes.uid)
+            await write_file(path, Inline(after), attributes)
 
 
 async def replace(path: str, text: str) -> None:
@@ -68,7 +68,7 @@ async def replace(path: str, text: str) -> None:
 
 def mode(path: str) -> int | None:
     """The permissions of the file at ``path``; None when there is none. Raises ResourceError when that can't be told."""
-    with Explaining(f"look at {path}"):
+    with ErrorContext(f"look at {path}"):
         try:
             return stat.S_IMODE(os.stat(path).st_mode)
         except FileNotFoundError:
@@ -77,7 +77,7 @@ def mode(path: str) -> int | None:
 
 def set_mode(path: str, permissions: int) -> None:
     """Give the file at ``path`` these permissions. Raises ResourceError when that can't be done."""
-    with Explaining(f"change the mode of {path}"):
+    with ErrorContext(f"change the mode of {path}"):
         fd = _opened(path, os.O_RDONLY)
         try:
             os.fchmod(fd, permissions)
@@ -100,7 +100,7 @@ def _opened(path: str, _flags: int) -> int:
 
 
 def _attributes(path: str) -> Attributes:
-    with Explaining(f"look at {path}"):
+    with ErrorContext(f"look at {path}"):
         try:
             found = os.stat(path)
         except FileNotFoundError:

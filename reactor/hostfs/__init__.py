@@ -13,7 +13,6 @@ symlink, and everything else is done through that descriptor.
 - ``disks``: changing file systems that may hang;
 - ``fsync``: bringing written files to the disk, in groups;
 - ``content``: what a file shall hold: a text, or a copy of another file;
-- ``checksum``: the SHA-256 of a file;
 - ``diff``: unified diffs of files;
 - ``backups``: keeping what a file held before it is replaced or removed;
 - ``private``: copies that other programs read and nobody else can reach;
@@ -35,11 +34,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reactor.hostfs.attributes import NOTHING_WANTED, Attributes, Change, FileType, type_of
     from reactor.hostfs.backups import PreviousContent, keep_for_undo
-    from reactor.hostfs.checksum import checksum_of
-    from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, copy, read
+    from reactor.hostfs.content import EMPTY, INLINE_LIMIT, Content, Inline, Source, checksum_of, copy, read
     from reactor.hostfs.diff import attributes_diff, content_diff, new_file_diff, secret_diff
     from reactor.hostfs.downloads import opened_downloads
-    from reactor.hostfs.errors import Explaining, explained
+    from reactor.hostfs.errors import ErrorContext, resource_error
     from reactor.hostfs.fsync import flush, flush_directory, sync_file_system
     from reactor.hostfs.normal_forms import NormalForms, spelled_alike
     from reactor.hostfs.owners import MAX_ID, accounts, accounts_of, is_id, names_of
@@ -47,47 +45,53 @@ if TYPE_CHECKING:
     from reactor.hostfs.records import forget_record, read_record, write_record
     from reactor.hostfs.safe_open import (
         Parent,
-        first_made,
+        first_missing_path,
         is_mount_point,
-        make_missing,
+        make_directories,
         open_content,
         open_directory,
         open_path,
-        open_place,
+        open_resolved,
         open_source,
-        opened_listing,
         refuse_foreign_link,
+        scan_directory,
     )
-    from reactor.hostfs.stat_stamp import Stamp, settled, stamp_of
+    from reactor.hostfs.stat_stamp import Stamp, stamp_is_reliable, stamp_of
     from reactor.hostfs.temp_files import (
-        find_litter,
-        is_litter,
+        find_stale_temporaries,
+        is_stale_temporary,
         is_temporary_name,
         lock_temporary,
     )
     from reactor.hostfs.tree import mount_points_in
-    from reactor.hostfs.write import Validator, create_directory, remove, remove_litter, set_attributes, store
-    from reactor.hostfs.writers import is_changeable, is_only_ours, others_may_write, refuse_read_only
+    from reactor.hostfs.write import (
+        Validator,
+        create_directory,
+        remove_path,
+        remove_stale_temporaries,
+        set_attributes,
+        write_file,
+    )
+    from reactor.hostfs.writers import is_only_ours, others_may_replace, others_may_write, refuse_read_only
 
 _HOMES = {
     "attributes": ("NOTHING_WANTED", "Attributes", "Change", "FileType", "type_of"),
     "backups": ("PreviousContent", "keep_for_undo"),
-    "checksum": ("checksum_of",),
-    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "copy", "read"),
+    "content": ("EMPTY", "INLINE_LIMIT", "Content", "Inline", "Source", "checksum_of", "copy", "read"),
     "downloads": ("opened_downloads",),
     "diff": ("attributes_diff", "content_diff", "new_file_diff", "secret_diff"),
-    "errors": ("Explaining", "explained"),
+    "errors": ("ErrorContext", "resource_error"),
     "fsync": ("flush", "flush_directory", "sync_file_system"),
     "normal_forms": ("NormalForms", "spelled_alike"),
     "owners": ("MAX_ID", "accounts", "accounts_of", "is_id", "names_of"),
     "private": ("private_copy", "private_directory"),
     "records": ("forget_record", "read_record", "write_record"),
-    "safe_open": ("Parent", "first_made", "is_mount_point", "make_missing", "open_content", "open_directory", "open_path", "open_place", "open_source", "opened_listing", "refuse_foreign_link"),
-    "stat_stamp": ("Stamp", "settled", "stamp_of"),
-    "temp_files": ("find_litter", "is_litter", "is_temporary_name", "lock_temporary"),
+    "safe_open": ("Parent", "first_missing_path", "is_mount_point", "make_directories", "open_content", "open_directory", "open_path", "open_resolved", "open_source", "scan_directory", "refuse_foreign_link"),
+    "stat_stamp": ("Stamp", "stamp_is_reliable", "stamp_of"),
+    "temp_files": ("find_stale_temporaries", "is_stale_temporary", "is_temporary_name", "lock_temporary"),
     "tree": ("mount_points_in",),
-    "write": ("Validator", "create_directory", "remove", "remove_litter", "set_attributes", "store"),
-    "writers": ("is_changeable", "is_only_ours", "others_may_write", "refuse_read_only"),
+    "write": ("Validator", "create_directory", "remove_path", "remove_stale_temporaries", "set_attributes", "write_file"),
+    "writers": ("others_may_replace", "is_only_ours", "others_may_write", "refuse_read_only"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -99,7 +103,7 @@ __all__ = [
     "Attributes",
     "Change",
     "Content",
-    "Explaining",
+    "ErrorContext",
     "FileType",
     "Inline",
     "NormalForms",
@@ -115,31 +119,29 @@ __all__ = [
     "content_diff",
     "copy",
     "create_directory",
-    "explained",
-    "find_litter",
-    "first_made",
+    "find_stale_temporaries",
+    "first_missing_path",
     "flush",
     "flush_directory",
     "forget_record",
-    "is_changeable",
     "is_id",
-    "is_litter",
     "is_mount_point",
     "is_only_ours",
+    "is_stale_temporary",
     "is_temporary_name",
     "keep_for_undo",
     "lock_temporary",
-    "make_missing",
+    "make_directories",
     "mount_points_in",
     "names_of",
     "new_file_diff",
     "open_content",
     "open_directory",
     "open_path",
-    "open_place",
+    "open_resolved",
     "open_source",
     "opened_downloads",
-    "opened_listing",
+    "others_may_replace",
     "others_may_write",
     "private_copy",
     "private_directory",
@@ -147,16 +149,18 @@ __all__ = [
     "read_record",
     "refuse_foreign_link",
     "refuse_read_only",
-    "remove",
-    "remove_litter",
+    "remove_path",
+    "remove_stale_temporaries",
+    "resource_error",
+    "scan_directory",
     "secret_diff",
     "set_attributes",
-    "settled",
     "spelled_alike",
+    "stamp_is_reliable",
     "stamp_of",
-    "store",
     "sync_file_system",
     "type_of",
+    "write_file",
     "write_record",
 ]  # fmt: skip
 

@@ -6,6 +6,7 @@ thread goes through them in pieces, so that neither the loop nor the memory feel
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import stat
@@ -16,9 +17,9 @@ from functools import partial
 from typing import Protocol
 
 from reactor.hostfs.disks import at_length, changing
-from reactor.hostfs.errors import Explaining, explained
+from reactor.hostfs.errors import ErrorContext, resource_error
 from reactor.hostfs.safe_open import open_source
-from reactor.hostfs.stat_stamp import Stamp, settled, stamp_of
+from reactor.hostfs.stat_stamp import Stamp, stamp_is_reliable, stamp_of
 from reactor.resource.plan import ResourceError
 from reactor.resource.threads import in_thread
 
@@ -88,6 +89,8 @@ class Inline:
 
 
 EMPTY = Inline("")
+
+
 """That of a new file whose content is not managed."""
 
 
@@ -118,7 +121,7 @@ class Source:
         """
         now = time.time_ns()
         with self._opened() as (source, found):
-            self._stamp = stamp_of(found) if settled(found, now) else None
+            self._stamp = stamp_of(found) if stamp_is_reliable(found, now) else None
             if found.st_nlink == 1 and os.path.samestat(found, os.fstat(fd)):
                 words = f"the source {self._path} is the file itself"
                 raise ResourceError(words, "name another file to copy, or see what symlink leads there")
@@ -142,7 +145,7 @@ class Source:
 
     def _piece(self, fd: int, size: int) -> bytes:
         """As os.read. What goes wrong is not the fault of the file that is compared or written."""
-        with Explaining(f"read the source {self._path}"):
+        with ErrorContext(f"read the source {self._path}"):
             return os.read(fd, size)
 
     @contextmanager
@@ -154,7 +157,7 @@ class Source:
             words = f"the source {self._path} does not exist"
             raise ResourceError(words, hint, missing=self._path) from error
         except OSError as error:
-            raise explained(error, f"read the source {self._path}") from error
+            raise resource_error(error, f"read the source {self._path}") from error
         try:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode):
@@ -202,3 +205,23 @@ def _same(fd: int, read_wanted: Callable[[int], bytes]) -> bool:
         if not found:
             return True
     return False
+
+
+def checksum_of(path: str) -> str | None:
+    """The SHA-256 of the content of the regular file at ``path``, in hex; None for anything else.
+
+    A symlink to it is followed. Raises OSError, and ResourceError as `open_source`.
+    """
+    try:
+        descriptor = open_source(path)
+    except FileNotFoundError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with open(
+            descriptor, "rb", closefd=False
+        ) as file:  # of a directory it would raise, and close nothing
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    finally:
+        os.close(descriptor)

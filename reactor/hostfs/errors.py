@@ -32,7 +32,7 @@ _HINTS = {
 }
 
 
-def explained(error: OSError, doing: str, hint: str | None = None) -> ResourceError:
+def resource_error(error: OSError, doing: str, hint: str | None = None) -> ResourceError:
     """The error to raise when ``doing`` (``write /etc/motd``) has failed with ``error``; ``hint`` if one is known better."""
     reason = error.strerror or str(error)
     is_missing = error.errno == errno.ENOENT and isinstance(error.filename, str)
@@ -40,7 +40,7 @@ def explained(error: OSError, doing: str, hint: str | None = None) -> ResourceEr
     return ResourceError(f"cannot {doing}: {reason}", hint or _HINTS.get(error.errno or 0), missing=missing)
 
 
-class Explaining:
+class ErrorContext:
     """A block in which every OSError becomes a `ResourceError` that says what was being done."""
 
     __slots__ = ("_doing", "_hint")
@@ -56,4 +56,4 @@ class Explaining:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, OSError):
-            raise explained(error, self._doing, self._hint) from error
+            raise resource_error(error, self._doing, self._hint) from error

@@ -78,7 +78,7 @@ class Parent:
         os.close(self._directory)
 
 
-def make_missing(directory: str) -> None:
+def make_directories(directory: str) -> None:
     """Make the absolute ``directory``, and what is missing above it. Raises as `Parent`."""
     missing = []
     while not os.path.isdir(directory):
@@ -89,7 +89,7 @@ def make_missing(directory: str) -> None:
             os.mkdir(base, _DEFAULT_MODE, dir_fd=parent)
 
 
-def first_made(directory: str) -> str:
+def first_missing_path(directory: str) -> str:
     """The first path that has to be made for the absolute ``directory``, where that is missing: itself, or one above it."""
     while not os.path.lexists(parent := os.path.dirname(directory)):
         directory = parent
@@ -140,7 +140,7 @@ def _mount_of(fd: int) -> str:
 
 
 @contextmanager
-def opened_listing(path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+def scan_directory(path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
     """What is in the directory at the absolute ``path``, which is no symlink, for a block. Raises as `open_directory`."""
     fd = open_path(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -150,7 +150,7 @@ def opened_listing(path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
         os.close(fd)
 
 
-def open_place(path: str) -> int:
+def open_resolved(path: str) -> int:
     """A handle (O_PATH) of what is at the absolute ``path``, where a symlink as the last component is followed as well.
 
     Raises as `open_directory`.

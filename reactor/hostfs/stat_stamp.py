@@ -25,7 +25,7 @@ def stamp_of(found: os.stat_result) -> Stamp:
     )
 
 
-def settled(found: os.stat_result, now_ns: int) -> bool:
+def stamp_is_reliable(found: os.stat_result, now_ns: int) -> bool:
     """Whether a stamp taken from ``found`` proves anything; ``now_ns`` was read before that stat.
 
     Older kernels stamp by a tick of up to 10 ms: a second write in the same tick leaves the stamp as it is. So it does

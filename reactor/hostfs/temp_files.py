@@ -63,7 +63,7 @@ def lock_temporary(fd: int) -> bool:
     return True
 
 
-async def find_litter(directory: str, base: str, uid: int) -> tuple[str, ...]:
+async def find_stale_temporaries(directory: str, base: str, uid: int) -> tuple[str, ...]:
     """Names of the temporary files for ``base`` that a killed run left in ``directory``.
 
     ``uid`` is who may own them besides ourselves: a temporary file is given its owner before it is renamed. Each directory is
@@ -75,7 +75,7 @@ async def find_litter(directory: str, base: str, uid: int) -> tuple[str, ...]:
     if not listing or (names := listing.get("".join(_shortened(base)))) is None:
         return ()
     names[:] = _still_there(directory, names)
-    return tuple(name for name in names if is_litter(f"{directory}/{name}", uid))
+    return tuple(name for name in names if is_stale_temporary(f"{directory}/{name}", uid))
 
 
 def _still_there(directory: str, names: Iterable[str]) -> list[str]:
@@ -95,7 +95,7 @@ async def _listed(directory: str) -> Listing:
     return listing if is_whole else await in_thread(_list, directory)
 
 
-def is_litter(path: str, uid: int, directory: int | None = None) -> bool:
+def is_stale_temporary(path: str, uid: int, directory: int | None = None) -> bool:
     """Whether the temporary file at ``path`` is ours, or ``uid``'s, and no living process writes it.
 
     The path is absolute, or a name in the directory open at ``directory``.

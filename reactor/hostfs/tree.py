@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
-from reactor.hostfs.errors import explained
+from reactor.hostfs.errors import resource_error
 from reactor.mountinfo import read_mounts
 from reactor.resource.plan import ResourceError
 
@@ -44,7 +44,7 @@ def _telling(parent: str) -> Callable[[object, str, _Caught], None]:
         if error.errno == errno.EPERM:
             where = shlex.join([path, os.path.dirname(path)])
             hint = f"run as root; if lsattr -d {where} shows i or a, take that away with chattr -ia"
-        raise explained(error, f"remove {path}", hint) from error
+        raise resource_error(error, f"remove {path}", hint) from error
 
     return tell
 

@@ -27,13 +27,13 @@ from reactor.hostfs.attributes import Attributes
 from reactor.hostfs.backups import PreviousContent
 from reactor.hostfs.content import Content, copy
 from reactor.hostfs.disks import at_length, changing
-from reactor.hostfs.errors import Explaining, explained
+from reactor.hostfs.errors import ErrorContext, resource_error
 from reactor.hostfs.fsync import disk_at, flush, flush_directory
 from reactor.hostfs.private import private_copy
-from reactor.hostfs.safe_open import Parent, make_missing, refuse_foreign_link
-from reactor.hostfs.temp_files import is_litter, lock_temporary, temporary_name
+from reactor.hostfs.safe_open import Parent, make_directories, refuse_foreign_link
+from reactor.hostfs.temp_files import is_stale_temporary, lock_temporary, temporary_name
 from reactor.hostfs.tree import remove_tree
-from reactor.hostfs.writers import is_changeable
+from reactor.hostfs.writers import others_may_replace
 from reactor.resource.plan import ResourceError
 
 _TEMPORARY = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -55,7 +55,7 @@ class Validator(Protocol):
         """Raise ResourceError unless the file ``candidate`` may become ``path``."""
 
 
-async def store(
+async def write_file(
     path: str, content: Content, attributes: Attributes, validator: Validator | None = None
 ) -> None:
     """Make ``path`` a regular file with this content and these attributes, in one step for whoever looks.
@@ -85,7 +85,7 @@ async def _store(path: str, content: Content, attributes: Attributes, validator:
                     await _overwrite(path, directory, base, temporary.fd, attributes)
             await flush_directory(directory, device)
     except OSError as error:
-        raise explained(error, f"write {path}") from error
+        raise resource_error(error, f"write {path}") from error
 
 
 async def set_attributes(path: str, attributes: Attributes, special: int = 0) -> None:
@@ -96,7 +96,7 @@ async def set_attributes(path: str, attributes: Attributes, special: int = 0) ->
     try:
         await _on_disk(path, partial(_set_attributes_of, path, attributes, special))
     except OSError as error:
-        raise explained(error, f"set the attributes of {path}") from error
+        raise resource_error(error, f"set the attributes of {path}") from error
 
 
 async def _set_attributes_of(path: str, attributes: Attributes, special: int) -> None:
@@ -109,12 +109,12 @@ async def create_directory(path: str, attributes: Attributes, special: int = 0) 
 
     Missing parents get the default mode: the one asked for is for the directory itself. ``special`` as in `set_attributes`.
     """
-    with Explaining(f"create the directory {path}"):
+    with ErrorContext(f"create the directory {path}"):
         await _on_disk(path, partial(_create_directory, path, attributes, special))
 
 
 async def _create_directory(path: str, attributes: Attributes, special: int) -> None:
-    await changing(make_missing, os.path.dirname(path))
+    await changing(make_directories, os.path.dirname(path))
     with Parent(path) as (directory, base):
         if not _is_directory(directory, base):
             await _unlink(path, directory, base)
@@ -122,12 +122,12 @@ async def _create_directory(path: str, attributes: Attributes, special: int) -> 
         await changing(_set_attributes, path, directory, base, attributes, special)
 
 
-async def remove(path: str, *, recursive: bool) -> None:
+async def remove_path(path: str, *, recursive: bool) -> None:
     """Remove the file, symlink or directory at ``path``; one with something in it only when ``recursive``.
 
     A symlink goes, what it leads to stays, also deep inside a directory.
     """
-    with Explaining(f"remove {path}"):
+    with ErrorContext(f"remove {path}"):
         await _on_disk(path, partial(_remove, path, recursive=recursive))
 
 
@@ -141,16 +141,16 @@ async def _remove(path: str, *, recursive: bool) -> None:
             await changing(partial(os.rmdir, base, dir_fd=directory))
 
 
-async def remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
+async def remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
     """Remove temporary files that a killed run left beside ``path``."""
-    with Explaining(f"remove temporary files in {os.path.dirname(path)}"):
-        await _on_disk(path, partial(_remove_litter, path, names, uid))
+    with ErrorContext(f"remove temporary files in {os.path.dirname(path)}"):
+        await _on_disk(path, partial(_remove_stale_temporaries, path, names, uid))
 
 
-async def _remove_litter(path: str, names: tuple[str, ...], uid: int) -> None:
+async def _remove_stale_temporaries(path: str, names: tuple[str, ...], uid: int) -> None:
     with Parent(path) as (directory, _):
         for name in names:
-            if is_litter(name, uid, directory):
+            if is_stale_temporary(name, uid, directory):
                 await changing(partial(os.unlink, name, dir_fd=directory))
 
 
@@ -170,7 +170,7 @@ async def _approved(
     So it must not be theirs yet when it is copied.
     """
     is_theirs = attributes.uid not in (0, os.geteuid()) or attributes.mode & _WRITABLE_BY_OTHERS
-    if is_theirs or is_changeable(directory, temporary.name):
+    if is_theirs or others_may_replace(directory, temporary.name):
         with private_copy(temporary.fd, os.path.basename(path), attributes) as candidate:
             await validator.approve(candidate, path)
     else:
@@ -217,7 +217,9 @@ class _Temporary:
                 continue
             if lock_temporary(self.fd):
                 return
-            self._close(is_failing=False)  # another process is just finding out whether it is litter
+            self._close(
+                is_failing=False
+            )  # another process is just finding out whether it is stale_temporaries
 
     def _close(self, *, is_failing: bool) -> None:
         os.close(self.fd)

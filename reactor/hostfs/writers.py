@@ -23,7 +23,7 @@ def is_only_ours(found: os.stat_result) -> bool:
     return found.st_nlink == 1 and stat.S_ISREG(found.st_mode) and not others_may_write(found)
 
 
-def is_changeable(directory: int, base: str) -> bool:
+def others_may_replace(directory: int, base: str) -> bool:
     """Whether others than root may change where the name ``base`` in the directory open at ``directory`` leads.
 
     The name need not be there yet. Raises OSError.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
-from reactor.hostfs import Explaining
+from reactor.hostfs import ErrorContext
 
 PASSWD = "/etc/passwd"  # noqa: S105 - a path
 GROUP = "/etc/group"
@@ -88,7 +88,7 @@ def find_shadow(name: str) -> ShadowLine | None:
 
 def _lines(path: str, count: int) -> Iterator[list[str]]:
     """The fields of each line that has so many. Others, and those without numbers, as of NIS, are no account of this host."""
-    with Explaining(f"read {path}"):
+    with ErrorContext(f"read {path}"):
         try:
             with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
                 lines = [line.rstrip("\n").split(":") for line in file]

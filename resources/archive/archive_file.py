@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from reactor import ResourceError, emit_output, in_thread
 from reactor.hostfs import (
     Attributes,
-    Explaining,
+    ErrorContext,
     Parent,
     PreviousContent,
     Source,
     flush_directory,
-    is_litter,
     is_only_ours,
+    is_stale_temporary,
     open_content,
     set_attributes,
-    store,
+    write_file,
 )
 from reactor.resources.archive import staging
 from reactor.resources.archive.staging import staging_path
@@ -40,7 +40,10 @@ async def download(desired: Desired, owner: tuple[int, int], expected: Expected)
     owed from the moment it is in place, whatever happens to this process. Then ``expected`` is what it holds.
     """
     source = desired.source
-    with Explaining(f"download {source.shown} to {desired.path}"), Parent(desired.path) as (directory, base):
+    with (
+        ErrorContext(f"download {source.shown} to {desired.path}"),
+        Parent(desired.path) as (directory, base),
+    ):
         known = await _known(desired)
         with Partial(directory, desired.path) as partial:
             await partial.recall(fingerprint(source.url))
@@ -134,13 +137,13 @@ async def give(path: str, owner: tuple[int, int]) -> None:
 
 async def give_anew(path: str, owner: tuple[int, int]) -> None:
     """The same for one that others may have open for writing: a new file takes its place."""
-    await store(path, Source(path), Attributes(*owner, MODE))
+    await write_file(path, Source(path), Attributes(*owner, MODE))
 
 
 async def remove(desired: Desired) -> None:
     """Remove the archive; what it held is kept, as of any file that goes for good."""
     with (
-        Explaining(f"remove {desired.path}"),
+        ErrorContext(f"remove {desired.path}"),
         Parent(desired.path) as (directory, base),
         PreviousContent(desired.path, desired.ref, directory, base) as former,
     ):
@@ -151,15 +154,15 @@ async def remove(desired: Desired) -> None:
 
 async def clean_up(desired: Desired) -> None:
     """Remove the archive, which has been unpacked and can be fetched again."""
-    with Explaining(f"remove {desired.path}"), Parent(desired.path) as (directory, base):
+    with ErrorContext(f"remove {desired.path}"), Parent(desired.path) as (directory, base):
         await _unlink(directory, base)
 
 
 async def tidy(desired: Desired) -> None:
     """Remove what an interrupted run left and nobody will go on with."""
-    with Explaining(f"remove what an interrupted run left of {desired.path}"):
+    with ErrorContext(f"remove what an interrupted run left of {desired.path}"):
         with Parent(partial_path(desired.path)) as (directory, base):
-            if is_litter(base, os.geteuid(), directory):
+            if is_stale_temporary(base, os.geteuid(), directory):
                 os.unlink(base, dir_fd=directory)
         if desired.extract_parent is not None and desired.ensure == "absent":
             with suppress(FileNotFoundError):

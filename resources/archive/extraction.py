@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 import trio
 
 from reactor import ResourceError, UnpackingError, emit_output, in_thread, read_mounts, size_in_words, unpack
-from reactor.hostfs import Explaining, Parent, sync_file_system
+from reactor.hostfs import ErrorContext, Parent, sync_file_system
 from reactor.resources.archive import staging
 from reactor.resources.archive.archive_file import Expected, verified
 from reactor.resources.archive.observer import exists
@@ -24,7 +24,7 @@ async def extract(desired: Desired, owner: tuple[int, int], expected: Expected) 
     Until all of it is there and on the disk, it is owed. Raises ResourceError, and then nothing of a bad archive is there.
     """
     parent = desired.extract_parent or ""
-    with Explaining(f"unpack {desired.path} into {parent}"):
+    with ErrorContext(f"unpack {desired.path} into {parent}"):
         await in_thread(_extract, desired, parent, owner, expected.checksum)
         if desired.creates is not None and not exists(desired.creates):
             words = f"{desired.path} is unpacked, and {desired.creates} is still missing: nothing in it has that name"
@@ -100,7 +100,7 @@ def _merge(source: int, goal: int, way: str, points: Collection[str], *, act: bo
             words = f"the archive holds {here} as a file or a link, and a directory is there"
             raise ResourceError(words, "remove it first: directories are not replaced")
         elif act:
-            with Explaining(f"put {here} in its place"):
+            with ErrorContext(f"put {here} in its place"):
                 os.rename(name, name, src_dir_fd=source, dst_dir_fd=goal)
 
 

@@ -27,7 +27,7 @@ from reactor import (
     register_secret,
     single_name,
 )
-from reactor.hostfs import Explaining, Parent, accounts_of, checksum_of, first_made, names_of
+from reactor.hostfs import ErrorContext, Parent, accounts_of, checksum_of, first_missing_path, names_of
 from reactor.resources.archive.observer import Observer
 from reactor.resources.archive.planner import plan_archive
 from reactor.resources.archive.properties import ArchivePath, ArchiveUrl, Count, Headers, Size, UnpackedMode
@@ -167,13 +167,13 @@ class Archive(Resource, kind="archive", providers=("http",)):
         """Look whether there are directories for the archive and for what is in it. The server is not asked."""
         if self.ensure == "absent":
             return
-        with Explaining(f"write {self.name}"), Parent(self.name):
+        with ErrorContext(f"write {self.name}"), Parent(self.name):
             pass
         if self.extract_parent is None or state.creates_exists:
             return
         with (
-            Explaining(f"unpack {self.name} into {self.extract_parent}"),
-            Parent(first_made(self.extract_parent)),
+            ErrorContext(f"unpack {self.name} into {self.extract_parent}"),
+            Parent(first_missing_path(self.extract_parent)),
         ):
             if not may_be_directory(self.extract_parent):
                 hint = "name a directory in extract_parent, or remove what is there"

@@ -8,14 +8,14 @@ import time
 
 from reactor import ResourceError, fragile_mounts, in_thread
 from reactor.hostfs import (
-    Explaining,
+    ErrorContext,
     FileType,
     Stamp,
     accounts,
-    is_litter,
+    is_stale_temporary,
     open_content,
     open_path,
-    settled,
+    stamp_is_reliable,
     stamp_of,
     type_of,
 )
@@ -40,10 +40,10 @@ class Observer:
         desired = self.desired
         if desired.extract_parent is not None:  # which nobody watches
             await fragile_mounts().ask(desired.extract_parent)
-        with Explaining(f"look at {desired.path}"):
+        with ErrorContext(f"look at {desired.path}"):
             found = self._stat()
             kind = FileType.ABSENT if found is None else type_of(found.st_mode)
-            partial = is_litter(partial_path(desired.path), os.geteuid())
+            partial = is_stale_temporary(partial_path(desired.path), os.geteuid())
             interrupted = desired.extract_parent is not None and os.path.lexists(  # noqa: ASYNC240 - as an lstat
                 staging_path(desired.extract_parent, desired.path)
             )
@@ -96,7 +96,7 @@ class Observer:
             if self._stamp is None or stamp_of(before) != self._stamp:
                 self._checksum = await in_thread(digest_of, fd)
                 unmoved = stamp_of(os.fstat(fd)) == stamp_of(before)
-                self._stamp = stamp_of(before) if unmoved and settled(before, now) else None
+                self._stamp = stamp_of(before) if unmoved and stamp_is_reliable(before, now) else None
             return self._checksum
         finally:
             os.close(fd)

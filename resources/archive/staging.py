@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from reactor import ResourceError
-from reactor.hostfs import Parent, flush_directory, make_missing
+from reactor.hostfs import Parent, flush_directory, make_directories
 
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PARENT_MODE = 0o755
@@ -56,7 +56,7 @@ def make(extract_parent: str, archive: str, owner: tuple[int, int]) -> str:
     """The path of the staging directory, which is there now. Raises ResourceError when something is in its way."""
     path = staging_path(extract_parent, archive)
     if not os.path.isdir(extract_parent):
-        make_missing(os.path.dirname(extract_parent))
+        make_directories(os.path.dirname(extract_parent))
         with Parent(extract_parent) as (above, base):
             os.mkdir(base, _PARENT_MODE, dir_fd=above)
             _give(base, above, owner)

@@ -31,7 +31,7 @@ import time
 from collections.abc import Callable
 
 from reactor import emit_output
-from reactor.hostfs import Explaining, Parent
+from reactor.hostfs import ErrorContext, Parent
 from reactor.resources.download.source import split_credentials
 
 _SILENCE = 30.0
@@ -196,7 +196,7 @@ async def fetch_to(url: str, path: str, *, max_size: int, patience: float) -> No
     bare, credentials = split_credentials(url)
     source = Source(bare, {}, credentials, max_size, patience)
     with (
-        Explaining(f"download {source.shown}"),
+        ErrorContext(f"download {source.shown}"),
         Parent(path) as (directory, _),
         Partial(directory, path) as partial,
     ):

@@ -25,7 +25,7 @@ from reactor import (
     emit_output,
     fragile_mounts,
 )
-from reactor.hostfs import Explaining, accounts_of
+from reactor.hostfs import ErrorContext, accounts_of
 from reactor.resources.exec.properties import ExitCodes, Location, SearchPath, Umask, Variable
 from reactor.resources.exec.providers import Posix, Provider, Shell, shell_syntax
 from reactor.resources.file.properties import Account, parse_mode
@@ -289,7 +289,7 @@ def _find_fault(provider: Provider, text: str) -> str | None:
 async def _exists(path: str) -> bool:
     """Whether the path leads to something. Raises ResourceError when that can't be told."""
     await fragile_mounts().ask(path)
-    with Explaining(f"look at {path}"):
+    with ErrorContext(f"look at {path}"):
         try:
             Path(path).stat()  # noqa: ASYNC240 - it answers
         except (FileNotFoundError, NotADirectoryError):

@@ -16,12 +16,12 @@ from reactor.hostfs import (
     Parent,
     Stamp,
     accounts,
-    explained,
-    find_litter,
+    find_stale_temporaries,
     is_mount_point,
     open_directory,
     open_path,
-    settled,
+    resource_error,
+    stamp_is_reliable,
     stamp_of,
     type_of,
 )
@@ -40,12 +40,12 @@ class Observer:
     be read again. ``desired`` is what the resource asks for.
     """
 
-    __slots__ = ("_ids", "_litter", "_stamp", "_wanted", "desired")
+    __slots__ = ("_ids", "_stale_temporaries", "_stamp", "_wanted", "desired")
 
     def __init__(self, desired: Desired) -> None:
         self.desired = desired
         self._stamp: Stamp | None = None
-        self._litter: tuple[str, ...] | None = None
+        self._stale_temporaries: tuple[str, ...] | None = None
         self._ids: tuple[int, int] | None = None
         self._wanted = NOTHING_WANTED
 
@@ -58,9 +58,9 @@ class Observer:
         if ids is not self._ids:
             self._ids, self._wanted = ids, Attributes(*ids, desired.mode)
         wanted = self._wanted
-        if self._litter != ():  # once it is gone, nothing can bring it back but another killed run
+        if self._stale_temporaries != ():  # once it is gone, nothing can bring it back but another killed run
             directory, _, base = desired.path.rpartition("/")
-            self._litter = await find_litter(directory or "/", base, wanted.uid)
+            self._stale_temporaries = await find_stale_temporaries(directory or "/", base, wanted.uid)
         try:
             # By path, which may lead anywhere: it proves that nothing has changed, or tells how to open what is there.
             seen = os.lstat(desired.path)
@@ -74,7 +74,7 @@ class Observer:
             self._stamp = None
             return self._absent(wanted)
         except OSError as error:
-            raise explained(error, f"look at {desired.path}") from error
+            raise resource_error(error, f"look at {desired.path}") from error
 
     def _proven(self, found: os.stat_result) -> bool:
         """Whether the stamp says that all is as it was; otherwise it is dropped."""
@@ -94,7 +94,7 @@ class Observer:
         if self.desired.ensure == "absent":
             with suppress(FileNotFoundError, NotADirectoryError):
                 os.close(open_directory(os.path.dirname(self.desired.path)))
-        return FileState(FileType.ABSENT, wanted=wanted, litter=self._litter or ())
+        return FileState(FileType.ABSENT, wanted=wanted, stale_temporaries=self._stale_temporaries or ())
 
     def _look(self, wanted: Attributes) -> FileState:
         """The state of what is no regular file, or whose content is of no concern."""
@@ -130,7 +130,7 @@ class Observer:
             os.close(fd)
         state = self._state(_FILE, found, wanted, same_content=same)
         as_desired = same and (state.uid, state.gid, state.mode) == wanted
-        if as_desired and not state.litter and settled(found, now):
+        if as_desired and not state.stale_temporaries and stamp_is_reliable(found, now):
             self._stamp = stamp_of(found)
         return state
 
@@ -179,7 +179,7 @@ class Observer:
             same_content,
             occupied,
             target,
-            self._litter or (),
+            self._stale_temporaries or (),
             shared=found.st_nlink > 1 and kind is not FileType.DIRECTORY,
         )
 

@@ -12,8 +12,12 @@ from reactor.hostfs import (
     FileType,
     attributes_diff,
     content_diff,
+    create_directory,
     new_file_diff,
-    write,
+    remove_path,
+    remove_stale_temporaries,
+    set_attributes,
+    write_file,
 )
 from reactor.resources.file.state import Desired, FileState
 
@@ -29,7 +33,7 @@ def plan_file(desired: Desired, state: FileState) -> Plan:
         plan = _directory(desired, state)
     else:
         plan = _absent(desired, state)
-    return (_remove_litter(desired, state), *plan) if state.litter else plan
+    return (_remove_stale_temporaries(desired, state), *plan) if state.stale_temporaries else plan
 
 
 def stores(desired: Desired, state: FileState) -> bool:
@@ -83,7 +87,7 @@ def _directory(desired: Desired, state: FileState) -> Plan:
         Action(
             would="Would have created directory",
             did=f"created the directory{replaced}",
-            run=partial(write.create_directory, desired.path, state.wanted, desired.special),
+            run=partial(create_directory, desired.path, state.wanted, desired.special),
             diff=partial(attributes_diff, desired.path, _all_new(desired), created=True),
             is_proof=True,
         ),
@@ -108,7 +112,7 @@ def _absent(desired: Desired, state: FileState) -> Plan:
         Action(
             would=would,
             did=did,
-            run=partial(write.remove, desired.path, recursive=desired.force),
+            run=partial(remove_path, desired.path, recursive=desired.force),
             diff=partial(content_diff, desired.path, None, ()) if state.type is FileType.FILE else None,
             is_proof=True,
         ),
@@ -133,7 +137,7 @@ def _write(desired: Desired, content: Content, state: FileState, would: str, did
     return Action(
         would=would,
         did=did,
-        run=partial(write.store, desired.path, content, state.wanted, desired.validator),
+        run=partial(write_file, desired.path, content, state.wanted, desired.validator),
         diff=partial(_diff_of_new, desired, content),
         is_proof=True,
     )
@@ -144,7 +148,7 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
     return Action(
         would="Would have updated the file",
         did=", ".join([did, *map(str, changes)]) if changes else did,
-        run=partial(write.store, desired.path, content, state.wanted, desired.validator),
+        run=partial(write_file, desired.path, content, state.wanted, desired.validator),
         diff=partial(content_diff, desired.path, content, changes),
         is_proof=True,
     )
@@ -160,7 +164,7 @@ def _store_same(desired: Desired, content: Content, state: FileState, changes: t
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
-        run=partial(write.store, desired.path, content, state.wanted, desired.validator),
+        run=partial(write_file, desired.path, content, state.wanted, desired.validator),
         diff=partial(attributes_diff, desired.path, changes),
         is_proof=True,
     )
@@ -170,18 +174,22 @@ def _set_attributes(desired: Desired, state: FileState, changes: tuple[Change, .
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
-        run=partial(write.set_attributes, desired.path, state.wanted, desired.special),
+        run=partial(set_attributes, desired.path, state.wanted, desired.special),
         diff=partial(attributes_diff, desired.path, changes),
         is_proof=True,
     )
 
 
-def _remove_litter(desired: Desired, state: FileState) -> Action:
-    what = "a temporary file" if len(state.litter) == 1 else f"{len(state.litter)} temporary files"
+def _remove_stale_temporaries(desired: Desired, state: FileState) -> Action:
+    what = (
+        "a temporary file"
+        if len(state.stale_temporaries) == 1
+        else f"{len(state.stale_temporaries)} temporary files"
+    )
     return Action(
         would=f"Would have removed {what} of an interrupted run",
         did=f"removed {what} of an interrupted run",
-        run=partial(write.remove_litter, desired.path, state.litter, state.wanted.uid),
+        run=partial(remove_stale_temporaries, desired.path, state.stale_temporaries, state.wanted.uid),
         is_proof=True,
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from reactor.hostfs import (
-    Explaining,
+    ErrorContext,
     FileType,
     Parent,
-    first_made,
+    first_missing_path,
     open_path,
     refuse_foreign_link,
     refuse_read_only,
@@ -22,12 +22,12 @@ async def preflight(desired: Desired, state: FileState) -> None:
     if stores(desired, state) and desired.content is not None:
         if desired.validator is not None:
             await desired.validator.require_startable()
-        with Explaining(f"write {desired.path}"):
+        with ErrorContext(f"write {desired.path}"):
             await desired.content.prepare()
             desired.content.head(0)
     creates_directory = desired.ensure == "directory" and state.type is FileType.ABSENT
-    made = first_made(desired.path) if creates_directory else desired.path
-    with Explaining(f"{_verb(desired, state)} {desired.path}"), Parent(made) as (directory, _):
+    made = first_missing_path(desired.path) if creates_directory else desired.path
+    with ErrorContext(f"{_verb(desired, state)} {desired.path}"), Parent(made) as (directory, _):
         refuse_read_only(directory)
     if state.type is not FileType.ABSENT:
         _check_attributes(desired, state)
@@ -46,7 +46,7 @@ def _check_attributes(desired: Desired, state: FileState) -> None:
     """Raise ResourceError if owner, group and mode are all that is managed, and may not be set on the existing file."""
     found = (state.uid, state.gid, state.mode)
     if state.shared and desired.content is None and found != state.wanted:
-        with Explaining(f"set the attributes of {desired.path}"):
+        with ErrorContext(f"set the attributes of {desired.path}"):
             fd = open_path(desired.path)
             try:
                 refuse_foreign_link(fd, desired.path)

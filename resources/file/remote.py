@@ -14,7 +14,7 @@ from collections.abc import Callable
 import trio
 
 from reactor import ResourceError, in_thread
-from reactor.hostfs import Explaining, copy, opened_downloads
+from reactor.hostfs import ErrorContext, copy, opened_downloads
 from reactor.resources.download.download_origin import Origin, fingerprint
 from reactor.resources.download.fetching import fetch
 from reactor.resources.download.partial_download import Partial, digest_of
@@ -91,7 +91,7 @@ class Remote:
     async def _download(self, known: Origin | None) -> Origin:
         """Have the content here, unless the server still has ``known``; return what it has. Raises ResourceError."""
         with (
-            Explaining(f"download {self._source.shown} to {self._path}"),
+            ErrorContext(f"download {self._source.shown} to {self._path}"),
             opened_downloads() as directory,
             Partial(directory, self._path) as partial,
         ):

@@ -45,7 +45,7 @@ class FileState(NamedTuple):
     """Whether a directory that is to go has anything in it."""
     target: FileType | None = None
     """What a symlink leads to, where that matters."""
-    litter: tuple[str, ...] = ()
+    stale_temporaries: tuple[str, ...] = ()
     """Names of temporary files that a killed run left beside the path."""
     shared: bool = False
     """Whether the file has other names (hard links)."""

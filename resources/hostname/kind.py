@@ -22,7 +22,7 @@ from reactor import (
     SandboxAccess,
     Watch,
 )
-from reactor.hostfs import Explaining
+from reactor.hostfs import ErrorContext
 from reactor.resources import textfile
 from reactor.resources.process import split_words
 from reactor.watchers.readiness import HOST_NAME, ReadinessWatch
@@ -143,7 +143,7 @@ class Hostname(Resource, kind="hostname"):
         return f"{self._wanted}\n"
 
     async def _set_running(self) -> None:
-        with Explaining("set the host name"):
+        with ErrorContext("set the host name"):
             socket.sethostname(self._wanted)
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from reactor import MountInfo, ResourceError, read_mounts
-from reactor.hostfs import Explaining, Parent, is_changeable, open_directory, open_place
+from reactor.hostfs import ErrorContext, Parent, open_directory, open_resolved, others_may_replace
 from reactor.watchers.readiness import MOUNTS
 
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -30,7 +30,7 @@ class Mounted(NamedTuple):
 
 def mounts_at(point: str) -> tuple[Mounted, ...]:
     """What is mounted at ``point``, the topmost last. Raises ResourceError when a stranger leads there."""
-    with Explaining(f"read {MOUNTS}"):
+    with ErrorContext(f"read {MOUNTS}"):
         real = real_path(point)
         return tuple(_mounted(mount) for mount in read_mounts() if mount.point == real)
 
@@ -72,7 +72,7 @@ def mount_point(path: str) -> Iterator[Operand]:
 @contextmanager
 def bind_source(path: str) -> Iterator[Operand]:
     """What to call the file or directory ``path`` that is to be bound, for a block. Raises as `mount_point`."""
-    handle = open_place(path)
+    handle = open_resolved(path)
     try:
         with Parent(path) as (directory, base):
             yield _operand(path, handle, directory, base)
@@ -104,6 +104,6 @@ def real_path(path: str) -> str | None:
 
 
 def _operand(path: str, handle: int, directory: int, base: str) -> Operand:
-    if is_changeable(directory, base):
+    if others_may_replace(directory, base):
         return Operand(f"/proc/{os.getpid()}/fd/{handle}", _LITERALLY)
     return Operand(path)

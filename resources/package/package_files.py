@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ValidationInfo
 
 from reactor import DistrustedError, ResourceError, in_thread, open_input
-from reactor.hostfs import Attributes, Explaining, checksum_of, open_source, private_copy, private_directory
+from reactor.hostfs import Attributes, ErrorContext, checksum_of, open_source, private_copy, private_directory
 from reactor.resources.download.source import http_filename, is_url, resolve_source, shown_url
 from reactor.resources.package.planner import Change, Changes, Compare, Desired, Refusals
 
@@ -116,7 +116,7 @@ class PackageFiles:
         name = f"{desired.name}{suffix}"
         if is_url(source):
             return await _fetch(source, f"{self._stack.enter_context(private_directory())}/{name}")
-        with Explaining(f"read the package {source}"):
+        with ErrorContext(f"read the package {source}"):
             return await in_thread(self._copy_local, source, name, desired.checksum is not None)
 
     def _copy_local(self, path: str, name: str, has_checksum: bool) -> str:

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, Protocol
 
 from reactor import ResourceError, TemplateError
-from reactor.hostfs import Stamp, settled, stamp_of
+from reactor.hostfs import Stamp, stamp_is_reliable, stamp_of
 from reactor.resources.scaffold.source import SourceTree
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -221,4 +221,4 @@ def _stamp(path: str, now_ns: int) -> Stamp | None:
         found = os.stat(path)
     except OSError:
         return None
-    return stamp_of(found) if settled(found, now_ns) else None
+    return stamp_of(found) if stamp_is_reliable(found, now_ns) else None

@@ -11,11 +11,11 @@ from reactor import ResourceError
 from reactor.hostfs import (
     Attributes,
     Change,
-    Explaining,
-    is_litter,
+    ErrorContext,
+    is_stale_temporary,
     is_temporary_name,
     mount_points_in,
-    opened_listing,
+    scan_directory,
 )
 from reactor.resources.scaffold.state import Desired, Difference, ScaffoldState
 from reactor.resources.scaffold.verified_files import PERMISSIONS, VerifiedFiles
@@ -86,7 +86,7 @@ class TargetTree:
             return None
         self._texts = files
         for path in paths:
-            with Explaining(f"read {self.absolute(path)}"):
+            with ErrorContext(f"read {self.absolute(path)}"):
                 found = _lstat(self.absolute(path))
             if found is not None and stat.S_ISDIR(found.st_mode):
                 return None
@@ -113,7 +113,9 @@ class TargetTree:
             else tuple(self._paths.values()),
             empty=self._in_order(self._empty.intersection(needed)),
             empty_others=self._in_order(self._empty.difference(needed)),
-            litter=tuple(path for path in map(self.absolute, sorted(temporary)) if self.is_litter(path)),
+            stale_temporaries=tuple(
+                path for path in map(self.absolute, sorted(temporary)) if self.is_stale_temporary(path)
+            ),
         )
 
     def _in_order(self, directories: Iterable[str]) -> tuple[str, ...]:
@@ -130,9 +132,9 @@ class TargetTree:
             return frozenset(os.path.relpath(point, top) for point in points if point != top)
         return frozenset()
 
-    def is_litter(self, path: str) -> bool:
+    def is_stale_temporary(self, path: str) -> bool:
         """Whether the temporary file at the absolute ``path`` is ours or the owner's, and no living process writes it."""
-        return is_litter(path, 0 if self._desired is None else self._desired.uid or 0)
+        return is_stale_temporary(path, 0 if self._desired is None else self._desired.uid or 0)
 
     def doubt(self, path: str) -> None:
         """Treat the file at the absolute ``path`` as wrong until `accept`: not all of its commands have succeeded."""
@@ -166,7 +168,7 @@ class TargetTree:
         while pending:
             directory = pending.pop()
             absolute = self.absolute(directory)
-            with Explaining(f"read {absolute}"):
+            with ErrorContext(f"read {absolute}"):
                 try:
                     found = os.lstat(absolute)
                 except FileNotFoundError:
@@ -176,7 +178,7 @@ class TargetTree:
                         f"{absolute} is not a directory", "move it away, or name another target"
                     )
                 yield directory, found
-                with opened_listing(absolute) as entries:
+                with scan_directory(absolute) as entries:
                     for entry in entries:
                         path = os.path.join(directory, entry.name)
                         if entry.is_dir(follow_symlinks=False):

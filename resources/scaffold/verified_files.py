@@ -7,7 +7,7 @@ import time
 from hashlib import blake2b
 from typing import NamedTuple
 
-from reactor.hostfs import Attributes, Explaining, Stamp, open_path, read, settled, stamp_of
+from reactor.hostfs import Attributes, ErrorContext, Stamp, open_path, read, stamp_is_reliable, stamp_of
 from reactor.resources.scaffold.state import Desired
 
 PERMISSIONS = 0o777
@@ -40,11 +40,11 @@ class VerifiedFiles:
         if self._correct.get(path) == (stamp, text):
             return True
         absolute = os.path.join(self._root, path)
-        with Explaining(f"read {absolute}"):
+        with ErrorContext(f"read {absolute}"):
             content = _content(absolute)
         accepted = self._accepted.get(path)
         same = content == text.encode() or (accepted is not None and accepted[:2] == (text, _digest(content)))
-        if same and settled(found, now):
+        if same and stamp_is_reliable(found, now):
             self._correct[path] = stamp, text
         return same
 
@@ -66,7 +66,7 @@ class VerifiedFiles:
     def accept(self, path: str, text: str) -> None:
         """Treat the file as it is now as correct for ``text``. Raises ResourceError."""
         absolute = os.path.join(self._root, path)
-        with Explaining(f"read {absolute}"):
+        with ErrorContext(f"read {absolute}"):
             found = os.lstat(absolute)
             digest = _digest(_content(absolute))
         given = Attributes(found.st_uid, found.st_gid, found.st_mode & PERMISSIONS)

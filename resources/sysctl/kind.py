@@ -24,7 +24,7 @@ from reactor import (
     Watch,
     in_thread,
 )
-from reactor.hostfs import Explaining, NormalForms, Parent, remove
+from reactor.hostfs import ErrorContext, NormalForms, Parent, remove_path
 from reactor.resources import textfile
 
 _SEPARATOR = re.compile(r"[./]")
@@ -191,7 +191,7 @@ class Sysctl(Resource, kind="sysctl"):
     async def preflight(self, state: SysctlState) -> None:
         """Look whether the kernel lets anybody set the parameter. Opening it to write would be heard as a change."""
         if self._text is not None:
-            with Explaining(f"write {self._key.file}"), Parent(self._key.file):
+            with ErrorContext(f"write {self._key.file}"), Parent(self._key.file):
                 pass
         if self.value is None or state.running == self.value or os.access(self._key.path, os.W_OK):
             return
@@ -247,7 +247,9 @@ class Sysctl(Resource, kind="sysctl"):
         path, text = self._key.file, self._text
         if text is None:
             words = f"removed {path}"
-            return Action(f"Would have {words}", words, partial(remove, path, recursive=False), is_proof=True)
+            return Action(
+                f"Would have {words}", words, partial(remove_path, path, recursive=False), is_proof=True
+            )
         return Action(
             would=f"Would have written {path}",
             did=f"wrote {path}",
@@ -259,7 +261,7 @@ class Sysctl(Resource, kind="sysctl"):
 
 def _read(key: Key) -> str | None:
     """The value, with its parts one space apart: the kernel likes tabs."""
-    with Explaining(f"read {key.path}"):
+    with ErrorContext(f"read {key.path}"):
         try:
             with open(key.path, errors="surrogateescape") as file:
                 return " ".join(file.read().split())
@@ -269,7 +271,7 @@ def _read(key: Key) -> str | None:
 
 def _write(key: Key, value: str) -> None:
     """In a thread: to give memory to vm.nr_hugepages takes the kernel seconds."""
-    with Explaining(f"set {key.dotted}"):
+    with ErrorContext(f"set {key.dotted}"):
         fd = os.open(key.path, os.O_WRONLY | os.O_CLOEXEC)  # open() would create and truncate
         try:
             os.write(fd, f"{value}\n".encode())
