@@ -1,29 +1,32 @@
-"""Access to files on the host: the one way in which kinds read and write what they manage.
+"""Safe access to files on the host: every kind, also a third party's, reads and writes files through this package.
 
-reactor runs as root below directories that other people own, and whoever owns a directory may replace what is in it at
-any time. So nothing here is opened twice by path: a path is opened once, by rules that do not follow a stranger's
-symlink, and everything else is done through that descriptor.
+reactor runs as root, also below directories of other users. The owner of a directory can replace anything in it between
+two system calls. So a path is opened once, without following a symlink of another user, and everything else is done through
+that descriptor.
 
-- ``errors``: errors of the operating system as sentences, with a hint;
+A kind needs few of the names: `open_content` and `read` to look at a file, `content_diff` to show a change, `write_file`,
+`create_directory`, `set_attributes` and `remove_path` to make it, and `ErrorContext` to turn an OSError into a sentence.
+
+- ``errors``: turns errors of the operating system into sentences, with a hint;
 - ``attributes``: file types, owner, group and mode;
-- ``owners``: names of users and groups to ids;
-- ``stat_stamp``: proof, by one stat, that a file has not changed since it was read;
-- ``safe_open``: opening paths below directories that others own;
-- ``temp_files``: temporary files, and those that a killed run left behind;
-- ``disks``: changing file systems that may hang;
-- ``fsync``: bringing written files to the disk, in groups;
-- ``content``: what a file shall hold: a text, or a copy of another file;
+- ``owners``: looks up the ids of users and groups;
+- ``stat_stamp``: tells by one stat whether a file has changed since it was read;
+- ``safe_open``: opens paths below directories that other users own;
+- ``temp_files``: names temporary files, and finds those that a killed run left behind;
+- ``disks``: changes file systems that may hang;
+- ``fsync``: flushes written files to the disk, in groups;
+- ``content``: the desired content of a file: a string, or a copy of another file;
 - ``diff``: unified diffs of files;
-- ``backups``: keeping what a file held before it is replaced or removed;
-- ``private``: copies that other programs read and nobody else can reach;
-- ``downloads``: where downloads go before they are put in place;
-- ``records``: what kinds remember of what they made, in the state directory;
-- ``normal_forms``: values that the system writes down in other words than they were given;
-- ``tree``: removing directories with all that is in them;
-- ``writers``: who else may write to a file, or put something in its place;
-- ``write``: creating, replacing and removing files and directories.
+- ``backups``: keeps the content of a file before it is replaced or removed;
+- ``private``: makes copies that other programs can read and other users can't reach;
+- ``downloads``: the directory of downloads in progress;
+- ``records``: stores small records of a kind in the state directory;
+- ``normal_forms``: recognizes values that the system writes in another spelling;
+- ``tree``: removes directories with everything in them;
+- ``writers``: tells which other users can write to a file, or replace it;
+- ``write``: creates, replaces and removes files and directories.
 
-The names below are the door: kinds import from here, never from the modules. They are imported when they are first used.
+Kinds import these names from here, never from the modules. Each module is imported when one of its names is first used.
 """
 
 from __future__ import annotations

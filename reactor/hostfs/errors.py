@@ -1,4 +1,4 @@
-"""Turns errors of the operating system into sentences with a way to mend them."""
+"""Turns errors of the operating system into sentences, with a hint how to repair the cause."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _HINTS = {
     errno.EINVAL: "see whether owner and group exist in this user namespace, as /proc/self/uid_map and gid_map say;"
     " or whether the file system takes such a name",
     errno.ETXTBSY: "it is a program that runs, and is mounted by itself, so it can't be replaced: stop it first",
-    errno.ENOTCONN: "what serves the file system has ended: unmount it, and mount it anew",
-    errno.ESTALE: "its server has it no more: unmount the file system, and mount it anew",
+    errno.ENOTCONN: "what serves the file system has ended: unmount it, and mount it again",
+    errno.ESTALE: "its server has it no more: unmount the file system, and mount it again",
     errno.ELOOP: "its directories hold a loop of symlinks: see namei -l",
     errno.EIO: "its disk is failing: see dmesg",
     errno.EFBIG: "raise the limit of the size of files: ulimit -f",
@@ -33,7 +33,7 @@ _HINTS = {
 
 
 def resource_error(error: OSError, doing: str, hint: str | None = None) -> ResourceError:
-    """The error to raise when ``doing`` (``write /etc/motd``) has failed with ``error``; ``hint`` if one is known better."""
+    """The error to raise when ``doing`` (``write /etc/motd``) failed with ``error``. ``hint`` replaces the usual one."""
     reason = error.strerror or str(error)
     is_missing = error.errno == errno.ENOENT and isinstance(error.filename, str)
     missing = os.path.normpath(error.filename) if is_missing else None
@@ -41,7 +41,7 @@ def resource_error(error: OSError, doing: str, hint: str | None = None) -> Resou
 
 
 class ErrorContext:
-    """A block in which every OSError becomes a `ResourceError` that says what was being done."""
+    """Turns every OSError in the block into a ResourceError: ``with ErrorContext("write /etc/motd"):``."""
 
     __slots__ = ("_doing", "_hint")
 

@@ -49,7 +49,7 @@ _writers: trio.lowlevel.RunVar[trio.CapacityLimiter] = trio.lowlevel.RunVar("wri
 
 
 def note_of(path: str) -> str:
-    """Where the note is: beside the file at ``path``, named as a temporary file and stale_temporaries once nobody holds it."""
+    """Where the note is: beside the file at ``path``, named as a temporary file, which is stale once no process holds it."""
     directory, base = os.path.split(path)
     return f"{directory}/.post.{blake2b(os.fsencode(base), digest_size=6).hexdigest()}.reactor"
 
