@@ -190,6 +190,4 @@ def _namespace(netns: str | None) -> tuple[int, int] | None:
 
 
 socket_pool = SocketPool()
-
-
 """Those of this process: who listens and who asks know nothing of each other."""

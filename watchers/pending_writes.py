@@ -32,14 +32,10 @@ class Pace(NamedTuple):
 
 
 MANAGED = Pace(quiet=0.005, latest=0.1)
-
-
 """For what is kept as it should be: nobody may rely on a write to it."""
 
 
 INPUT = Pace(quiet=0.1, latest=1.0)
-
-
 """For what is only read, such as the source of a copy: half of it is of no use, and who writes it has a right to finish."""
 
 

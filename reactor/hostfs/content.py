@@ -85,13 +85,10 @@ class Inline:
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the string."""
-
         return self._text.encode()[:limit]
 
 
 EMPTY = Inline("")
-
-
 """The content of a new file whose content is not managed."""
 
 
@@ -141,7 +138,6 @@ class Source:
 
     def head(self, limit: int) -> bytes:
         """The first ``limit`` bytes of the source."""
-
         with self._opened() as (source, _):
             return read(source, limit, self._piece)
 

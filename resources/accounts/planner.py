@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from reactor import Action, Plan, ResourceError
 from reactor.hostfs import Change, attributes_diff
@@ -15,8 +15,6 @@ from reactor.resources.accounts.database import PasswdLine, ShadowLine
 
 if TYPE_CHECKING:
     from reactor.resources.accounts.user import User
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
 
 Membership = Literal["minimum", "inclusive"]
 """Whether others may be there, too: `minimum` leaves them, `inclusive` takes them out."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import time
+from collections.abc import Callable
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -17,22 +20,17 @@ from reactor import (
     HttpRequest,
     ResourceError,
     TooLargeError,
+    emit_output,
     http_answer,
     size_in_words,
 )
+from reactor.hostfs import ErrorContext, Parent
 from reactor.resources.download.download_origin import Origin, fingerprint
 from reactor.resources.download.partial_download import Partial
-from reactor.resources.download.source import Source
+from reactor.resources.download.source import Source, split_credentials
 
 if TYPE_CHECKING:
     from reactor import HttpAnswer
-import os
-import time
-from collections.abc import Callable
-
-from reactor import emit_output
-from reactor.hostfs import ErrorContext, Parent
-from reactor.resources.download.source import split_credentials
 
 _SILENCE = 30.0
 """Seconds that a server may take for its next byte."""

@@ -97,6 +97,4 @@ def _check_checksum(text: str) -> str:
 
 
 Checksum = Annotated[str, AfterValidator(_check_checksum)]
-
-
 """A SHA-256 in hex."""

@@ -119,14 +119,10 @@ class Change:
 
 
 Changes = Mapping[str, Change]
-
-
 """Changes by the ref of the resource that wants them."""
 
 
 Refusals = dict[str, ResourceError]
-
-
 """Why single changes can't be made, by the same refs."""
 
 

@@ -92,8 +92,6 @@ class Tree(Protocol):
 
 
 MakeTree = Callable[..., Tree]
-
-
 """Makes a tree of the names and the functions of templates, with a ``loader`` of others."""
 
 

@@ -34,8 +34,6 @@ def _split_address(text: str) -> tuple[str, int]:
 
 
 Address = Annotated[str, readable_by(_split_address)]
-
-
 """``tcp://host:port``, also ``tcp://[::1]:80``."""
 
 
@@ -101,8 +99,6 @@ def _split_port(text: str) -> tuple[str, int]:
 
 
 Port = Annotated[str, readable_by(_split_port)]
-
-
 """``tcp:22``, ``tcp6:22``, ``udp:53``, ``udp6:53``; a bare number is of tcp."""
 
 

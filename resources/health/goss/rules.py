@@ -47,8 +47,6 @@ def _check_keys(rules: Mapping[str, _Rule]) -> Mapping[str, _Rule]:
 
 
 Keyed = Annotated[Mapping[str, _Rule], AfterValidator(_check_keys)]
-
-
 """Rules of one kind. Their keys name what they look at, unless they have a property for that."""
 
 
