@@ -1,4 +1,4 @@
-"""Runs the programs of the shadow suite, one at a time: each holds the lock of the files, and others would give up."""
+"""Runs the programs that change accounts, such as useradd(8), one at a time: while one locks the files, another one fails."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HINTS = {
 
 
 async def change(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - as subprocess.run calls it
-    """Run a program that changes accounts. Raises ResourceError with what it says when it does not succeed."""
+    """Run a program that changes accounts. Raises ResourceError, with its output, when it fails."""
     async with _changing:
         try:
             await perform(*arguments, input=input)

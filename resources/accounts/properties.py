@@ -1,4 +1,4 @@
-"""Property types that accounts share: names, ids and lists of names."""
+"""Property types of accounts: names, ids and lists of names."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from pydantic import AfterValidator, Field
 from reactor import ResourceError
 
 MAX_ID = 2**32 - 2
-"""The highest id there is: to chown(2) the next one means "leave it"."""
+"""The highest id: the next one means "do not change" to chown(2)."""
 
 _MAX_LENGTH = 32
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\$?")
 
 
 def _check_name(name: str) -> str:
-    """As POSIX has it, with the ``$`` at the end that Samba's machines have."""
+    """Accept the names of POSIX, and a final ``$``, which the machine accounts of Samba have."""
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"{name!r} is not the name of an account: use letters, digits, _, - and ., a letter first"
+            f"{name!r} is not a valid account name: use letters, digits, _, - and ., a letter first"
         )
     if len(name) > _MAX_LENGTH:
-        raise ValueError(f"the name of an account has at most {_MAX_LENGTH} characters, this one {len(name)}")
+        raise ValueError(f"an account name has at most {_MAX_LENGTH} characters, this one has {len(name)}")
     return name
 
 
 def _check_no_repetition(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{name} is there twice")
+            raise ValueError(f"{name} is listed twice")
     return names
 
 
@@ -46,14 +46,14 @@ AccountId = Annotated[int, Field(ge=0, le=MAX_ID)]
 
 
 def accounts_named(kind: str, name: str, number: int | None) -> Iterator[str]:
-    """What others may call an account that they use."""
+    """The refs by which other resources may name the account."""
     yield f"{kind}#{name}"
     if number is not None:
         yield f"{kind}#{number}"
 
 
 def irreversible(what: str) -> ResourceError:
-    """The error for what is there now and could not be declared, so that nothing could bring it back."""
+    """The error for a present state that no manifest could declare, so that it can't be restored later."""
     return ResourceError(
         f"{what} as it is now could not be brought back", "change it by hand, or remove reverse"
     )

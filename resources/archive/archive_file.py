@@ -1,4 +1,4 @@
-"""Brings an archive to its path: fetched beside it, compared with its checksum, and only then put in place."""
+"""The archive file: downloads it beside its path, verifies its checksum, puts it in place, and removes it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from reactor.resources.download.partial_download import Partial, digest_of, part
 
 _COPY = os.O_RDWR | os.O_CLOEXEC
 MODE = 0o640
-"""Of an archive: nobody but its owner and its group needs to read it, and it may have been got with a password."""
+"""The mode of an archive. Only its owner and group need to read it, and the download may have needed a password."""
 
 
 async def download(desired: Desired, owner: tuple[int, int], expected: Expected) -> None:
-    """Have the archive at its path, owned by ``owner`` (ids), as the server has it. Raises ResourceError.
+    """Download the archive to its path, owned by ``owner`` (ids), unless the version there is current. Raises ResourceError.
 
-    One that is there already, and that the server still has, is not fetched again. If it is to be unpacked, that is
-    owed from the moment it is in place, whatever happens to this process. Then ``expected`` is what it holds.
+    If it must be unpacked, that is noted on the disk before it is in place, so that it survives the end of this process.
+    Sets the checksum of ``expected``.
     """
     source = desired.source
     with (
@@ -57,17 +57,17 @@ async def download(desired: Desired, owner: tuple[int, int], expected: Expected)
                 found = partial.checksum
                 partial.restart(None)
                 words = f'download failed: checksum mismatch, expected "{desired.checksum}" got "{found}"'
-                raise ResourceError(words, "correct the checksum, if that is the archive you want")
+                raise ResourceError(words, "correct the checksum, if this is the intended archive")
             expected.checksum = partial.checksum
             if desired.extract_parent is not None:
-                await staging.owe(desired.extract_parent, desired.path, owner)
+                await staging.mark_due(desired.extract_parent, desired.path, owner)
             with PreviousContent(desired.path, desired.ref, directory, base) as former:
                 await partial.place(owner, MODE)
                 await former.keep()
 
 
 async def _known(desired: Desired) -> Origin | None:
-    """What is recorded of the archive at the path, if that is still what we fetched, and nobody else can write to it."""
+    """The recorded origin of the archive, if it is unchanged since our download and no other user can write to it."""
     origin = Origin.recorded(desired.path)
     if desired.checksum is not None or origin is None or origin.url != fingerprint(desired.source.url):
         return None
@@ -79,13 +79,13 @@ async def _known(desired: Desired) -> Origin | None:
 
 @dataclass(slots=True)
 class Expected:
-    """The SHA-256 of the archive that is to be unpacked, in hex; None until it is known."""
+    """The SHA-256, in hex, of the archive to unpack; None until it is known."""
 
     checksum: str | None
 
 
 def digest_of_ours(path: str) -> str | None:
-    """The SHA-256 of the archive at ``path`` if nobody else can have written to it, else None. Blocking. Raises OSError."""
+    """The SHA-256 of the archive at ``path`` if no other user can write to it, else None. Blocking. Raises OSError."""
     try:
         fd = open_content(path)
     except (FileNotFoundError, ResourceError):
@@ -98,10 +98,10 @@ def digest_of_ours(path: str) -> str | None:
 
 @contextmanager
 def verified(path: str, checksum: str | None, staging: int) -> Iterator[str]:
-    """A path that leads to the bytes of the archive at ``path``, which have this SHA-256, for a block.
+    """Yield a path of the archive at ``path`` after its SHA-256 was compared with ``checksum``.
 
-    Where others may write to the archive, they are those of a copy in the directory open at ``staging``, which is ours.
-    Blocking. Raises ResourceError when the archive holds something else by now, and OSError.
+    If other users can write to the archive, it is the path of a private copy, in the directory open at ``staging``.
+    Blocking. Raises ResourceError if the archive has changed, and OSError.
     """
     fd = open_content(path)
     try:
@@ -114,7 +114,7 @@ def verified(path: str, checksum: str | None, staging: int) -> Iterator[str]:
             finally:
                 os.close(original)
         if checksum is not None and found != checksum:
-            hint = "see who may write to it; the next attempt fetches it again"
+            hint = "check who can write to it; the next attempt downloads it again"
             raise ResourceError(f"{path} was changed after it had been verified", hint)
         yield f"/proc/self/fd/{fd}"
     finally:
@@ -122,7 +122,7 @@ def verified(path: str, checksum: str | None, staging: int) -> Iterator[str]:
 
 
 def _unnamed(directory: int) -> int:
-    """A new file without a name in the directory: a crash leaves nothing of it."""
+    """A new file without a name in the directory, which a crash removes."""
     with suppress(OSError):  # not every file system has O_TMPFILE
         return os.open(".", _COPY | os.O_TMPFILE, 0o600, dir_fd=directory)
     fd = os.open("copy", _COPY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600, dir_fd=directory)
@@ -131,17 +131,17 @@ def _unnamed(directory: int) -> int:
 
 
 async def give(path: str, owner: tuple[int, int]) -> None:
-    """Let the archive at ``path``, which only we can write to, belong to ``owner``."""
+    """Give the archive at ``path``, which only we can write to, to ``owner``."""
     await set_attributes(path, Attributes(*owner, MODE))
 
 
 async def give_anew(path: str, owner: tuple[int, int]) -> None:
-    """The same for one that others may have open for writing: a new file takes its place."""
+    """Replace the archive by a copy that belongs to ``owner``: other processes may have the old one open for writing."""
     await write_file(path, Source(path), Attributes(*owner, MODE))
 
 
 async def remove(desired: Desired) -> None:
-    """Remove the archive; what it held is kept, as of any file that goes for good."""
+    """Remove the archive, with a backup."""
     with (
         ErrorContext(f"remove {desired.path}"),
         Parent(desired.path) as (directory, base),
@@ -153,13 +153,13 @@ async def remove(desired: Desired) -> None:
 
 
 async def clean_up(desired: Desired) -> None:
-    """Remove the archive, which has been unpacked and can be fetched again."""
+    """Remove the archive after unpacking, without a backup: it can be downloaded again."""
     with ErrorContext(f"remove {desired.path}"), Parent(desired.path) as (directory, base):
         await _unlink(directory, base)
 
 
 async def tidy(desired: Desired) -> None:
-    """Remove what an interrupted run left and nobody will go on with."""
+    """Remove what an interrupted run left behind, if it can't be resumed."""
     with ErrorContext(f"remove what an interrupted run left of {desired.path}"):
         with Parent(partial_path(desired.path)) as (directory, base):
             if is_stale_temporary(base, os.geteuid(), directory):

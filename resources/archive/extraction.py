@@ -1,4 +1,4 @@
-"""Unpacks an archive: into a staging directory, in a thread, and then to where it belongs."""
+"""Unpacks an archive into a staging directory, in a thread, and moves the content to its place."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from reactor.resources.download.fetching import Progress
 
 
 async def extract(desired: Desired, owner: tuple[int, int], expected: Expected) -> None:
-    """Unpack the archive, which is ``expected``, into its ``extract_parent``; what comes out belongs to ``owner`` (ids).
+    """Unpack the ``expected`` archive into its ``extract_parent``; the content belongs to ``owner`` (ids).
 
-    Until all of it is there and on the disk, it is owed. Raises ResourceError, and then nothing of a bad archive is there.
+    The unpacking stays noted as due until everything is on the disk. Raises ResourceError; nothing of a bad archive is then
+    in place.
     """
     parent = desired.extract_parent or ""
     with ErrorContext(f"unpack {desired.path} into {parent}"):
@@ -32,7 +33,7 @@ async def extract(desired: Desired, owner: tuple[int, int], expected: Expected) 
 
 
 def _extract(desired: Desired, parent: str, owner: tuple[int, int], checksum: str | None) -> None:
-    """All is done through one handle of the directory: whoever owns what it is in may replace it meanwhile."""
+    """Do everything through one handle of the directory: the owner of its parent may replace it at any time."""
     path = staging.make(parent, desired.path, owner)
     with Parent(path) as (goal, base):
         with staging.staged(path, goal) as (tree, ours), verified(desired.path, checksum, ours) as archive:
@@ -57,7 +58,7 @@ def _extract(desired: Desired, parent: str, owner: tuple[int, int], checksum: st
 
 
 def _reporter() -> Callable[[object, int], None]:
-    """What is called with each piece of a member: tells people, and ends the work when the check is cancelled."""
+    """A callback for each piece of a member: it reports progress, and raises when the check was cancelled."""
     progress = Progress(lambda line: trio.from_thread.run_sync(emit_output, line))
 
     def report(_member: object, written: int) -> None:
@@ -68,11 +69,11 @@ def _reporter() -> Callable[[object, int], None]:
 
 
 def move_in(staged: str, target: str, handle: int) -> None:
-    """Move all that is in the directory ``staged`` into ``target``, on the same file system.
+    """Move everything in the directory ``staged`` into ``target``, on the same file system.
 
-    ``handle`` is of the directory ``target``, which is only what people call it: by now the path may lead elsewhere.
-    Directories that are there already stay, with what else is in them; files and links are replaced, each in one step.
-    Raises ResourceError where the two do not fit together; then nothing was moved.
+    ``handle`` is the handle of ``target``; the path is for messages only, since it may lead elsewhere by now. Existing
+    directories stay, with their other content; files and links are replaced atomically. Raises ResourceError, and then moves
+    nothing, if an entry can't replace the existing one.
     """
     points = frozenset(mount.point for mount in read_mounts())
     with opened_directory(staged) as source, opened_directory(".", handle) as goal:
@@ -105,7 +106,7 @@ def _merge(source: int, goal: int, way: str, points: Collection[str], *, act: bo
 
 
 def _is_apart(goal: int, name: str, there: os.stat_result, points: Collection[str]) -> bool:
-    """Whether something is mounted there, or it is a subvolume. Of files, overlayfs gives devices that mean nothing."""
+    """Whether it is a mount point or a subvolume. The device numbers of files are meaningless on overlayfs."""
     is_other = stat.S_ISDIR(there.st_mode) and there.st_dev != os.fstat(goal).st_dev
     return is_other or os.path.join(os.readlink(f"/proc/self/fd/{goal}"), name) in points
 

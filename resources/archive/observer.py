@@ -1,4 +1,4 @@
-"""Looks at what an archive resource is about. Reads only; never asks the server."""
+"""Reads the state of an archive resource on this host. It never asks the server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reactor.resources.download.partial_download import digest_of, partial_path
 
 
 class Observer:
-    """Finds the state of one archive. Content is read once, and again when a stat says that it may have changed."""
+    """Reads the state of one archive. The content is read again only when a stat shows that it may have changed."""
 
     __slots__ = ("_checksum", "_stamp", "desired")
 
@@ -36,9 +36,9 @@ class Observer:
         self._checksum: str | None = None
 
     async def observe(self) -> ArchiveState:
-        """The state of the archive and of what it creates. Raises ResourceError when it can't be told."""
+        """The state of the archive and of the path it creates. Raises ResourceError when they can't be read."""
         desired = self.desired
-        if desired.extract_parent is not None:  # which nobody watches
+        if desired.extract_parent is not None:  # no watch checks its mount
             await fragile_mounts().ask(desired.extract_parent)
         with ErrorContext(f"look at {desired.path}"):
             found = self._stat()
@@ -64,7 +64,7 @@ class Observer:
             )
 
     def _stat(self) -> os.stat_result | None:
-        """What is at the path, to which no stranger leads."""
+        """The stat of the path, without following a symlink of another user."""
         try:
             fd = open_path(self.desired.path)
         except (FileNotFoundError, NotADirectoryError):
@@ -103,7 +103,7 @@ class Observer:
 
 
 def exists(path: str) -> bool:
-    """Whether ``path`` leads to something. Raises OSError when that can't be told."""
+    """Whether ``path`` exists, following symlinks. Raises OSError."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

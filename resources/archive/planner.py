@@ -1,8 +1,8 @@
-"""The decision table: from what was found to what is to be done. Pure, so that it can be tested as a table.
+"""The decision table of an archive: a pure function from the state to the plan.
 
-It is the table of CCM's design, with three things settled that it leaves open. An archive with the right checksum and
-the wrong owner is given to the right one. An unpacking that was cut short is owed, whatever `creates` says. And without
-a checksum, an archive that is known to come from another URL is not the right one.
+It is the table of CCM's design, and decides three cases that CCM leaves open. An archive with the right checksum and the
+wrong owner gets the right owner. An interrupted unpacking is repeated, also if `creates` exists. Without a checksum, an archive
+that is known to come from another URL is downloaded again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _IN_THE_WAY = (FileType.DIRECTORY, FileType.DEVICE)
 
 
 def plan_archive(desired: Desired, state: ArchiveState) -> Plan:
-    """What to do about ``state``. Raises ResourceError where something else is in the way."""
+    """The plan for ``state``. Raises ResourceError if a directory or device is at the path."""
     if state.type in _IN_THE_WAY:
         words = f"{desired.path} exists as {state.type.value}; cannot manage it as an archive"
         raise ResourceError(words, "choose another path, or remove what is there first")
@@ -65,7 +65,7 @@ def _must_download(desired: Desired, state: ArchiveState, *, unpacking_due: bool
         return True
     if state.same_content is not None:
         return not state.same_content
-    return unpacking_due or not state.is_owned  # nothing vouches for what is there
+    return unpacking_due or not state.is_owned  # nothing shows that the content is right
 
 
 def _download(desired: Desired, state: ArchiveState, expected: Expected) -> Action:
@@ -80,5 +80,5 @@ def _tidy(desired: Desired) -> Plan:
 
 
 def _step(would: str, did: str, run: Callable[[], Awaitable[None]]) -> Action:
-    """All of them look at what they made, and raise where it is not there."""
+    """An action that verifies its own result, and raises if it is missing."""
     return Action(would, did, run, is_proof=True)

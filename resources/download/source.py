@@ -1,4 +1,4 @@
-"""Where a download comes from, and what is sent along."""
+"""The source of a download: URL, header fields and credentials; and the property types of sources and checksums."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class Source:
 
     @property
     def shown(self) -> str:
-        """The URL for people: a query may hold a token."""
+        """The URL for messages, see `shown_url`."""
         return shown_url(self.url)
 
 
 def shown_url(url: str) -> str:
-    """A URL for people: without credentials, and without a query, which may hold a token."""
+    """The URL for messages: without credentials and query, which may contain a token."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
-    """The URL without user and password, and these."""
+    """The URL without user and password, and the user and password."""
     parts = urlsplit(url)
     bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment=""))
     if parts.username is None:
@@ -49,17 +49,14 @@ def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
 
 
 def check_url(text: str) -> str:
-    """``text``, if it is an http or https URL; the credentials in it are secrets from then on.
-
-    Raises ValueError.
-    """
+    """Return ``text`` if it is an http or https URL, and register its credentials as secrets. Raises ValueError."""
     if not text:
         raise ValueError("it must not be empty: write where it comes from")
     try:
         parts = urlsplit(text)
         _ = parts.port
     except ValueError as error:
-        raise ValueError(f"this is no URL: {error}") from None
+        raise ValueError(f"it is not a valid URL: {error}") from None
     register_url_secrets(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("the url must be absolute, and start with http:// or https://")
@@ -69,19 +66,19 @@ def check_url(text: str) -> str:
 
 
 def is_url(source: str) -> bool:
-    """Whether a source is on a server, and not on this host."""
+    """Whether ``source`` is a URL, and not a path on this host."""
     return "://" in source
 
 
 def http_filename(text: str) -> str:
-    """The last name in the path of an http or https URL. Raises ValueError for any other text."""
+    """The file name at the end of an http or https URL. Raises ValueError if there is none."""
     if not (filename := urlsplit(check_url(text)).path.rpartition("/")[2]):
         raise ValueError("the url must have a filename in the path")
     return filename
 
 
 def resolve_source(path: str, info: ValidationInfo) -> str:
-    """The absolute path of a source: a relative one starts at the directory of the manifest. Raises ValueError."""
+    """The absolute path of a source; a relative path starts at the directory of the manifest. Raises ValueError."""
     base = (info.context or {}).get("base")
     if not path or "\0" in path:
         raise ValueError("source cannot be empty, nor hold a NUL character: write the path to copy from")

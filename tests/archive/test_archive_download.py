@@ -161,7 +161,7 @@ async def test_a_server_that_is_not_there_is_complained_of(path):
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}/app.tar.gz"
         check = await converge(make(path, url))
     assert check.error.startswith("download failed: ")
-    assert check.hint == "see whether the server can be reached from here"
+    assert check.hint == "check that the server can be reached from this host"
 
 
 async def test_a_missing_directory_is_named(server, path):

@@ -70,7 +70,7 @@ def test_a_url_that_can_not_be_fetched_is_refused(url, message):
         ({"group": ""}, "group: it must not be empty"),
         ({"checksum": "abc"}, "64 hexadecimal digits of a SHA-256"),
         ({"checksum": "z" * 64}, "64 hexadecimal digits of a SHA-256"),
-        ({"headers": {"a b": "c"}}, "'a b' is no name of a header field"),
+        ({"headers": {"a b": "c"}}, "'a b' is not a valid name of a header field"),
         ({"headers": {"A": "c\r\nB: d"}}, "the value of A must be one line"),
         ({"headers": ["a"]}, "headers: Input should be a valid dict"),
         ({"password": "x"}, "password requires username"),

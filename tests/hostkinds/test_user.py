@@ -408,7 +408,7 @@ async def test_it_is_undone_by_what_was_there(former, properties):
         ({"name": "a b"}, "is not the name of an account"),
         ({"name": "a;reboot"}, "is not the name of an account"),
         ({"group": "a b"}, "is not the name of an account"),
-        ({"groups": ["a", "a"]}, "a is there twice"),
+        ({"groups": ["a", "a"]}, "a is listed twice"),
         ({"group": "a", "groups": ["a"]}, "a is the primary group already"),
         ({"home": "home"}, "must be absolute"),
         ({"home": "/a:b"}, "colons"),
