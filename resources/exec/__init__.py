@@ -1,4 +1,4 @@
-"""The kind `exec`: runs a command when its guards, its history or a refresh ask for it."""
+"""The kind `exec`: runs a command once, when its guards allow it, or on a refresh."""
 
 from reactor.resources.exec.kind import Exec, ExecState
 

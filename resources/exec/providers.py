@@ -1,4 +1,7 @@
-"""What a provider of exec does: it makes the arguments to start from the text of a command."""
+"""The providers of exec: each turns the string of a command into the arguments to start.
+
+`Posix` starts the program itself, and expands nothing. `Shell` hands the whole string to ``/bin/sh``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from reactor.resources.process import pieces, split_words
 
 _SHELL = "/bin/sh"
 _SHELLS: Final = {"sh", "ash", "bash", "dash", "ksh", "zsh", "su", "runuser", "ssh"}
-"""Programs that hand an argument to a shell."""
+"""Programs that pass an argument to a shell."""
 _OPERATOR = re.compile(
     r"""
       ^ \d* (?: >> | > | << | < ) (?: & \d | & - | (?! [=>] ) )   # a redirection begins a word
@@ -26,36 +29,36 @@ _EXPANSION = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][^}]*\}|\()|`")
 
 
 class Provider(Protocol):
-    """One way to understand the text of a command."""
+    """One way to interpret the string of a command."""
 
     def arguments(self, text: str) -> Sequence[str]:
         """The program and its arguments; empty when there is no command. Raises ValueError for bad quoting."""
 
     def words(self, text: str) -> Sequence[str]:
-        """The words that can be told without running anything, the program first. Never raises."""
+        """The words that are known without running it, the program first. Never raises."""
 
 
 class Posix:
-    """Understands quotes and escapes, and takes everything else as it stands."""
+    """Interprets quotes and escapes, and nothing else."""
 
     def arguments(self, text: str) -> Sequence[str]:
         """The words of the command. Raises ValueError for bad quoting."""
         return split_words(text)
 
     def words(self, text: str) -> Sequence[str]:
-        """The same words: a validated command splits."""
+        """The same words. A validated command has correct quoting."""
         return split_words(text)
 
 
 class Shell:
-    """Leaves all understanding of the command to the shell."""
+    """Leaves the interpretation of the command to the shell."""
 
     def arguments(self, text: str) -> Sequence[str]:
-        """The shell and the command as its one script."""
+        """The shell, with the command as its script."""
         return (_SHELL, "-c", text) if text.strip() else ()
 
     def words(self, text: str) -> Sequence[str]:
-        """The first word only: what the others mean, only the shell knows."""
+        """The first word only: the shell interprets the others."""
         try:
             return split_words(text)[:1]
         except ValueError:
@@ -63,9 +66,9 @@ class Shell:
 
 
 def shell_syntax(text: str) -> str | None:
-    """The first piece of ``text`` that a shell would not take literally; None where there is none.
+    """The first part of ``text`` that a shell would interpret, outside of quotes and escapes; None if there is none.
 
-    What is quoted or escaped is meant as it stands. Raises ValueError for bad quoting.
+    Raises ValueError for bad quoting.
     """
     if _SHELLS.intersection(map(os.path.basename, split_words(text))):
         return None

@@ -1,4 +1,4 @@
-"""The properties of a file resource, and what of them goes together."""
+"""The kind `file`: its properties, and the rules for their combinations."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ from reactor.resources.file.state import Desired, FileState
 from reactor.resources.file.validator import PLACEHOLDER, Validator, fault_of, paths_in
 
 _LARGEST = 4 << 30
-"""Bytes of a file on a server."""
+"""The largest download, in bytes."""
 _PATIENCE = 600.0
-"""Seconds that a download may take."""
+"""The longest time of a download, in seconds."""
 
 
 class File(Resource, kind="file", providers=("posix",)):
     """Manage one file or directory: existence, content, owner, group and mode.
 
-    ``content`` and ``source`` are two ways to say what a file holds. With neither, only owner, group and mode
-    are managed, and what is in the file is never read.
+    ``content`` and ``source`` are two ways to set the content. With neither, only owner, group and mode
+    are managed, and the content is never read.
     """
 
     example = "/tmp/motd --content 'Welcome' --mode 0644"  # noqa: S108 - an example that needs no root
@@ -70,29 +70,29 @@ class File(Resource, kind="file", providers=("posix",)):
     name: AbsolutePath
     ensure: Literal["present", "absent", "directory"]
     content: Text | None = None
-    """What the file holds, as text."""
+    """The content of the file, as a string."""
     source: SourcePath | None = None
     """A file to copy, relative to the directory of the manifest; or an http or https URL."""
     checksum: Checksum | None = None
-    """The SHA-256 in hex of what the URL leads to; with it, a right file is right without a question to the server."""
+    """The SHA-256 in hex of the content at the URL; a file that has it is as desired without a question to the server."""
     owner: Account | None = None
     """The user it belongs to: a name, or an id in digits."""
     group: Account | None = None
     """The group it belongs to: a name, or an id in digits."""
     mode: Mode | None = None
-    """Permissions in octal, at most 0777. Who may read or write a directory may also enter it: 0640 is 0750 there."""
+    """Permissions in octal, at most 0777. For a directory, read or write permission includes execute: 0640 becomes 0750."""
     setgid: Flag | None = None
-    """The setgid bit: what is made in a directory belongs to its group. Unset, a directory keeps it and a file loses it."""
+    """The setgid bit: new files in a directory get its group. Unset, a directory keeps the bit and a file loses it."""
     sticky: Flag | None = None
-    """The sticky bit of a directory: only its owner may remove a file in it. Unset leaves it alone."""
+    """The sticky bit of a directory: only the owner of a file may remove it. Unset, the bit is not managed."""
     validate_with: str | None = Field(default=None, alias="validate")  # pydantic has a method of that name
-    """A command that looks at the new content before it is put in place: ``visudo -cf {path}``."""
+    """A command that validates the new content before it replaces the old: ``visudo -cf {path}``."""
     force: Flag = False
     """Whether ``ensure: absent`` may remove a directory that is not empty."""
 
     @classmethod
     def shell_defaults(cls, name: str, ensure: str) -> Mapping[str, str]:
-        """Owner, group and mode stay as they are; what is new is like any file that this user makes."""
+        """Owner, group and mode of an existing file stay; a new one gets those of a file that this user creates."""
         if ensure == "absent":
             return {}
         try:
@@ -104,7 +104,7 @@ class File(Resource, kind="file", providers=("posix",)):
         return {"owner": str(found.st_uid), "group": str(found.st_gid), "mode": mode}
 
     async def present(self) -> Mapping[str, Any]:
-        """In the words of the properties; owner and group by name where they have one."""
+        """The state as properties; owner and group by name, if they have one."""
         state = await self.observe()
         if state.type is FileType.ABSENT:
             return {"ensure": "absent"}
@@ -121,14 +121,14 @@ class File(Resource, kind="file", providers=("posix",)):
         return found
 
     def property_problems(self) -> Iterable[PropertyProblem]:
-        """What is wrong with the properties taken together."""
+        """Combinations of properties that are not allowed."""
         yield from super().property_problems()
         if self.content is not None and self.source is not None:
             yield PropertyProblem(
                 ("source",), "'content' and 'source' are mutually exclusive", "remove one of them"
             )
         if self.source == self.name and self.ensure == "present":
-            hint = "name another file, or remove source: what the file holds is then left as it is"
+            hint = "name another file, or remove source: the content is then not managed"
             yield PropertyProblem(("source",), "the source is the file itself", hint)
         if self.validate_with is not None:
             yield from self._fault_of_validation(self.validate_with)
@@ -144,9 +144,9 @@ class File(Resource, kind="file", providers=("posix",)):
                 yield PropertyProblem(("force",), words, "remove force")
         elif self.force and self.name == "/":
             words = "'force: true' cannot be used with the filesystem root"
-            yield PropertyProblem(("force",), words, "name what is to be removed")
+            yield PropertyProblem(("force",), words, "name the file or directory to remove")
         if self.force and self.meta.reverse:
-            words = "what a directory holds is not kept, so its removal with 'force: true' can't be undone"
+            words = "the content of a directory is not backed up, so its removal with 'force: true' can't be undone"
             yield PropertyProblem(("meta", "reverse"), words, "remove reverse, or force")
 
     def _of_directories_alone(self) -> Iterable[PropertyProblem]:
@@ -176,25 +176,25 @@ class File(Resource, kind="file", providers=("posix",)):
                 yield PropertyProblem((), words, f"add it, for example {example}")
 
     def watches(self) -> Iterable[PathWatch]:
-        """The path, and the source whose changes are to be copied."""
+        """The path, and the source file."""
         yield PathWatch(self.name)
         for source in self.reads():
             yield PathWatch(source, is_input=True)
 
     def observe(self) -> Coroutine[Any, Any, FileState]:
-        """The state of the path. Raises ResourceError when it can't be told."""
+        """The state of the path. Raises ResourceError when it can't be read."""
         return self._observer.observe()
 
     def plan(self, state: FileState, *, refresh: bool) -> Plan:  # noqa: ARG002  a file has nothing to refresh
-        """What to do, by the decision table. Raises ResourceError where that says so."""
+        """The plan by the decision table, `plan_file`. Raises ResourceError."""
         return plan_file(self._observer.desired, state)
 
     async def preflight(self, state: FileState) -> None:
-        """Look whether there is something to copy, a validator, and a directory where something can be changed."""
+        """Check that the source, the validator and a writable directory exist."""
         await preflight(self._observer.desired, state)
 
     async def reversal(self, state: FileState) -> Self:
-        """The file or directory that was found, with its content if that is managed; or nothing at the path."""
+        """The file or directory that was found, with its content if that is managed; or no file."""
         if state.type is FileType.ABSENT:
             return type(self)(name=self.name, ensure="absent")
         whole = FileType.DIRECTORY if self.ensure == "directory" else FileType.FILE
@@ -215,23 +215,23 @@ class File(Resource, kind="file", providers=("posix",)):
         return type(self)(name=self.name, ensure="present", **found)
 
     async def outputs(self) -> Mapping[str, Any]:
-        """The path, and the SHA-256 of what the file holds."""
+        """The path, and the SHA-256 of the content."""
         checksum = await in_thread(checksum_of, self.name)
         return {"path": self.name, "checksum": checksum}
 
     def provides(self) -> Iterable[str]:
-        """The path, unless it is to go."""
+        """The path, unless it is removed."""
         return () if self.ensure == "absent" else (self.name,)
 
     def might_provide(self, missing: str) -> bool:
-        """Of paths, its own and, for a directory, those above it; no account. A package may come by what a file says."""
+        """Its own path, and for a directory also the paths above it; never an account. The file may make a package available."""
         if not missing.startswith(("/", "user#", "group#")):
             return True
         brought = f"{self.name}/" if self.ensure == "directory" else self.name
         return self.ensure != "absent" and (missing == self.name or brought.startswith(f"{missing}/"))
 
     def sandbox_access(self) -> Iterable[SandboxAccess | str]:
-        """The path; a command may validate what is to be there, and a directory keeps its setgid bit."""
+        """The path; the setgid bit; everything, if a command validates the content."""
         yield self.name
         if self.ensure == "directory" or self.setgid:
             yield SandboxAccess.SETGID
@@ -245,11 +245,11 @@ class File(Resource, kind="file", providers=("posix",)):
         return (self.source,)
 
     def removes(self) -> Iterable[str]:
-        """The path, if it is to go."""
+        """The path, if it is removed."""
         return (self.name,) if self.ensure == "absent" else ()
 
     def depends_on_paths(self) -> Iterable[str]:
-        """The parent directory, the source, the owners, and what the validator runs and reads."""
+        """The parent directory, the source, the owners, and the paths in the command of the validator."""
         if self.name != "/":
             yield self.name.rpartition("/")[0] or "/"
         yield from self.reads()
@@ -258,7 +258,7 @@ class File(Resource, kind="file", providers=("posix",)):
             yield from paths_in(self.validate_with)
 
     def claims(self) -> Iterable[Claim]:
-        """The path, with all that is managed of it."""
+        """The path, with all its managed properties."""
         wishes: dict[str, object] = {"ensure": self.ensure}
         if self.ensure != "absent":
             wishes.update(owner=self.owner, group=self.group, mode=self._permissions & MAX_MODE)
@@ -271,7 +271,7 @@ class File(Resource, kind="file", providers=("posix",)):
         yield Claim("path", self.name, wishes)
 
     def __copy__(self) -> Self:
-        """Copy the properties only: what was derived from them does not fit a copy with other ones."""
+        """Copy the properties only: a copy with other properties needs its own observer."""
         copied = super().__copy__()
         copied.__dict__.pop("_observer", None)
         return copied
@@ -296,7 +296,7 @@ class File(Resource, kind="file", providers=("posix",)):
 
     @property
     def _permissions(self) -> int:
-        """All twelve bits."""
+        """The mode with all twelve bits."""
         mode = parse_mode(self.mode or "0")
         special = special_bits(self.setgid, self.sticky)
         return special | (enterable(mode) if self.ensure == "directory" else mode)

@@ -1,4 +1,4 @@
-"""The decision table: from what was found to what is to be done. Pure, so that it can be tested as a table."""
+"""The decision table of a file: a pure function from the state to the plan."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from reactor.hostfs import (
 from reactor.resources.file.state import Desired, FileState
 
 _WRITABLE = 0o022
-_FILE = FileType.FILE  # see observer: a member looked up in its class is slow
+_FILE = FileType.FILE  # see observer: looking an enum member up is slow
 
 
 def plan_file(desired: Desired, state: FileState) -> Plan:
-    """What to do about ``state``. Raises ResourceError where the table says so."""
+    """The plan for ``state``. Raises ResourceError if the file must not be changed."""
     if desired.ensure == "present":
         plan = _present(desired, state)
     elif desired.ensure == "directory":
@@ -37,7 +37,7 @@ def plan_file(desired: Desired, state: FileState) -> Plan:
 
 
 def stores(desired: Desired, state: FileState) -> bool:
-    """Whether new content is put in place, so that a validator would look at it."""
+    """Whether the plan writes content, which a validator would read."""
     if desired.ensure != "present" or desired.content is None:
         return False
     return state.type is not _FILE or not state.same_content or _may_be_written_by_others(state)
@@ -62,7 +62,7 @@ def _present(desired: Desired, state: FileState) -> Plan:
 
 
 def _attributes_only(desired: Desired, state: FileState) -> Plan:
-    """What is there is no regular file, and there is no content to make it one."""
+    """The plan without managed content, if the path is not a regular file."""
     if state.target is FileType.FILE and not _changes(desired, state):
         return ()
     if state.type is FileType.SYMLINK:
@@ -155,12 +155,12 @@ def _store(desired: Desired, content: Content, state: FileState, changes: tuple[
 
 
 def _may_be_written_by_others(state: FileState) -> bool:
-    """Whether attributes are not enough: others may hold the file open for writing, or by another name."""
+    """Whether other users may have the file open for writing, or under another name: it must be replaced, not changed."""
     return state.uid != state.wanted.uid or state.shared or bool(state.mode & ~state.wanted.mode & _WRITABLE)
 
 
 def _store_same(desired: Desired, content: Content, state: FileState, changes: tuple[Change, ...]) -> Action:
-    """Make a new file with the same content: a former owner keeps descriptors to write to the old one."""
+    """Replace the file by a copy of itself: a former owner may still write to the old one through a descriptor."""
     return Action(
         would="Would have updated attributes",
         did=", ".join(map(str, changes)),
@@ -195,7 +195,7 @@ def _remove_stale_temporaries(desired: Desired, state: FileState) -> Action:
 
 
 def _changes(desired: Desired, state: FileState) -> tuple[Change, ...]:
-    """How owner, group and mode differ from what is asked for."""
+    """The differences of owner, group and mode from the desired ones."""
     wanted = state.wanted
     if (state.uid, state.gid, state.mode) == wanted:
         return ()

@@ -43,7 +43,7 @@ def _verb(desired: Desired, state: FileState) -> str:
 
 
 def _check_attributes(desired: Desired, state: FileState) -> None:
-    """Raise ResourceError if owner, group and mode are all that is managed, and may not be set on the existing file."""
+    """Raise ResourceError if only owner, group and mode are managed and may not be set on the existing file."""
     found = (state.uid, state.gid, state.mode)
     if state.shared and desired.content is None and found != state.wanted:
         with ErrorContext(f"set the attributes of {desired.path}"):

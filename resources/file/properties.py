@@ -29,17 +29,17 @@ def parse_mode(text: str) -> int:
 
 
 def enterable(mode: int) -> int:
-    """The mode of a directory: whoever may read or write in it may enter it too, as in CCM."""
+    """The mode of a directory, in which read or write permission includes execute (search) permission, as in CCM."""
     return mode | (mode & 0o444) >> 2 | (mode & 0o222) >> 1
 
 
 def special_bits(setgid: bool | None, sticky: bool | None) -> int:
-    """The bits of the mode."""
+    """The setgid and sticky bits of a mode."""
     return (stat.S_ISGID if setgid else 0) | (stat.S_ISVTX if sticky else 0)
 
 
 def mode_properties(mode: int) -> dict[str, Any]:
-    """All twelve bits, as properties have them; those of the special ones that are set."""
+    """A mode with all twelve bits, as properties; of setuid, setgid and sticky only those that are set."""
     special = {"setuid": stat.S_ISUID, "setgid": stat.S_ISGID, "sticky": stat.S_ISVTX}
     return {"mode": f"{mode & MAX_MODE:04o}", **{name: True for name, bit in special.items() if mode & bit}}
 
@@ -74,7 +74,7 @@ def _resolve_source(path: str, info: ValidationInfo) -> str:
 
 
 SourcePath = Annotated[str, AfterValidator(_resolve_source)]
-"""Where to copy from: a URL, or an absolute path in one spelling; a relative one starts at the directory of the manifest."""
+"""A source to copy from: a URL, or a normalized absolute path. A relative path starts at the directory of the manifest."""
 
 Account = Annotated[str, AfterValidator(_check_account)]
 """The name of a user or group, or its id in decimal digits."""

@@ -1,7 +1,7 @@
-"""Runs one command in a session and process group of its own, and never leaves a part of it behind unasked.
+"""Runs one command in a session and process group of its own, and leaves no process of it behind.
 
-Starting blocks the loop for about 0.7 ms (a vfork, until the program is loaded); that is less than what a thread
-or `trio.run_process` costs. The end is awaited on a pidfd.
+Starting blocks the loop for about 0.7 ms (a vfork, until the program is loaded), which is less than the cost of a thread or
+of `trio.run_process`. The end is awaited on a pidfd.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ ENVIRONMENT: Final = {
     "LANG": "C",
     "LC_ALL": "C",
 }
-"""All that a command sees besides its own variables: it must not matter who started reactor, or from where."""
+"""The environment of every command, besides its own variables. It does not depend on how reactor was started."""
 UMASK: Final = 0o022
-"""What new files of a command are not given, whatever the umask of reactor is."""
-_DRAIN_GRACE = 0.25  # what a daemon left behind writes to inherited pipes is not the command's output
+"""The umask of commands, regardless of the umask of reactor."""
+_DRAIN_GRACE = 0.25  # seconds: the output of a daemon that keeps the pipe open is not the command's output
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to start: arguments with the program first, and all that surrounds it. ``timeout`` is in seconds.
+    """A command to start: the arguments, with the program first, and its surroundings. ``timeout`` is in seconds.
 
-    ``input`` is what it reads. Others can see the arguments of a process, but not that. ``inherited`` are descriptors
-    of ours that it has, too, under their numbers. One that is ``left_alone`` by our own death comes to its end after it:
-    it must not be cut off in the middle. So it writes to files, for nobody would read from a pipe then.
+    ``input`` is its standard input, which other users can't see, unlike the arguments. ``inherited`` are descriptors of ours
+    that it inherits under the same numbers. A ``left_alone`` command continues if this process is killed, since it must not be
+    interrupted, such as a package manager. It writes to files in memory: a pipe would break.
     """
 
     arguments: Sequence[str]
@@ -59,12 +59,12 @@ class Command:
     inherited: tuple[int, ...] = ()
     left_alone: bool = False
     identity: Identity | None = None
-    """Who it runs as; by default as we do."""
+    """The user that it runs as; by default the user of this process."""
     umask: int = UMASK
 
 
 class Completed(NamedTuple):
-    """A command that ran to its end. The outputs are the last `TAIL_BYTES` of each; ``duration`` is in seconds."""
+    """A command that has exited. ``stdout`` and ``stderr`` are the last `TAIL_BYTES` of each; ``duration`` is in seconds."""
 
     exit_code: int
     stdout: str
@@ -80,10 +80,10 @@ class _Child(NamedTuple):
 
 
 async def run(command: Command, tell: Callable[[str], None] | None = None) -> Completed:
-    """Run ``command`` to its end; ``tell`` is given each line of its output as it is written.
+    """Run ``command`` to its end. ``tell`` gets each line of its output as it is written.
 
-    Without an input the command reads from /dev/null. Its end is that of the process started: what that left
-    running in the background is not waited for. On a timeout, and when cancelled, the whole process group is ended.
+    Without an input, the command reads from /dev/null. It ends when the started process ends: background processes of it are
+    not awaited. At a timeout or a cancellation, the whole process group is ended.
 
     Raises ResourceError when the command can't be started, runs too long, or is killed by a signal.
     """
@@ -91,9 +91,9 @@ async def run(command: Command, tell: Callable[[str], None] | None = None) -> Co
     stdout, stderr = Output(tell), Output(tell)
     with _start(command, await _program_of(command)) as child:
         async with trio.open_nursery() as nursery:
-            hear, grace = (follow, 0.0) if command.left_alone else (_pump, _DRAIN_GRACE)
-            nursery.start_soon(hear, child.stdout, stdout)
-            nursery.start_soon(hear, child.stderr, stderr)
+            read, grace = (follow, 0.0) if command.left_alone else (_pump, _DRAIN_GRACE)
+            nursery.start_soon(read, child.stdout, stdout)
+            nursery.start_soon(read, child.stderr, stderr)
             in_time = await _wait(child, command)
             nursery.cancel_scope.deadline = trio.current_time() + grace
     stdout.end()
@@ -127,7 +127,7 @@ def _start(command: Command, program: str) -> Iterator[_Child]:
                 process = _spawn(command, program, [writing for _, writing in pipes])
         try:
             pidfd = os.pidfd_open(process.pid)
-        except OSError:  # out of descriptors: nobody could wait for it
+        except OSError:  # out of descriptors: its end could not be awaited
             process.kill()
             process.wait()
             raise
@@ -136,7 +136,7 @@ def _start(command: Command, program: str) -> Iterator[_Child]:
 
 
 def _pipe(identity: Identity | None, ours: ExitStack, theirs: ExitStack) -> tuple[FileIO, FileIO]:
-    """Both ends of a pipe, to be closed with ``ours`` and ``theirs``. It belongs to who writes: /dev/stderr opens it anew."""
+    """Both ends of a pipe, which ``ours`` and ``theirs`` close. The user of the command owns it, to be able to open /dev/stderr."""
     reading, writing = os.pipe()
     ends = (ours.enter_context(FileIO(reading, "rb")), theirs.enter_context(FileIO(writing, "wb")))
     os.set_blocking(reading, False)
@@ -180,7 +180,7 @@ def _spawn_in(cwd: str, command: Command, program: str, outputs: Sequence[FileIO
 
 
 def _input(data: bytes) -> int:
-    """A descriptor to read ``data`` from: a file in memory, which never makes the writer wait for the reader."""
+    """A descriptor to read ``data`` from: a file in memory, which never blocks the writer."""
     fd = os.memfd_create("input", os.MFD_CLOEXEC)
     with open(fd, "wb", closefd=False) as file:
         file.write(data)
@@ -195,11 +195,11 @@ async def _pump(pipe: FileIO, output: Output) -> None:
         chunk = pipe.read(TAIL_BYTES)
         if chunk == b"":
             return
-        output.feed(chunk or b"")  # None: nothing there after all
+        output.feed(chunk or b"")  # None: a spurious wake-up
 
 
 async def _wait(child: _Child, command: Command) -> bool:
-    """Wait until the leader has ended, or end its group. Tells whether it ended by itself, in time."""
+    """Wait until the leader has ended, or end its group. Returns whether it ended by itself before the timeout."""
     try:
         program, pid = command.arguments[0], child.process.pid
         with left_alone(pid, program) if command.left_alone else killed_with_us(pid):
@@ -222,9 +222,9 @@ async def _ends(child: _Child, limit: float) -> bool:
 
 
 async def require_startable(command: Command) -> None:
-    """Raise the ResourceError that `run` would for want of a program, its interpreter or the working directory.
+    """Raise the ResourceError that `run` would raise for a missing program, interpreter or working directory.
 
-    Nothing is started: for a rehearsal.
+    Starts nothing; for a dry run.
     """
     program = await _program_of(command)
     with opened_directory(command.cwd):
@@ -245,7 +245,7 @@ def _signal_name(number: int) -> str:
 
 
 async def perform(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - as subprocess.run calls it
-    """Run a program that must succeed; it reads ``input``. Raises ResourceError with its last words otherwise."""
+    """Run a program that must succeed, with ``input`` as its input. Raises ResourceError with the end of its output otherwise."""
     completed = await run(Command(arguments, "/", ENVIRONMENT, input=input))
     if completed.exit_code != 0:
         words = output_tail(completed.stdout, completed.stderr)
@@ -255,5 +255,5 @@ async def perform(*arguments: str, input: bytes = b"") -> None:  # noqa: A002 - 
 
 
 def missing_rights() -> str | None:
-    """The hint for a program of the system that has failed for somebody other than root."""
+    """The hint for a system program that has failed, if we are not root."""
     return None if os.geteuid() == 0 else "run as root"

@@ -15,18 +15,18 @@ from reactor.resources.process.identity import Identity
 _LONGEST_FIRST_LINE = 256  # bytes of a script that Linux looks at: BINPRM_BUF_SIZE
 _MAY_ENTER = "run as root, or as a user who may enter every directory of the path"
 _EXHAUSTED = {
-    errno.E2BIG: "no argument or variable may take 128 KiB, nor all of them some MiB: put what is long into a file",
-    errno.EMFILE: "let fewer run at once, with --jobs, or raise the limit of open files, `ulimit -n`",
-    errno.EAGAIN: "let fewer run at once, with --jobs, or raise the limit of processes, `ulimit -u`",
+    errno.E2BIG: "no argument or variable may take 128 KiB, nor all of them some MiB: put long values into a file",
+    errno.EMFILE: "run fewer at once, with --jobs, or raise the limit of open files, `ulimit -n`",
+    errno.EAGAIN: "run fewer at once, with --jobs, or raise the limit of processes, `ulimit -u`",
 }
-"""What to do when a limit is reached."""
+"""Hints for limits that are reached."""
 
 
 async def find_program(program: str, cwd: str, search: str) -> str:
     """The absolute path of ``program``. A bare name is looked up in ``search``, the PATH that the command will see.
 
-    Raises ResourceError when there is none, or when it, or the working directory, is where nothing answers: the loop
-    would wait for that until the program is loaded.
+    Raises ResourceError when there is none, or when its file system, or that of the working directory, does not answer:
+    loading the program would block the loop.
     """
     mounts = fragile_mounts()
     await mounts.ask(cwd)
@@ -60,9 +60,9 @@ def refuse_unstartable(program: str, who: Identity | None) -> None:
 
 @contextmanager
 def opened_directory(path: str) -> Iterator[str]:
-    """A path that leads to the working directory ``path`` as long as the block lasts, and to nothing a stranger puts there.
+    """Open the working directory ``path`` for a block. Yields a path to it that no other user can redirect.
 
-    A command such as ``rm -rf *`` must not begin anywhere else. Raises ResourceError.
+    A command such as ``rm -rf *`` must not run anywhere else. Raises ResourceError.
     """
     if path == "/":
         yield path
@@ -78,7 +78,7 @@ def opened_directory(path: str) -> Iterator[str]:
 
 
 def _interpreter_of(program: str) -> str | None:
-    """The absolute path in the first line of a script; None for what has none, or may not be read."""
+    """The absolute path of the interpreter in the first line of a script; None for other files, and if it can't be read."""
     try:
         with open(program, "rb") as file:
             first = file.readline(_LONGEST_FIRST_LINE)
@@ -93,7 +93,7 @@ def _is_program(path: Path) -> bool:
 
 
 def explain_start(error: OSError, program: str, who: Identity | None) -> ResourceError:
-    """What kept the program from starting, in words that say which of the paths involved is meant."""
+    """The error for a program that could not be started, with the path that caused it."""
     if not os.path.exists(program):
         denied = isinstance(error, PermissionError)
         what, hint = ("can't be reached", _MAY_ENTER) if denied else ("does not exist", None)
@@ -111,7 +111,7 @@ def explain_start(error: OSError, program: str, who: Identity | None) -> Resourc
 
 
 def _explain_refusal(program: str, who: Identity | None) -> ResourceError:
-    """Why the kernel does not execute what is there."""
+    """The error for a file that the kernel refuses to execute."""
     if os.path.isdir(program):
         return ResourceError(f"{program} is a directory", "name a program in it")
     if os.statvfs(program).f_flag & os.ST_NOEXEC:
@@ -127,7 +127,7 @@ def _explain_refusal(program: str, who: Identity | None) -> ResourceError:
 
 
 def explain_directory(error: OSError, path: str) -> ResourceError:
-    """What kept the program from starting in the directory ``path``."""
+    """The error for a program that could not be started in the directory ``path``."""
     where = f"the working directory {path}"
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         what = "does not exist" if isinstance(error, FileNotFoundError) else "is not a directory"

@@ -1,6 +1,7 @@
-"""A program of its own: it ends the commands of a reactor that has died. Its arguments are their leaders' numbers.
+"""The reaper: a second process that ends our commands if this process is killed.
 
-`reaper_pipe` has it started.
+`ensure_reaper` starts a small shell, which reads the pids of our commands from a pipe. When this process dies, the kernel
+closes the pipe, and the shell runs this module as a program, with the pids of the commands that were still running.
 """
 
 from __future__ import annotations
@@ -31,40 +32,40 @@ exec 3<&0
     [ "$running" = ' ' ] || exec "$@" $running
 } <&3 3<&- &
 """
-"""Reads a number with a minus for each command that has ended, and one without for each that has begun.
+"""Reads the pid of each command that has started, and with a minus sign of each that has ended.
 
-When nobody is left to write, it has those that run ended. A shell takes a tenth of what Python does for the same. It is
-nobody's child: none of the processes that a run has to end, or to wait for.
+At the end of the pipe, it ends the commands that still run. A shell takes a tenth of the memory of Python. It runs in the
+background, so it is no child that a run would have to end or await.
 """
 _reaper_pipe: int | None = None
-"""Where the guardian listens, once there is one. When we die the kernel closes it."""
+"""The pipe that the reaper reads, once it is started. The kernel closes it when we die."""
 
 
 async def end_all(leaders: Iterable[int]) -> None:
-    """End their groups, all at once."""
+    """End the process groups of the ``leaders``, all at once."""
     async with trio.open_nursery() as nursery:
         for leader in leaders:
             nursery.start_soon(end_group, leader)
 
 
 def ensure_reaper() -> None:
-    """Start the guardian, if there is none. Where none can be had, commands go without.
+    """Start the reaper, if it does not run. If it can't be started, commands run without it.
 
-    Call it before a command is started: it takes longer than some commands live.
+    Call it before a command is started: the start takes longer than some commands run.
     """
-    global _reaper_pipe  # noqa: PLW0603 - one for the process, as there is one death
+    global _reaper_pipe  # noqa: PLW0603 - one reaper for the process
     if _reaper_pipe is None:
         with suppress(
             OSError, subprocess.SubprocessError
-        ):  # no process or descriptor is left, or there is no shell
+        ):  # no process or descriptor is free, or there is no shell
             _reaper_pipe = _start_reaper()
 
 
 @contextmanager
 def killed_with_us(leader: int) -> Iterator[None]:
-    """As long as this lasts, the death of this process ends the group of ``leader``, and all that descends from it.
+    """Within the block, the death of this process ends the process group of ``leader`` and its descendants.
 
-    The leader must not be reaped before the end: its number could be a stranger's.
+    The leader must not be reaped within the block: its pid could belong to another process.
     """
     _tell(leader)
     try:
@@ -78,13 +79,13 @@ def _tell(news: int) -> None:
     if _reaper_pipe is not None:
         try:
             os.write(_reaper_pipe, b"%d\n" % news)
-        except BrokenPipeError:  # somebody has killed it; the next command has another
+        except BrokenPipeError:  # it was killed; the next command starts another
             os.close(_reaper_pipe)
             _reaper_pipe = None
 
 
 def _start_reaper() -> int:
-    """Takes some 2 ms, once, and the guardian 1 MiB."""
+    """Start the reaper: takes about 2 ms, and 1 MiB as long as it runs."""
     listening, reaper_pipe = os.pipe()
     try:
         end = (sys.executable, "-P", "-m", "reactor.resources.process.reaper")

@@ -215,7 +215,7 @@ async def test_a_broken_connection_is_an_error_where_the_server_can_not_resume(s
 async def test_a_later_run_goes_on_with_what_has_come(server, path):
     server.serve(BODY)
     check = await converge(make(path, server.url("slow"), timeout="2s"))
-    assert "what has come is gone on with" in check.hint
+    assert "the next attempt resumes the download" in check.hint
     [partial] = names_in(path.parent)
     assert partial.startswith(".reactor-download-")
     had = (path.parent / partial).stat().st_size

@@ -231,7 +231,7 @@ async def test_arguments_too_long_for_the_kernel_are_an_error_of_the_resource():
     words = r"^/bin/true can't be started: Argument list too long$"
     with pytest.raises(ResourceError, match=words) as raised:
         await run(posix("/bin/true", "x" * 300_000))
-    assert raised.value.hint.endswith("put what is long into a file")
+    assert raised.value.hint.endswith("put long values into a file")
 
 
 async def test_what_does_not_start_for_want_of_descriptors_says_how_to_have_more():

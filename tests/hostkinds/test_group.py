@@ -142,7 +142,7 @@ def test_what_is_no_name_is_refused(name):
         ({"gid": -1}, "greater than or equal"),
         ({"gid": 2**32 - 1}, "less than or equal"),
         ({"members": ["a", "a"]}, "a is listed twice"),
-        ({"members": ["a b"]}, "is not the name of an account"),
+        ({"members": ["a b"]}, "is not a valid account name"),
     ],
 )
 def test_what_can_not_be_meant_is_refused(properties, message):

@@ -405,9 +405,9 @@ async def test_it_is_undone_by_what_was_there(former, properties):
     [
         ({"name": "root", "ensure": "absent"}, "the user root can't be absent"),
         ({"uid": 0, "ensure": "absent"}, "the user root can't be absent"),
-        ({"name": "a b"}, "is not the name of an account"),
-        ({"name": "a;reboot"}, "is not the name of an account"),
-        ({"group": "a b"}, "is not the name of an account"),
+        ({"name": "a b"}, "is not a valid account name"),
+        ({"name": "a;reboot"}, "is not a valid account name"),
+        ({"group": "a b"}, "is not a valid account name"),
         ({"groups": ["a", "a"]}, "a is listed twice"),
         ({"group": "a", "groups": ["a"]}, "a is the primary group already"),
         ({"home": "home"}, "must be absolute"),
